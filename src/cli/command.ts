@@ -13,6 +13,8 @@ export type Report = {
 export type Terminal = {
   /** One line on standard error, where standard output stays free for the report. */
   say(line: string): void;
+  /** Replaces the last line of a terminal, cut to its width, and stays in it: `say('')` ends the line. */
+  draw(line: string): void;
   /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;
 };

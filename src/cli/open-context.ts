@@ -3,8 +3,10 @@ import { UsageError } from '../base/errors.ts';
 import type { Context } from './command.ts';
 import type { Surroundings } from './program.ts';
 
+type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
+
 /** What a command works with. Kept apart from program.ts, so that `--help` loads neither configuration nor log. */
-export function openContext({ environment, signal, writeError, isTerminal, writeLog }: Surroundings): Context {
+export function openContext({ environment, signal, writeError, draw, isTerminal, writeLog }: Around): Context {
   return {
     config: () => readConfig(environment),
     async log(level = 'info') {
@@ -12,7 +14,7 @@ export function openContext({ environment, signal, writeError, isTerminal, write
       const { openLog } = await import('../base/log.ts');
       return openLog(logLevel(environment.LOG_LEVEL || level), writeLog);
     },
-    terminal: { say: (line) => writeError(`${line}\n`), isTerminal },
+    terminal: { say: (line) => writeError(`${line}\n`), draw, isTerminal },
     signal,
     environment,
   };

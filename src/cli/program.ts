@@ -33,8 +33,10 @@ export async function runProgram(given: Surroundings): Promise<number> {
   // The one place that writes text: names and texts of customers may hold control characters.
   const writeOut = (text: string) => given.writeOut(visible(text));
   const writeError = (text: string) => given.writeError(visible(text));
+  // Erases the line, and lets the terminal cut it off at its edge: a line that wraps could not be erased.
+  const draw = (line: string) => given.writeError(`\r\x1b[K\x1b[?7l${visible(line)}\x1b[?7h`);
   const writeJson = (value: unknown) => given.writeOut(`${visibleJson(JSON.stringify(value, null, 2))}\n`);
-  const around = { ...given, writeOut, writeError };
+  const around = { ...given, writeOut, writeError, draw };
   const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
   const program = new Commander('review-sync')
     .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')

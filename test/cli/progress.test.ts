@@ -6,7 +6,7 @@ import type { JobProgress } from '../../src/queue/index.ts';
 function openLines() {
   const lines: string[] = [];
   const clock = { ms: 0 };
-  const terminal = { isTerminal: false, say: (line: string) => lines.push(line) };
+  const terminal = { isTerminal: false, say: (line: string) => lines.push(line), draw() {} };
   return { lines, clock, progress: openProgress(terminal, 'sync orders', 'orders', () => clock.ms) };
 }
 
@@ -49,9 +49,9 @@ test('a rate is a whole number, a minute where less than one a second is done', 
   slow.clock.ms = 60_000;
   slow.progress.update(22, 40);
   expect([...lines, ...slow.lines]).toEqual([
-    'sync orders: 1834/4000 orders · 10 s, 183/s',
-    'sync orders: 1836/4000 orders · 20 s, 92/s',
-    'sync orders: 22/40 orders · 60 s, 22/min',
+    'sync orders: 1834/4000 orders · 10 s, 183/s, 12 s left',
+    'sync orders: 1836/4000 orders · 20 s, 92/s, 24 s left',
+    'sync orders: 22/40 orders · 1 min, 22/min, 49 s left',
   ]);
 });
 
@@ -69,34 +69,47 @@ test('a line is written every two seconds where it says something new, and one a
   at(9002, 4, 4);
   expect(lines).toEqual([
     'sync orders: planning · 2 s',
-    'sync orders: 1/4 orders · 5 reviews · 4 s, 15/min',
-    'sync orders: 2/4 orders · 9 s, 13/min',
+    'sync orders: 1/4 orders · 5 reviews · 4 s, 15/min, 12 s left',
+    'sync orders: 2/4 orders · 9 s, 13/min, 9 s left',
     'sync orders: 4/4 orders · 9 s, 27/min',
   ]);
 });
 
-test('on a terminal a bar says how long the rest takes at the rate so far, and nothing of it before and after', () => {
+test('what is counted without a known total is shown, and a run that plans nothing is not', () => {
+  const { lines, clock, progress } = openLines();
+  clock.ms = 10_000;
+  progress.update(200, undefined, '3 differ');
+  progress.update(0, 0);
+  expect(lines).toEqual(['sync orders: 200 orders · 3 differ · 10 s, 20/s']);
+});
+
+test('on a terminal one line with a bar is drawn again and again; a wait takes its place, and the end keeps it', () => {
   const shown: string[] = [];
-  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => shown.push(String(text)) > 0);
-  const { isTTY } = process.stderr;
-  onTestFinished(() => {
-    write.mockRestore();
-    process.stderr.isTTY = isTTY;
-  });
-  process.stderr.isTTY = true;
-  const drawn = (...update: [done: number, total: number | undefined]) => {
-    shown.length = 0;
-    let ms = 0;
-    const progress = openProgress({ isTerminal: true, say() {} }, 'sync', 'orders', () => ms);
-    ms = 3_600_000;
-    progress.update(...update);
-    progress.stop();
-    return shown.join('').match(/\d+\/\d+ orders.*/)?.[0];
+  const clock = { ms: 0 };
+  const terminal = {
+    isTerminal: true,
+    say: (line: string) => shown.push(`${line}\n`),
+    draw: (line: string) => shown.push(line),
   };
-  expect(drawn(90, 100)).toMatch(/^90\/100 orders · 2\/min · .* · left 6 min 40 s /);
-  expect(drawn(0, 100)).toMatch(/^0\/100 orders · 0\/min · [^·]+$/);
-  expect(drawn(100, 100)).toMatch(/^100\/100 orders · 2\/min · [^·]+$/);
-  expect(drawn(0, undefined)).toBeUndefined();
+  const progress = openProgress(terminal, 'sync', 'orders', () => clock.ms);
+  progress.update(0, undefined);
+  clock.ms = 3_600_000;
+  progress.update(0, 100);
+  progress.wait('status 503');
+  progress.update(90, 100, '5 reviews');
+  progress.update(100, 100);
+  progress.stop();
+  progress.stop();
+  const bar = (filled: number) => '█'.repeat(filled) + '░'.repeat(30 - filled);
+  expect(shown).toEqual([
+    'sync: planning · 0 s',
+    `sync: ${bar(0)} 0/100 orders · 1 h`,
+    '',
+    'waiting: status 503\n',
+    `sync: ${bar(27)} 90/100 orders · 5 reviews · 1 h, 2/min, 6 min 40 s left`,
+    `sync: ${bar(30)} 100/100 orders · 1 h, 2/min`,
+    '\n',
+  ]);
 });
 
 test('a run is drawn with what it did and, where it is not done, why; only one that is done is complete', () => {

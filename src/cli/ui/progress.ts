@@ -1,4 +1,3 @@
-import { Presets, SingleBar } from 'cli-progress';
 import { formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { Terminal } from '../command.ts';
@@ -11,20 +10,33 @@ export type Progress = {
   stop(): void;
 };
 
-/** Minimum time between lines of a log. The bar has a timer of its own. */
+/** Minimum time between lines of a log. */
 const lineEveryMs = 2000;
 
-/** A bar with rate and time left on a terminal; plain lines elsewhere. */
+/** One line with rate and time left: drawn again and again with a bar on a terminal, written every two seconds elsewhere. */
 export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now): Progress {
-  const progress = terminal.isTerminal ? bar(terminal, label, unit, now) : lines(terminal, label, unit, now);
+  const startedMs = now();
   const shown = new Set<string>();
   let [doneBefore, shownAtMs, shownUntilMs] = [0, Number.NEGATIVE_INFINITY, 0];
+  let [writtenMs, written] = [Number.NEGATIVE_INFINITY, ''];
+  let isDrawn = false;
   return {
-    ...progress,
-    update(done, total, note) {
+    update(done, total, note = '') {
       if (done !== doneBefore) shown.clear();
       doneBefore = done;
-      progress.update(done, total, note);
+      if (total === 0) return;
+      const tookMs = now() - startedMs;
+      const text = stateOf(done, total, unit) + (note && ` · ${note}`);
+      const time = timeOf(done, total, tookMs);
+      if (terminal.isTerminal) {
+        terminal.draw(`${label}: ${total === undefined ? '' : barOf(done / total)}${text} · ${time}`);
+        isDrawn = true;
+        return;
+      }
+      const isOver = total !== undefined && done >= total;
+      if (text === written || (now() - writtenMs < lineEveryMs && !isOver)) return;
+      [writtenMs, written] = [now(), text];
+      terminal.say(`${label}: ${text} · ${time}`);
     },
     wait(reason, untilMs = Number.POSITIVE_INFINITY) {
       // While the service is down, each of many requests waits for a reason of its own.
@@ -32,51 +44,35 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       if (shown.has(reason) || isOneOfMany) return;
       shown.add(reason);
       [shownAtMs, shownUntilMs] = [now(), untilMs];
-      progress.wait(reason, Number.isFinite(untilMs) ? untilMs : undefined);
+      if (isDrawn) terminal.draw('');
+      isDrawn = false;
+      terminal.say(waiting(reason, Number.isFinite(untilMs) ? untilMs : undefined));
+    },
+    stop() {
+      if (isDrawn) terminal.say('');
+      isDrawn = false;
     },
   };
 }
 
-function bar(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
-  const format = `${label} {bar} {value}/{total} ${unit} · {rate} · {duration_formatted}{left} {note}`;
-  const single = new SingleBar({ format, hideCursor: true, clearOnComplete: false }, Presets.shades_classic);
-  let isShown = false;
-  const startedMs = now();
-  return {
-    update(done, total, note = '') {
-      if (total === undefined || total === 0) return;
-      const tookMs = now() - startedMs;
-      const leftSeconds = ((total - done) * tookMs) / Math.max(1, done) / 1000;
-      const left = done === 0 || done >= total ? '' : ` · left ${durationText(leftSeconds)}`;
-      const shown = { note, left, rate: rateOf(done, tookMs) };
-      if (!isShown) single.start(total, done, shown);
-      isShown = true;
-      single.update(done, shown);
-    },
-    wait: (reason, untilMs) => terminal.say(`\n${waiting(reason, untilMs)}`),
-    stop: () => isShown && single.stop(),
-  };
+/** Where the total is not known, a run is planning or counts what it finds. */
+function stateOf(done: number, total: number | undefined, unit: string): string {
+  if (total !== undefined) return `${done}/${total} ${unit}`;
+  return done === 0 ? 'planning' : `${done} ${unit}`;
 }
 
-function lines(terminal: Terminal, label: string, unit: string, now: () => number): Progress {
-  const startedMs = now();
-  let lastMs = 0;
-  let last = '';
-  return {
-    update(done, total, note = '') {
-      const isOver = total !== undefined && done >= total;
-      const line =
-        total === undefined ? `${label}: planning` : `${label}: ${done}/${total} ${unit}${note ? ` · ${note}` : ''}`;
-      if (line === last || (now() - lastMs < lineEveryMs && !isOver)) return;
-      lastMs = now();
-      last = line;
-      const tookMs = lastMs - startedMs;
-      terminal.say(`${line} · ${Math.round(tookMs / 1000)} s${done > 0 ? `, ${rateOf(done, tookMs)}` : ''}`);
-    },
-    wait: (reason, untilMs) => terminal.say(waiting(reason, untilMs)),
-    stop: () => {},
-  };
+/** What it took so far, at what rate, and how long the rest takes at that rate. */
+function timeOf(done: number, total: number | undefined, tookMs: number): string {
+  const rate = done > 0 ? `, ${rateOf(done, tookMs)}` : '';
+  const leftMs = done > 0 && total !== undefined ? ((total - done) * tookMs) / done : 0;
+  return `${durationText(tookMs / 1000)}${rate}${leftMs > 0 ? `, ${durationText(leftMs / 1000)} left` : ''}`;
 }
+
+const barWidth = 30;
+const barOf = (share: number) => {
+  const filled = Math.min(barWidth, Math.round(share * barWidth));
+  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} `;
+};
 
 /** `180/s`, or where that is less than one, `22/min`. */
 function rateOf(done: number, tookMs: number): string {
