@@ -10,7 +10,6 @@ import { parsePayload } from './payload.ts';
 const shape = v.object({
   axis: v.picklist(['created', 'updated']),
   span: v.object({ start: v.number(), end: v.number() }),
-  findLate: v.exactOptional(v.literal(true)),
   findAbsent: v.exactOptional(v.literal(true)),
 });
 
@@ -20,9 +19,9 @@ export type ReadWindow = v.InferOutput<typeof shape>;
 export const readWindow: StepJob<App, ReadWindow> = {
   name: 'read-window',
   parse: (payload) => parsePayload(shape, payload),
-  async run(app, { axis, span, findLate = false, findAbsent = false }, { runId, signal }) {
+  async run(app, { axis, span, findAbsent = false }, { runId, signal }) {
     const deps = reviewDeps(app, signal);
-    const counts = await exportWindow(deps, { runId, window: { axis, span }, findLate, findAbsent });
+    const counts = await exportWindow(deps, { runId, window: { axis, span }, findAbsent });
     // A backfill takes hours: the views of bi follow it.
     await recount(app.warehouse.db, { atMostEveryMs: 60_000 });
     return counts;

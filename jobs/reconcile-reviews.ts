@@ -16,7 +16,7 @@ export const reconcileReviews = defineRun({
   parse: () => ({}),
   async plan(app, _payload, _run, signal) {
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
-    return { steps: windows.map((window): ReadWindow => ({ ...window, findLate: true, findAbsent: true })), state: {} };
+    return { steps: windows.map((window): ReadWindow => ({ ...window, findAbsent: true })), state: {} };
   },
   complete: (app) => concludeReconcile(reviewDeps(app, app.abort.signal), app.config.reconcile),
 });

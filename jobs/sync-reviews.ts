@@ -5,7 +5,6 @@ import { retryRefused } from '../src/reviews/refresh-review.ts';
 import { gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
 import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import type { ReadWindow } from './read-window.ts';
 
 /** Scheduled: the reviews that were written or changed since the last run. */
 export const syncReviews = defineRun({
@@ -18,7 +17,7 @@ export const syncReviews = defineRun({
   async plan(app, _payload, run, signal) {
     const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.trigger === 'command' };
     const state = await planSyncReviews(reviewDeps(app, signal), options);
-    return { steps: state.windows.map((window): ReadWindow => ({ ...window, findLate: true })), state };
+    return { steps: state.windows, state };
   },
   async complete(app, state, run, failures) {
     const { db } = app.warehouse;

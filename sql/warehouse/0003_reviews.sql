@@ -1,5 +1,5 @@
 -- Reviews as the service holds them (schema warehouse), then the state of reading them (schema sync): which spans were
--- read completely, which could not be read, what came late and what may be gone.
+-- read completely, which could not be read and what may be gone.
 create schema warehouse;
 comment on schema warehouse is 'Reviews as the review service holds them, for people and BI tools.';
 

@@ -8,7 +8,6 @@ import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.t
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByMonth } from '../warehouse/reviews/coverage.ts';
-import { lateness } from '../warehouse/reviews/export-windows.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
@@ -64,8 +63,6 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     alertWaitingDays: config.alerts.waitingDays,
     /** Spans of reviews that could not be read or proven, the oldest date first. */
     openGaps: await openGaps(db),
-    /** Reviews of the last thirty days that the service showed late, by the job that found them. */
-    late: await lateness(db, monthAgo),
     /** Reviews that a reconcile did not find and that are not yet confirmed to be deleted. */
     suspectedGone: await countAbsent(db),
     webhooks: await inboxState(db),

@@ -10,7 +10,7 @@ import type { StatusReport } from './status-report.ts';
 export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
 
 export type StatusTables = Readonly<
-  Record<'flows' | 'coverage' | 'openGaps' | 'deadLetters' | 'runs' | 'queue' | 'late' | 'schedules', StatusTable>
+  Record<'flows' | 'coverage' | 'openGaps' | 'deadLetters' | 'runs' | 'queue' | 'schedules', StatusTable>
 >;
 
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
@@ -77,14 +77,6 @@ export function statusTables(report: StatusReport): StatusTables {
         formatCount(n['waiting-children'] ?? 0),
         formatCount(n.delayed ?? 0),
         formatCount(n.failed ?? 0),
-      ]),
-    },
-    late: {
-      title: 'Late reviews, 30 days',
-      head: ['Found by', 'Reviews'],
-      rows: report.late.map(({ job, reviews }) => [
-        job === 'reconcile-reviews' ? `${job}  ← missed by the lookback of the incremental runs` : job,
-        formatCount(reviews),
       ]),
     },
     schedules: {

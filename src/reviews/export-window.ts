@@ -17,8 +17,6 @@ const justNow = 60;
 export type Export = {
   runId: string;
   window: Window;
-  /** Count what was shown only after its own date had been proven. */
-  findLate?: boolean;
   /** Take note of what the warehouse holds of the window and the service did not show. */
   findAbsent?: boolean;
 };
@@ -30,18 +28,15 @@ export type Export = {
  * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of
  *   the window is in the warehouse and in the ledger.
  */
-export async function exportWindow(
-  deps: ReviewDeps,
-  { runId, window, findLate = false, findAbsent = false }: Export,
-): Promise<Counts> {
+export async function exportWindow(deps: ReviewDeps, { runId, window, findAbsent = false }: Export): Promise<Counts> {
   const { db } = deps.warehouse;
-  const counts = { reviews: 0, inserted: 0, updated: 0, unchanged: 0, late: 0 };
+  const counts = { reviews: 0, inserted: 0, updated: 0, unchanged: 0 };
 
   async function land(page: ListPage): Promise<void> {
-    const landed = await landPage(deps.warehouse, page, { findLate });
+    const landed = await landPage(deps.warehouse, page);
     releaseBody(page);
     counts.reviews += page.ids.length;
-    for (const kind of ['inserted', 'updated', 'unchanged', 'late'] as const) counts[kind] += landed[kind];
+    for (const kind of ['inserted', 'updated', 'unchanged'] as const) counts[kind] += landed[kind];
   }
 
   async function enter(proven: Proven): Promise<void> {

@@ -24,7 +24,6 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
   expect(stdout.match(/(?<=^backfill-reviews +)2026\S+/gm)).toEqual(
     Array.from({ length: 10 }, (_, n) => `2026-01-${String(13 - n).padStart(2, '0')}`),
   );
-  expect(stdout).toContain('Late reviews, 30 days: none');
   expect(stdout.match(/^created .*$/gm)).toEqual([
     expect.stringMatching(/^created +1 .*more reviews than the service can show/),
     expect.stringMatching(/^created +300 .*the service refuses/),

@@ -149,9 +149,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a page lands after its span was entered',
     file: 'src/reviews/export-window.ts',
-    find: 'const landed = await landPage(deps.warehouse, page, { findLate });',
+    find: 'const landed = await landPage(deps.warehouse, page);',
     replace:
-      'const landed = { inserted: 0, updated: 0, late: 0, unchanged: 0, refused: 0 };\n    setTimeout(() => void landPage(deps.warehouse, page).catch(() => {}), 100);',
+      'const landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };\n    setTimeout(() => void landPage(deps.warehouse, page).catch(() => {}), 100);',
     tests: [`${reviews('reviews-crash')} > a first sync killed`],
   },
   {

@@ -435,19 +435,6 @@ test.for([
   },
 );
 
-test('only a version that the service showed late counts as late, not a like', async ({ hourly }) => {
-  const { world } = await hourly(150);
-  await world.run('sync-reviews');
-  await world.run('sync-reviews');
-  await world.atService('update reference_service.reviews set likes_count = 9 where id in (10, 20)');
-  expect((await world.run('reconcile-reviews')).counts).toMatchObject({ updated: 2, late: 0 });
-  await world.atService(
-    `insert into reference_service.reviews (created_at, updated_at, message)
-     values (now() - interval '3 days', now() - interval '3 days', 'late')`,
-  );
-  expect((await world.run('reconcile-reviews')).counts).toMatchObject({ inserted: 1, late: 1 });
-});
-
 test.for([
   ['is a day off at both ends', 35, 24],
   ['names no review', undefined, undefined],

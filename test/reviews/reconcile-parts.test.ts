@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
-import type { Span } from '../../src/base/time/span.ts';
 import { RefusedError, UnavailableError } from '../../src/review-api/index.ts';
-import { exportWindow } from '../../src/reviews/export-window.ts';
 import { concludeReconcile } from '../../src/reviews/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
@@ -19,28 +17,6 @@ async function syncHourly(world: World, count: number): Promise<void> {
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
 }
-
-test('late reviews are counted once each where several spans of a window are entered at the same time', async ({
-  world,
-}) => {
-  await syncHourly(world, 240);
-  const app = await world.openApp();
-  const deps = reviewDeps(app, app.abort.signal);
-  const start = Math.floor(Date.now() / 1000) - 200 * 3600;
-  const read = (span: Span) =>
-    exportWindow(deps, { runId: 'reconcile', window: { axis: 'created', span }, findLate: true });
-  // Six days, each with an hour that the run has not read yet.
-  const days = Array.from({ length: 6 }, (_, index) => start + index * 86_400);
-  for (const at of days) await read({ start: at + 3600, end: at + 86_400 });
-  await seedReviews(
-    world.serviceDatabaseUrl,
-    days.map((at): SeedReview => {
-      const date = new Date((at + 600) * 1000);
-      return { product_code: 'P1', message: 'late', score: 4, created_at: date, updated_at: date };
-    }),
-  );
-  expect(await read({ start, end: start + 6 * 86_400 })).toMatchObject({ inserted: 6, late: 6 });
-});
 
 test('a reconcile that is stopped while it asks about missing reviews does not end as done', async ({ world }) => {
   await syncHourly(world, 3);

@@ -76,7 +76,7 @@ test('the page shows flows, holes, runs and dead letters, escapes every text, an
   const page = await answer.text();
   const all = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found);
   expect(all(/<h2 id="([\w-]+)">/g)).toEqual(
-    'flows progress daily lag dead-letters coverage runs late queue schedules'.split(' '),
+    'flows progress daily lag dead-letters coverage runs queue schedules'.split(' '),
   );
   const years = all(/\?year=(\d+)#coverage"/g);
   expect(years).toEqual([...years].sort().reverse());

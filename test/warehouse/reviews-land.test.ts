@@ -304,31 +304,6 @@ test.each(
   },
 );
 
-test('an inserted review is late where its date lies in a span that was proven before, its end left out', async () => {
-  await query(
-    url,
-    `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-    values ('r', 'created', '2026-01-10', '2026-01-20', 1, 0, 1, now(), now()),
-      ('r', 'updated', '2026-02-10', '2026-02-20', 1, 0, 1, now(), now())`,
-  );
-  const at = (created: string, updated: string) => ({
-    created_at: `2026-${created}T00:00:00Z`,
-    updated_at: `2026-${updated}T00:00:00Z`,
-  });
-  const late: number[] = [];
-  for (const created of ['01-09', '01-10', '01-20']) {
-    for (const updated of ['02-09', '02-10', '02-20']) {
-      const page = pageOf(JSON.stringify([review(late.length + 1, at(created, updated))]));
-      late.push((await landPage(warehouse, page, { findLate: true })).late);
-    }
-  }
-  expect(late).toEqual([0, 1, 0, 1, 1, 1, 0, 1, 0]);
-  const [first, second] = [at('01-11', '03-02'), at('01-12', '03-02')].map((one, index) => review(index + 20, one));
-  expect(await land([first])).toMatchObject({ inserted: 1, late: 0 });
-  const again = pageOf(JSON.stringify([{ ...first, score: 1 }, second]));
-  expect(await landPage(warehouse, again, { findLate: true })).toMatchObject({ inserted: 1, updated: 1, late: 1 });
-});
-
 test('Postgres keeps the plan of the statement that lands a page', async () => {
   const one = await openWarehouse({ url, connections: 1 });
   for (let id = 1; id <= 10; id += 1) await landPage(one, pageOf(JSON.stringify([review(id)])));

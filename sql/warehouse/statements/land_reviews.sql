@@ -15,10 +15,10 @@
 --    does not name, it does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
--- Index: reviews_pkey. Gives one row: the ids that were inserted, and how many reviews were updated.
+-- Index: reviews_pkey. Gives one row: how many reviews were inserted, and how many updated.
 --
 -- Planning takes half as long as landing. Postgres keeps the plan of a named statement only while it looks no dearer than
--- a new one. So it has no subquery per row: `countLate` (land-reviews.ts) counts late reviews afterwards.
+-- a new one. So it has no subquery per row.
 with items as materialized (
   select value, (value ->> 'id')::bigint as id from jsonb_array_elements($1::text::jsonb)
 ),
@@ -70,6 +70,6 @@ found as (
   delete from sync.absent_reviews where review_id + 0 = any (array(select id from items))
 )
 select
-  coalesce(array_agg(id) filter (where inserted), '{}') as inserted,
+  count(*) filter (where inserted)::integer as inserted,
   count(*) filter (where not inserted)::integer as updated
 from written

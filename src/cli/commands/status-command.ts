@@ -21,7 +21,7 @@ export const command: Command = {
 
 /** Times are in UTC. */
 function draw(report: StatusReport, issues: readonly Issue[]): string {
-  const { flows, coverage, openGaps, queue, runs, deadLetters, late, schedules } = statusTables(report);
+  const { flows, coverage, openGaps, queue, runs, deadLetters, schedules } = statusTables(report);
   const sections = [
     flows,
     coverage,
@@ -29,7 +29,6 @@ function draw(report: StatusReport, issues: readonly Issue[]): string {
     queue,
     { ...runs, rows: runs.rows.slice(0, 10) },
     deadLetters,
-    late,
     schedules,
   ];
   return [drawIssues(issues), ...sections.map(drawSection), ...statusNotes(report)].join('\n\n');

@@ -19,14 +19,13 @@ export function statusPage(view: View): string {
     'unknown' in history ? unknownCharts(history.unknown) : draw(history);
   const main = html`${issues(view)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
-${section('flows', 'Flows', statusTable(tables.flows))}
+${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
 ${section('progress', 'In progress', runsInProgress(view.progress, report.at))}
 ${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
 ${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
 ${section('dead-letters', 'Dead letters', html`${statusTable(tables.deadLetters)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
 ${section('coverage', 'Coverage', html`${calendar(view)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runsTable(tables.runs, report))}
-${section('late', 'Late reviews', html`${statusTable(tables.late)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
 ${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
   return layout({ title, main, isLive: true });

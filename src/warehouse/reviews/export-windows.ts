@@ -60,19 +60,6 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   });
 }
 
-export type Lateness = { job: string; reviews: number };
-
-/** How many late reviews the runs that began since then found, by their job. */
-export async function lateness(db: Db, since: Date): Promise<Lateness[]> {
-  const { rows } = await sql<Lateness>`
-    select job, sum((counts ->> 'late')::bigint)::bigint as reviews
-    from sync.runs
-    where started_at >= ${since} and (counts ->> 'late')::bigint > 0
-    group by job
-    order by job`.execute(db);
-  return rows;
-}
-
 /** What the spans of a run have brought. */
 export async function windowTotals(db: Db, runId: string): Promise<Record<'windows' | 'reviews' | 'requests', number>> {
   const { rows } = await sql<Record<'windows' | 'reviews' | 'requests', number>>`

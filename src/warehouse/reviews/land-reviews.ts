@@ -9,20 +9,17 @@ import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck } from './check-page.ts';
 import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
 
-/** Numbers of reviews. `late`: those inserted whose date lies in a span that was proven before. */
-export type Landed = Record<'inserted' | 'updated' | 'late' | 'unchanged' | 'refused', number>;
+/** Numbers of reviews. */
+export type Landed = Record<'inserted' | 'updated' | 'unchanged' | 'refused', number>;
 
 /** A response body in UTF-8, known to be a JSON array, and the check of its records. */
 export type RawPage = { rawBody: Buffer; check: PageCheck };
 
-/**
- * `since`: a row that was written before this moment, by the database's clock, is replaced by any version. `findLate`:
- * count late reviews.
- */
-export type LandOptions = { since?: Date; findLate?: boolean };
+/** `since`: a row that was written before this moment, by the database's clock, is replaced by any version. */
+export type LandOptions = { since?: Date };
 
-/** What land_reviews.sql gives: ids, and a number. */
-type Written = { inserted: string[]; updated: number };
+/** What land_reviews.sql gives. */
+type Written = Record<'inserted' | 'updated', number>;
 
 /**
  * Lands a page, and first stores the ids of the products that it names.
@@ -46,7 +43,7 @@ export async function landPage(
       const query = { name: 'land_reviews', text: warehouse.statements.landReviews };
       const values = valuesOf(rawBody, check, options);
       const { rows } = await warehouse.landings(() => warehouse.pool.query({ ...query, values }));
-      return await landedOf(warehouse.db, rows[0] as Written, check.count, options);
+      return landedOf(rows[0] as Written, check.count);
     } catch (error) {
       if (!isErrorOfTheData(error)) throw error;
     }
@@ -96,7 +93,7 @@ async function landRecords(
   check: PageCheck,
   options: LandOptions,
 ): Promise<Landed> {
-  const sum: Landed = { inserted: 0, updated: 0, late: 0, unchanged: 0, refused: 0 };
+  const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
   const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
   for (const [index, bytes] of records.entries()) {
     const record = storableRecord(bytes);
@@ -107,28 +104,18 @@ async function landRecords(
       sum[isRefused ? 'refused' : 'unchanged'] += 1;
       continue;
     }
-    const landed = await landedOf(trx, one, 1, options);
-    for (const kind of ['inserted', 'updated', 'late', 'unchanged'] as const) sum[kind] += landed[kind];
+    const landed = landedOf(one, 1);
+    for (const kind of ['inserted', 'updated', 'unchanged'] as const) sum[kind] += landed[kind];
   }
   return sum;
 }
 
-async function landedOf(db: Db, { inserted, updated }: Written, count: number, { findLate }: LandOptions) {
-  const late = findLate && inserted.length > 0 ? await countLate(db, inserted) : 0;
-  return { inserted: inserted.length, updated, late, unchanged: count - inserted.length - updated, refused: 0 };
-}
-
-/** How many of these reviews have a date in a span that was proven before. Indexes: reviews_pkey, export_windows_by_span. */
-async function countLate(db: Db, ids: readonly string[]): Promise<number> {
-  const { rows } = await sql<{ late: number }>`
-    select count(*)::integer as late from warehouse.reviews r
-    where id = any (${ids}::bigint[]) and exists (
-      select from sync.export_windows w
-      where (w.axis = 'created' and w.start_at <= r.created_at and w.end_at > r.created_at)
-        or (w.axis = 'updated' and w.start_at <= r.updated_at and w.end_at > r.updated_at)
-    )`.execute(db);
-  return rows[0]?.late ?? 0;
-}
+const landedOf = ({ inserted, updated }: Written, count: number): Landed => ({
+  inserted,
+  updated,
+  unchanged: count - inserted - updated,
+  refused: 0,
+});
 
 const valuesOf = (body: Buffer | string, check: PageCheck, { since }: LandOptions) => [
   body,
