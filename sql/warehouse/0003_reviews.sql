@@ -262,19 +262,11 @@ comment on column sync.open_gaps.first_seen_at is 'When it could not be read for
 comment on column sync.open_gaps.last_tried_at is 'When it was tried last.';
 
 create table sync.absent_reviews (
-  review_id       bigint primary key,
-  run_id          text not null,
-  asked           integer not null default 0,
-  due_at          timestamptz not null default now(),
-  first_missed_at timestamptz not null default now(),
-  last_missed_at  timestamptz not null default now()
+  review_id bigint primary key,
+  run_id    text not null,
+  missed_at timestamptz not null default now()
 );
-create index absent_reviews_by_run on sync.absent_reviews (run_id);
-comment on table sync.absent_reviews is 'Reviews of the warehouse that a proven reading of their date did not show. A reconcile asks for those that are due by their id: one that the service answers with 404 is marked deleted_at; one that it knows is stored as shown, and asked for again later. A review that a list shows leaves the table.';
+comment on table sync.absent_reviews is 'Reviews of the warehouse that a proven reading of their date did not show. A reconcile asks for them by their id: one that the service answers with 404 is marked deleted_at; one that it knows is stored as shown, and leaves the table, as does one that a list shows.';
 comment on column sync.absent_reviews.review_id is 'The review, warehouse.reviews.id.';
-comment on column sync.absent_reviews.run_id is 'The run that missed it last.';
-comment on column sync.absent_reviews.asked is 'How often the service was asked for it, and knew it.';
-comment on column sync.absent_reviews.due_at is 'When the service is to be asked for it next.';
-comment on column sync.absent_reviews.first_missed_at is 'When it was first missed.';
-comment on column sync.absent_reviews.last_missed_at is 'When it was last missed.';
-comment on index sync.absent_reviews_by_run is 'What a run missed.';
+comment on column sync.absent_reviews.run_id is 'The run that missed it first.';
+comment on column sync.absent_reviews.missed_at is 'When that was.';

@@ -2,7 +2,7 @@ import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
-import { askAgainLater, countAbsent, dueSuspects } from '../warehouse/reviews/absent-reviews.ts';
+import { countAbsent, suspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { closeGapsReadSince, gapsProblem, openGaps } from '../warehouse/reviews/open-gaps.ts';
@@ -54,15 +54,13 @@ export async function concludeReconcile(
   await closeUnseenReviews(db, new Date(deps.now().getTime() - (allDays + 1) * dayMs));
   await closeGapsReadSince(db);
   await pruneHistory(db, deps.now(), allDays);
-  const suspects = new Map((await dueSuspects(db, deps.now(), askedAtMost)).map((one) => [one.id, one]));
-  const { gone, unlisted, problems } = await confirmDeleted(deps, [...suspects.values()], {
+  const { gone, unlisted, problems } = await confirmDeleted(deps, await suspects(db, askedAtMost), {
     mark: true,
     suspected: await countAbsent(db),
-    async show({ id }, rawBody) {
-      // No list shows the review, so what changed about it is seen by its id only.
+    async show(_review, rawBody) {
+      // No list shows the review, so what changed about it is seen by its id only. Once it has landed it is suspected
+      // no longer, until its date is read again.
       await landOne(warehouse, rawBody, plausible);
-      const suspect = suspects.get(id);
-      if (suspect) await askAgainLater(db, suspect, deps.now());
     },
   });
   const unread = await gapsProblem(db);

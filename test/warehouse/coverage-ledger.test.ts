@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { askAgainLater, dueSuspects, newestBut, storedBounds } from '../../src/warehouse/reviews/absent-reviews.ts';
+import { newestBut, storedBounds, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../src/warehouse/reviews/export-windows.ts';
 import {
   closeGaps,
@@ -121,16 +121,15 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
   expect(await spans()).toHaveLength(1);
   await query(url, 'alter table sync.absent_reviews drop constraint broken');
   await enterSpan(warehouse.db, entry);
-  const absent = () => query(url, 'select review_id::integer as id, run_id as run, asked from sync.absent_reviews');
-  expect(await absent()).toEqual([{ id: 3, run: 'run', asked: 0 }]);
+  const absent = () => query(url, 'select review_id::integer as id, run_id as run from sync.absent_reviews');
+  expect(await absent()).toEqual([{ id: 3, run: 'run' }]);
   const counts = await query(url, 'select pages, reviews, requests, started_at from sync.export_windows');
   expect(counts).toEqual([{ pages: 1, reviews: 2, requests: 3, started_at: now }]);
   expect(await coveredSpans(warehouse.db, 'created')).toEqual([entry.span]);
   expect(await spans()).toEqual([]);
-  // Missed again, it is asked for no sooner.
-  await query(url, 'update sync.absent_reviews set asked = 2');
+  // Missed again, it keeps its place among those that wait.
   await enterSpan(warehouse.db, { ...entry, runId: 'later' });
-  expect(await absent()).toEqual([{ id: 3, run: 'later', asked: 2 }]);
+  expect(await absent()).toEqual([{ id: 3, run: 'run' }]);
 });
 
 const at = (second: number, ids: readonly number[]) =>
@@ -192,23 +191,15 @@ test('a gap of updates closes once every review was read by its creation date si
   expect(await spans()).toHaveLength(1);
 });
 
-test('a review that no list shows is asked for again after 1, 2, 4 days and so on, up to 30; the one that waits longest first', async () => {
-  await at(100, [1, 2]);
-  const askAgain = (id: number, asked: number) =>
-    askAgainLater(warehouse.db, { id, runId: 'run', asked, createdAt: now }, now);
-  for (const [asked, days] of [
-    [0, 1],
-    [1, 2],
-    [4, 16],
-    [5, 30],
-  ] as const) {
-    await askAgain(1, asked);
-    const due = now.getTime() + days * 86_400_000;
-    expect(await dueSuspects(warehouse.db, new Date(due - 1), 9)).toEqual([]);
-    expect(await dueSuspects(warehouse.db, new Date(due), 9)).toMatchObject([{ id: 1, asked: asked + 1 }]);
-  }
-  await askAgain(2, 0);
-  expect(await dueSuspects(warehouse.db, new Date('2030-01-01'), 1)).toMatchObject([{ id: 2 }]);
+test('of the suspected reviews those that wait longest are asked about first, and those marked deleted are not', async () => {
+  await at(100, [1, 2, 3, 4]);
+  await query(url, 'update warehouse.reviews set deleted_at = now() where id = 4');
+  await query(
+    url,
+    `insert into sync.absent_reviews (review_id, run_id, missed_at)
+     select id, 'run', now() - id * interval '1 day' from generate_series(1, 4) id`,
+  );
+  expect((await suspects(warehouse.db, 2)).map(({ id }) => id)).toEqual([3, 2]);
 });
 
 test('reviews that are marked deleted, or that are suspected themselves, vouch for nothing', async () => {

@@ -6,9 +6,9 @@ import type { Db } from '../index.ts';
 export async function noteAbsent(db: Db, runId: string, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`
-    insert into sync.absent_reviews as known (review_id, run_id)
+    insert into sync.absent_reviews (review_id, run_id)
     select unnest(${ids}::bigint[]), ${runId}
-    on conflict (review_id) do update set run_id = excluded.run_id, last_missed_at = now()`.execute(db);
+    on conflict (review_id) do nothing`.execute(db);
 }
 
 export type Absent = { id: number; createdAt: Date };
@@ -23,40 +23,22 @@ export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<st
   return rows;
 }
 
-/** A review that is suspected gone, and how often the service was asked for it and knew it. */
-export type Suspect = Absent & { runId: string; asked: number };
-
-/** Suspected reviews that are to be asked about at `now`, at most `limit`: those that wait longest first. */
-export async function dueSuspects(db: Db, now: Date, limit: number): Promise<Suspect[]> {
-  const { rows } = await sql<Suspect>`
-    select r.id, r.created_at as "createdAt", a.run_id as "runId", a.asked
+/** Reviews that are suspected gone, at most `limit`: those that wait longest first. */
+export async function suspects(db: Db, limit: number): Promise<Absent[]> {
+  const { rows } = await sql<Absent>`
+    select r.id, r.created_at as "createdAt"
     from sync.absent_reviews a
     join warehouse.reviews r on r.id = a.review_id and r.deleted_at is null
-    where a.due_at <= ${now}
-    order by a.due_at, r.id
+    order by a.missed_at, r.id
     limit ${limit}`.execute(db);
   return rows;
 }
 
-/** A review that no list shows is asked about again after a day, then after twice as long each time, in days. */
-const longestWaitDays = 30;
-
-/** The service knows the review, although no list shows it: it is asked about again later. */
-export async function askAgainLater(db: Db, { id, runId, asked }: Suspect, now: Date): Promise<void> {
-  const days = Math.min(longestWaitDays, 2 ** asked);
-  const due = new Date(now.getTime() + days * 86_400_000);
-  // Landing the review has taken it off the table.
-  await sql`
-    insert into sync.absent_reviews (review_id, run_id, asked, due_at) values (${id}, ${runId}, ${asked + 1}, ${due})
-    on conflict (review_id) do update set asked = excluded.asked, due_at = excluded.due_at`.execute(db);
-}
-
-/** How many reviews may be gone: those that the service is still to be asked about for the first time. */
+/** How many reviews are suspected gone. */
 export async function countAbsent(db: Db): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n
-    from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null
-    where asked = 0`.execute(db);
+    from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`.execute(db);
   return rows[0]?.n ?? 0;
 }
 

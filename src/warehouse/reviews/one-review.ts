@@ -32,11 +32,11 @@ export async function windowsOf(
   return rows;
 }
 
-/** When a proven reading of its date last did not show it, and which run that was; undefined where it is not suspected. */
+/** When a proven reading of its date did not show it, and which run that was; undefined where it is not suspected. */
 export type Missed = { at: Date; runId: string };
 
 export async function missedReview(db: Db, id: number): Promise<Missed | undefined> {
   const { rows } = await sql<Missed>`
-    select last_missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`.execute(db);
+    select missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`.execute(db);
   return rows[0];
 }
