@@ -186,7 +186,7 @@ create table warehouse.review_overview (
   first_review_created_at timestamptz,
   last_review_created_at  timestamptz
 );
-comment on table warehouse.review_overview is 'The bounds of the service''s reviews, one row per capture.';
+comment on table warehouse.review_overview is 'The bounds of the service''s reviews, one row per capture of the last 90 days.';
 comment on column warehouse.review_overview.captured_at is 'When the service was asked.';
 comment on column warehouse.review_overview.first_review_created_at is 'Creation of the oldest review; null while there is none.';
 comment on column warehouse.review_overview.last_review_created_at is 'Creation of the newest review; null while there is none.';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
-/** Days that runs and their errors, resolved dead letters and all captures of the overview are kept. docs/privacy.md names them. */
+/** Days that runs and their errors, resolved dead letters and captures of the overview are kept. docs/privacy.md names them. */
 const keptDays = 90;
 
 /**
@@ -15,8 +15,7 @@ const keptDays = 90;
  *    whose spans are not yet read again.
  * 3. Errors of runs that ended 90 days ago are cleared.
  * 4. Dead letters that were resolved 90 days ago are deleted, except for discarded ones that the service still shows.
- * 5. Of captures of the overview that are older than 90 days, the first of each day stays, after a year the first of
- *    each month.
+ * 5. Captures of the overview that are older than 90 days are deleted, except for the newest.
  *
  * @param readAgainDays age at which a reconcile reads a span again.
  */
@@ -39,22 +38,10 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
       delete from sync.dead_letters where resolved_at < ${before(keptDays)} and last_failed_at < ${before(keptDays)}`.execute(
       trx,
     );
-    // The first one proves best what `coverageByMonth` asks of captures: that no review came after those that were
-    // read.
     await sql`
       delete from warehouse.review_overview
-      where captured_at in (
-        select captured_at
-        from (
-          select captured_at, row_number() over (
-            partition by date_trunc(case when captured_at < ${before(365)} then 'month' else 'day' end, captured_at, 'UTC')
-            order by captured_at
-          ) as place
-          from warehouse.review_overview
-          where captured_at < ${before(keptDays)}
-        ) as captures
-        where place > 1
-      )`.execute(trx);
+      where captured_at < ${before(keptDays)}
+        and captured_at < (select max(captured_at) from warehouse.review_overview)`.execute(trx);
   });
 }
 
