@@ -160,13 +160,9 @@ test('the dead letter of a review that the service deleted, or whose id it corre
   hourly,
 }) => {
   const { world, twist } = await hourly(60);
-  let reading = 0;
   twist.change = (answer, call) => {
     if (!isList(call)) return;
-    reading += 1;
-    for (const one of answer.body as { id: unknown }[]) {
-      if (one.id === 30) Object.assign(one, { id: null, likes_count: reading, updated_at: ago(1 / reading) });
-    }
+    for (const one of answer.body as { id: unknown }[]) if (one.id === 30) one.id = null;
   };
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 20')`);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete' });

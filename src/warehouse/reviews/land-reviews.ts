@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
-import { isStorable } from '../../base/is-storable.ts';
 import type { Span } from '../../base/time/span.ts';
 import { keyOf, putDeadLetters } from '../dead-letters.ts';
 import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
-import { checkPage, isRecord, type PageCheck } from './check-page.ts';
+import { checkPage, isRecord, type PageCheck, usableId } from './check-page.ts';
 import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
 
 /** Numbers of reviews. */
@@ -162,7 +161,7 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    key: namedId(item) ?? keyWithoutId(item, text),
+    key: String(usableId(item) ?? keyOf(text)),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
   } as const;
@@ -170,18 +169,4 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   // What jsonb cannot hold in any form is kept as the text it came as.
   const open = put instanceof Error ? await putDeadLetters(trx, [{ ...deadLetter, payload: text }]) : put;
   return open > 0;
-}
-
-/** The same for each reading of a record, whatever changes in it, where it names who wrote it and when. */
-function keyWithoutId(item: unknown, text: string): string {
-  if (!isRecord(item) || (item.id ?? null) !== null || item.created_at === undefined) return keyOf(text);
-  return keyOf([item.created_at, item.code, item.product_id, item.user_code, item.message]);
-}
-
-/** The id, where it can be a key; a number beyond 2^53 may be that of several records. */
-function namedId(item: unknown): string | undefined {
-  const id = isRecord(item) ? item.id : undefined;
-  if (Number.isSafeInteger(id)) return String(id);
-  const isUsable = typeof id === 'string' && id !== '' && id.length <= 100 && isStorable(id);
-  return isUsable ? id : undefined;
 }
