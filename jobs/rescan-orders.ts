@@ -4,7 +4,6 @@ import { orderDeps } from '../src/app/deps.ts';
 import { isoOf } from '../src/base/time/span.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { settleVanished } from '../src/orders/push/vanished-orders.ts';
-import { noteKeylessOrders } from '../src/orders/which/keyless-orders.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { runOfOrders } from './conclusions.ts';
@@ -44,14 +43,8 @@ export const rescanOrders = defineRun({
     return state.next === undefined ? undefined : walk(app, payload, state);
   },
   async complete(app, { start }, _run, _failures, payload) {
-    const { shop, warehouse } = app;
-    if ((await readCursor(warehouse.db, 'orders')) === undefined) return {};
-    const counts = await noteKeylessOrders({ shop, db: warehouse.db });
-    if (start === undefined) return counts;
-    return {
-      ...counts,
-      ...(await settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals)),
-    };
+    if (start === undefined) return {};
+    return settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals);
   },
 });
 

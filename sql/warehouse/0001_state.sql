@@ -99,7 +99,7 @@ comment on column sync.dead_letters.attempts is 'How often it was tried.';
 comment on column sync.dead_letters.first_failed_at is 'When it failed first.';
 comment on column sync.dead_letters.last_failed_at is 'When it failed last.';
 comment on column sync.dead_letters.resolved_at is 'When the record was synced or discarded. The row is deleted 90 days later, and 90 days after the record failed last.';
-comment on column sync.dead_letters.order_code is 'The order that the record is or belongs to; null: another kind of record, or an order without a code.';
+comment on column sync.dead_letters.order_code is 'The order that the record is or belongs to; null: another kind of record.';
 comment on column sync.dead_letters.is_discarded is 'Whether a person closed it: while the record fails for the same reason, no dead letter is opened for it again.';
 comment on index sync.dead_letters_one_open_a_record is 'One open letter a record.';
 comment on index sync.dead_letters_of_open_orders is 'Open dead letters of an order and its lines.';

@@ -36,7 +36,6 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
  */
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
-  const monthAgo = new Date(at.getTime() - 30 * 86_400_000);
   const flows: Flow[] = ['orders', 'reviews'];
   return {
     /** When the report was made. */

@@ -128,8 +128,8 @@ export function openShop(options: ShopOptions) {
       );
     },
     /**
-     * Rows that no walk finds, because their code or date is absent or cannot be used. Reads the whole of orders.sql:
-     * not for each run.
+     * Rows that a walk does not find, because their code or date is absent or cannot be used. Reads the whole of
+     * orders.sql: for `doctor` alone.
      *
      * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
      */

@@ -1,6 +1,6 @@
 import { columnsOf } from './queries.ts';
 import { notComputable, readByKey } from './read-by-key.ts';
-import type { RawRow } from './rows.ts';
+import { isTooLong, type RawRow } from './rows.ts';
 import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession } from './session.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
@@ -32,17 +32,20 @@ export async function readChangePage(
 ): Promise<OrderPage> {
   const read = await session.attempt(() => session.changes(feed, after, size));
   if ('dataFault' in read) throw notComputable(feed, read.dataFault);
+  const page = pageOf(read.value, size);
   const newest = new Map<string, OrderKey>();
-  for (const key of read.value) {
+  for (const key of page.keys) {
     newest.delete(key.code);
     newest.set(key.code, key);
   }
-  return { ...pageOf(read.value, size), keys: [...newest.values()] };
+  return { ...page, keys: [...newest.values()] };
 }
 
-function pageOf(keys: OrderKey[], size: number): OrderPage {
-  const last = keys.at(-1);
-  return last === undefined || keys.length < size ? { keys } : { keys, next: last };
+/** A code that is too long is left out: nothing can be remembered of its order. */
+function pageOf(found: OrderKey[], size: number): OrderPage {
+  const keys = found.filter(({ code }) => !isTooLong(code));
+  const last = found.at(-1);
+  return last === undefined || found.length < size ? { keys } : { keys, next: last };
 }
 
 /**
@@ -74,20 +77,18 @@ export async function readOrders(
   });
 }
 
-/** Rows that the check of orders without key gives at most. */
-const keylessAtMost = 1000;
+/** Rows that `readKeylessOrders` gives at most. */
+export const keylessAtMost = 1000;
 
 /**
  * Rows whose code is null, blank, longer than `longestCode` or has a NUL, or whose date is null or outside the years 1
- * to 9999. `isComplete`: false where there may be more of them than the 1000 given.
+ * to 9999.
  */
-export type KeylessOrders = { rows: RawRow[]; isComplete: boolean };
-
-export async function readKeylessOrders(session: ShopSession, { orders, feed }: OrderQueries): Promise<KeylessOrders> {
+export async function readKeylessOrders(session: ShopSession, { orders, feed }: OrderQueries): Promise<RawRow[]> {
   const dates = feed === undefined ? ['created_at', 'updated_at'] : ['created_at'];
   const read = await session.attempt(() => session.keylessRows(orders, dates, columnsOf(orders), keylessAtMost));
   if ('dataFault' in read) throw notComputable(orders, read.dataFault);
-  return { rows: read.value, isComplete: read.value.length < keylessAtMost };
+  return read.value;
 }
 
 /** Orders looked at to see whether lines belong to orders at all. */

@@ -26,7 +26,7 @@ export const readCategory = (raw: RawRow): Read<Category> => checkRow(raw, categ
 export const readUserGrade = (raw: RawRow): Read<UserGrade> => checkRow(raw, gradeOf);
 
 const orderOf = (read: Reader) => ({
-  code: read.required('code'),
+  code: read.code('code'),
   createdAt: read.moment('created_at'),
   /** ISO 8601 with microseconds, in UTC. A shop with a change feed need not have it. */
   updatedAt: read.momentText('updated_at'),

@@ -216,7 +216,7 @@ export function shopSession(
       return [...new Set(await codes(orders, `${rest} limit ${limit}`))];
     },
 
-    /** Orders that no walk finds, or whose code is too long. Reads the whole query. @param dates the date columns. */
+    /** Orders that a walk does not find, or whose code is too long. Reads the whole query. @param dates the date columns. */
     keylessRows(orders: ShopQuery, dates: readonly string[], columns: readonly string[], limit: number) {
       const faults = [
         `not (${words.hasCode(typeOf(orders, 'code').type)})`,

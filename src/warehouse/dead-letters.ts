@@ -70,10 +70,6 @@ export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly 
 export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly string[]) =>
   close(db, kind, sql`key <> all(${failing})`);
 
-/** Closes those of orders without a code, except for the ones that the shop still has. */
-export const resolveKeylessDeadLetters = (db: Db, stillFound: readonly string[]) =>
-  close(db, 'order', sql`starts_with(key, 'sha256:') and key <> all(${stillFound})`);
-
 /** Closes those of reviews that no reading has shown since `at`. */
 export const closeUnseenReviews = (db: Db, at: Date) => close(db, 'review', sql`last_failed_at < ${at}`);
 

@@ -52,7 +52,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     }
     const orders = await shop.orders(['A', 'B', 'C']);
     expect(orders.map(({ lines }) => lines.length)).toEqual([2, 2, 1]);
-    expect((await shop.keylessOrders()).rows).toMatchObject([{ code: '' }]);
+    expect(await shop.keylessOrders()).toMatchObject([{ code: '' }]);
   });
 
   test('a zero date is null: a line has not been delivered, an order without date is found by the check', async () => {
@@ -63,7 +63,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     const shop = await openTables(database, queries, 'Asia/Seoul');
     const [order] = await shop.orders(['A']);
     expect(order?.lines).toMatchObject([{ delivered_at: null }]);
-    expect((await shop.keylessOrders()).rows).toMatchObject([{ code: 'Z', created_at: null }]);
+    expect(await shop.keylessOrders()).toMatchObject([{ code: 'Z', created_at: null }]);
     const walked = await shop.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 1 });
     expect(walked.keys.map(({ code }) => code)).toEqual(['Y']);
     const rest = await shop.orderCodes({ axis: 'updated', after: walked.next ?? { at: '', code: '' }, size: 9 });

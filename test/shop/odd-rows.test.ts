@@ -152,7 +152,6 @@ test('every value that no request or column can hold costs its own order or line
       `'0044-03-15 BC'`,
       'created_at is out of range (year -44), expected a date of the years 1 to',
     ],
-    ['O16', 'updated_at', `'infinity'`, 'updated_at is out of range (infinity), expected'],
     ['O17/1', 'product_options', `'{"\\ud800": "L"}'`, 'product_options holds a character that cannot be stored'],
   ];
   for (const [key, column, value] of odd) {

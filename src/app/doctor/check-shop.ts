@@ -5,7 +5,16 @@ import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
-import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
+import { keylessAtMost } from '../../shop/orders.ts';
+import {
+  isUsableCode,
+  type RawRow,
+  type Read,
+  readCategory,
+  readOrder,
+  readOrderLine,
+  readUserGrade,
+} from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
 import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
@@ -85,6 +94,7 @@ async function guarded(file: string, check: () => Promise<Finding[]>): Promise<F
 }
 
 const correctRows = 'correct the rows, or the query; each waits as a dead letter until then';
+const correctOrLeaveOut = 'correct the rows, or leave them out of the query';
 const eachOnce = 'let the query give each once: a join may multiply rows';
 
 async function checkOrders(shop: Shop): Promise<Finding[]> {
@@ -131,7 +141,14 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
         ]
       : []),
     ...keyless,
-    ...countOf(linesWithoutOrderCode, 'order_lines.sql', 'without order_code: no order will show them'),
+    ...(linesWithoutOrderCode === 0
+      ? []
+      : [
+          warning(
+            `order_lines.sql: ${counted(linesWithoutOrderCode, 'row')} without order_code: no order will show them`,
+            correctOrLeaveOut,
+          ),
+        ]),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
   ];
@@ -153,7 +170,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
 /** Looks at all rows of orders.sql: in a large shop that is not possible within 30 s. */
 async function keylessOrders(shop: Shop): Promise<Finding[]> {
   try {
-    return countOf((await shop.keylessOrders()).rows.length, 'orders.sql', 'without a code or a date');
+    return keylessRows(await shop.keylessOrders());
   } catch (error) {
     if (!isShopTimeout(error)) throw error;
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
@@ -175,9 +192,15 @@ function misfits(file: string, total: number, found: readonly Misfit[], level = 
   );
 }
 
-function countOf(count: number, file: string, what: string): Finding[] {
-  if (count === 0) return [];
-  return [warning(`${file}: ${counted(count, 'row')} ${what}`, 'correct the rows, or leave them out of the query')];
+/** Rows that no run may find, with an example; only keys are shown, not values of customers. */
+function keylessRows(rows: readonly RawRow[]): Finding[] {
+  const nameOf = ({ code, created_at: at }: RawRow) =>
+    isUsableCode(code) ? `order ${code}` : `an order created at ${at ?? 'an unknown time'}`;
+  const [example] = rows.flatMap((row) => misfitOf(nameOf(row), readOrder(row)));
+  if (!example) return [];
+  const howMany = `${rows.length === keylessAtMost ? 'at least ' : ''}${counted(rows.length, 'row')}`;
+  const what = `${howMany} that runs may not find, such as: ${example.reason} (${example.key})`;
+  return [warning(`orders.sql: ${what}`, correctOrLeaveOut)];
 }
 
 function twins(file: string, keys: readonly string[]): Finding[] {

@@ -54,7 +54,6 @@ export type WishFacts = {
  */
 export function desiredOrder(raw: RawOrder, facts: WishFacts): DesiredOrder | NewDeadLetter {
   if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
-  if (isTooLong(raw.order.code)) return orderDeadLetter(raw.order, tooLong('code', raw.order.code));
   const read = readOrder(raw.order);
   if ('fault' in read) return orderDeadLetter(raw.order, read.fault);
   const order = read.row;
@@ -116,10 +115,10 @@ function readLine(row: RawRow): ReturnType<typeof readOrderLine> {
   return long === undefined ? readOrderLine(row) : { fault: tooLong(long, row[long] ?? '') };
 }
 
-/** The dead letter of an order that cannot be read. One without a usable code is closed by the nightly check alone. */
-export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
-  const code = isUsableCode(raw.code) ? raw.code : undefined;
-  return { kind: 'order', key: code ?? keyOf(raw), order_code: code, reason, payload: raw };
+/** The dead letter of an order that cannot be read. */
+function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
+  const code = raw.code ?? '';
+  return { kind: 'order', key: code, order_code: code, reason, payload: raw };
 }
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;

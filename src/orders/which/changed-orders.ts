@@ -1,10 +1,8 @@
-import { ReviewSyncError } from '../../base/errors.ts';
 import type { OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { noteKeylessOrders } from './keyless-orders.ts';
 import { type Batch, inPages } from './orders-by-day.ts';
 
 type ChangedDeps = Pick<OrderDeps, 'shop' | 'db'>;
@@ -45,20 +43,8 @@ export type ChangedState = {
  * 1. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning, or in a shop with
  *    a change feed all orders.
  * 2. Orders that are due although the shop did not change them (due-orders.ts), until none is.
- *
- * A run from the beginning also names the orders that no run reads, see noteKeylessOrders.
  */
 export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
-  if ((await readCursor(deps.db, 'orders')) === undefined) {
-    await noteKeylessOrders(deps).catch((error: unknown) => {
-      // A query that cannot be computed for all rows at once is left to the nightly check, which says so.
-      if (!(error instanceof ReviewSyncError && error.code === 'shop-query')) throw error;
-    });
-  }
-  return firstBatch(deps, options);
-}
-
-async function firstBatch(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
   const { shop, db } = deps;
   const startedAt = (await warehouseNow(db)).toISOString();
   const shopNow = await shop.now();
@@ -76,7 +62,7 @@ export async function* changedOrders(
   options: ChangedOptions,
 ): AsyncGenerator<RawOrder[], void, undefined> {
   const shown = new Set<string>();
-  let batch: Batch<ChangedState> | undefined = await firstBatch(deps, options);
+  let batch: Batch<ChangedState> | undefined = await planChangedOrders(deps, options);
   for (; batch !== undefined; batch = await nextChangedOrders(deps, batch.state, options)) {
     const codes = new Set(batch.codes).difference(shown);
     for (const code of codes) shown.add(code);
