@@ -3,7 +3,6 @@ import {
   dueOrders,
   recordUnreadable,
   settleGone,
-  settleUnchanged,
   waitingForGrades,
   waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
@@ -81,21 +80,4 @@ test('an order that cannot be read keeps the lease of a process that is pushing 
   expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([
     { order_code: 'leased' },
   ]);
-});
-
-test('dead letters close with an order that was pushed whole as it is in the shop, and with no other', async ({
-  world,
-}) => {
-  await world.warehouse(`
-    insert into sync.order_links (order_code, fingerprint, failed_pushes, lease_owner) values
-      ('as it is', 'f', 0, null), ('changed', 'other', 0, null), ('failed in part', 'f', 1, null), ('leased', 'f', 0, 'a');
-    insert into sync.dead_letters (kind, key, order_code, reason, payload)
-      select 'order', order_code, order_code, 'refused', '{}' from sync.order_links`);
-  const { db } = (await world.openApp()).warehouse;
-  const codes = ['as it is', 'changed', 'failed in part', 'leased'];
-  await settleUnchanged(
-    db,
-    codes.map((order_code) => ({ order_code, fingerprint: 'f' })),
-  );
-  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['changed', 'failed in part', 'leased']);
 });

@@ -4,7 +4,7 @@ import { sleep } from '../../base/timeout.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
-import { recordUnreadable, settleGone, settleUnchanged } from '../../warehouse/orders/due-orders.ts';
+import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { retryDelaysMs } from '../backoff.ts';
 import { ageClock } from '../order/contact-rule.ts';
@@ -56,10 +56,6 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: Push
     'deleted in the shop': deleted = [],
     changed = [],
   } = Object.groupBy(orders, (desired) => whyNothing(desired, links.get(desired.code), policy) ?? 'changed');
-  await settleUnchanged(
-    db,
-    unchanged.map(({ code, fingerprint }) => ({ order_code: code, fingerprint })),
-  );
   await settleGone(db, [...gone, ...deleted.map(({ code }) => code)]);
 
   const pushed = await pushAll(deps, changed, {

@@ -84,23 +84,6 @@ export async function settleGone(db: Db, codes: readonly string[]): Promise<void
   );
 }
 
-/**
- * Closes the dead letters of orders that were pushed as they are in the shop. They stay where the last push failed in
- * part, also when another process records such a push at this moment.
- */
-export async function settleUnchanged(
-  db: Db,
-  orders: readonly { order_code: string; fingerprint: string }[],
-): Promise<void> {
-  if (orders.length === 0) return;
-  await sql`
-    update sync.dead_letters d set resolved_at = now()
-    from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (order_code text, fingerprint text)
-    join sync.order_links l on l.order_code = g.order_code and l.fingerprint = g.fingerprint and l.failed_pushes = 0
-      and l.lease_owner is null
-    where d.order_code = l.order_code and d.resolved_at is null`.execute(db);
-}
-
 export type WaitingLines = {
   lines: number;
   orders: number;
