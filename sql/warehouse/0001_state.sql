@@ -15,9 +15,7 @@ create table sync.settings (
   orders_cursor     jsonb,
   reviews_cursor    jsonb,
   removals_taken_at timestamptz[] not null default '{}',
-  webhook_brands    jsonb not null default '{}',
-  grades_owner      text,
-  grades_expires_at timestamptz
+  webhook_brands    jsonb not null default '{}'
 );
 insert into sync.settings default values;
 comment on table sync.settings is 'What holds for the whole warehouse. One row.';
@@ -31,8 +29,6 @@ comment on column sync.settings.removals_taken_at is 'Removals of orders and sub
 comment on column sync.settings.orders_cursor is 'How far sync orders has come: at, the newest change that was read, and readTo, when that was looked for. Null: never.';
 comment on column sync.settings.reviews_cursor is 'How far sync reviews has come: at, the newest update seen as the last run began, and readTo, when that run began. Null: never.';
 comment on column sync.settings.webhook_brands is 'The service''s ids of the brands that webhooks of the last seven days name, at most 100, with the moment of the newest. Where there are several and WEBHOOK_BRAND_IDS does not say which are ours, no rating is believed.';
-comment on column sync.settings.grades_owner is 'Which process syncs the member grades: host, process and a random part. A grade that two create at once would exist twice. Null: none.';
-comment on column sync.settings.grades_expires_at is 'From then on another process may take over: the owner may be frozen or cut off.';
 
 -- Every run has its own id. Runs of which one continues the other have the same key.
 create table sync.runs (

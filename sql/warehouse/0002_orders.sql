@@ -105,7 +105,7 @@ create table sync.user_grade_links (
 comment on table sync.user_grade_links is 'The shop''s member grades and the service''s ids.';
 comment on column sync.user_grade_links.user_grade_code is 'The shop''s code of the grade.';
 comment on column sync.user_grade_links.user_grade_id is 'The service''s id of the grade.';
-comment on column sync.user_grade_links.fingerprint is 'Hash of what was last pushed.';
+comment on column sync.user_grade_links.fingerprint is 'Hash of what was last pushed; empty: it was only found or created.';
 comment on column sync.user_grade_links.linked_at is 'When the row was last written.';
 
 create table sync.category_links (

@@ -5,7 +5,6 @@ import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import type { DeadLetter } from '../../src/warehouse/dead-letters.ts';
-import { LeaseLostError } from '../../src/warehouse/leases.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
@@ -188,7 +187,7 @@ test('two runs at once create each grade once, and an order carries the grade of
   expect(await gradeOf('B')).toEqual([{ name: 'Grade 9' }]);
 });
 
-test('the lease of the grades is renewed before each creation, for longer than that takes, and a run that lost it creates none any more', async ({
+test('a run that loses the warehouse, or whose process is frozen, while it creates a grade leaves none twice, and nobody who only looks waits', async ({
   openWorld,
 }) => {
   const world = await catalogWorld(openWorld);
@@ -196,27 +195,39 @@ test('the lease of the grades is renewed before each creation, for longer than t
   const { api, shop, warehouse } = await world.openApp();
   const patience = { giveUpAfterMs: 50, settleMs: 1 };
   const deps = { shop, db: warehouse.db, signal: new AbortController().signal, patience };
-  const expiries = new Set<number>();
-  const covers: unknown[] = [];
-  const create: typeof api.userGrades.create = async (...grade) => {
-    // The client waits 130 s for a response at the most.
-    const [lease] = await world.warehouse<{ at: Date; covers: boolean }>(
-      `select grades_expires_at as at, grades_expires_at > now() + interval '130 seconds' as covers
-       from sync.settings where grades_owner is not null`,
-    );
-    expiries.add(lease?.at.getTime() ?? 0);
-    covers.push(lease?.covers);
-    // While the third one is created, the process is frozen and another one takes the lease.
-    if (expiries.size === 3) await world.warehouse(`update sync.settings set grades_owner = 'other'`);
-    return api.userGrades.create(...grade);
-  };
-  const syncing = syncUserGrades({ ...deps, api: { ...api, userGrades: { ...api.userGrades, create } } });
-  await expect(syncing).rejects.toThrow(LeaseLostError);
-  expect(expiries.size).toBe(3);
-  expect(covers).toEqual([true, true, true]);
-  // Nor does it give the lease of the other one away.
-  expect(await world.warehouse('select grades_owner as owner from sync.settings')).toEqual([{ owner: 'other' }]);
-  expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(3);
+  const lose = () =>
+    world.warehouse(`select pg_terminate_backend(pid) from pg_locks
+      where relation = 'sync.user_grade_links'::regclass and mode = 'ShareRowExclusiveLock'`);
+  const syncWith = (userGrades: Partial<typeof api.userGrades>) =>
+    syncUserGrades({ ...deps, api: { ...api, userGrades: { ...api.userGrades, ...userGrades } } });
+  const grades = async () => (await world.atService('select id from reference_service.user_grades')).length;
+
+  // After the creation.
+  const created = syncWith({
+    async create(...grade) {
+      const one = await api.userGrades.create(...grade);
+      expect((await runCli(['status', '--json'], world.environment)).stdout).toContain('"issues"');
+      expect(await lose()).toHaveLength(1);
+      return one;
+    },
+  });
+  await expect(created).rejects.toThrow();
+  expect(await grades()).toBe(1);
+  expect(await world.warehouse('select from sync.user_grade_links')).toEqual([]);
+
+  // Between the look and the creation, while another run creates all.
+  let isFirst = true;
+  const listed = syncWith({
+    async *listAll() {
+      yield* api.userGrades.listAll();
+      if (!isFirst && (await lose()).length > 0) await byCommand(world);
+      isFirst = false;
+    },
+  });
+  await expect(listed).rejects.toThrow();
+  expect(await grades()).toBe(4);
+  expect(await counts(world)).not.toHaveProperty('user_grades_pushed');
+  expect(await grades()).toBe(4);
 });
 
 test('a product that no review names is learned from the service’s order list once a line waits for it', async ({
@@ -404,7 +415,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
   const { api, shop, warehouse } = await world.openApp();
-  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, onWait: undefined };
+  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal };
   const patience = { giveUpAfterMs: 1000, settleMs: 1 };
   for (let run = 1; run <= 2; run += 1) {
     sent.clear();
@@ -455,7 +466,7 @@ test('a service that fails for five records of the catalog in a row counts as do
   await world.shop(`insert into c select 'C' || n, 'Category', null from generate_series(1, 6) n`);
   const { api, shop, warehouse } = await world.openApp();
   const patience = { giveUpAfterMs: 0, settleMs: 1 };
-  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, onWait: undefined, patience };
+  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, patience };
   await expect(syncCategories(deps)).rejects.toMatchObject({ code: 'unavailable' });
   expect(await openLetters(world)).toEqual([]);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)

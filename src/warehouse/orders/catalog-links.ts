@@ -22,15 +22,23 @@ export async function catalogLinks(db: Db, kind: CatalogKind): Promise<Map<strin
 /** Saves a link, and deletes a link of another code to the same id: the shop has renamed the code. */
 export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLink): Promise<void> {
   const { table, code, id } = tables[kind];
-  await db.transaction().execute(async (trx) => {
-    await sql`
-      delete from ${sql.table(table)} where ${sql.ref(id)} = ${link.id} and ${sql.ref(code)} <> ${link.code}`.execute(
-      trx,
-    );
-    await sql`
-      insert into ${sql.table(table)} (${sql.ref(code)}, ${sql.ref(id)}, fingerprint)
-      values (${link.code}, ${link.id}, ${link.fingerprint})
-      on conflict (${sql.ref(code)}) do update
-      set ${sql.ref(id)} = excluded.${sql.ref(id)}, fingerprint = excluded.fingerprint, linked_at = now()`.execute(trx);
-  });
+  await sql`
+    delete from ${sql.table(table)} where ${sql.ref(id)} = ${link.id} and ${sql.ref(code)} <> ${link.code}`.execute(db);
+  await sql`
+    insert into ${sql.table(table)} (${sql.ref(code)}, ${sql.ref(id)}, fingerprint)
+    values (${link.code}, ${link.id}, ${link.fingerprint})
+    on conflict (${sql.ref(code)}) do update
+    set ${sql.ref(id)} = excluded.${sql.ref(id)}, fingerprint = excluded.fingerprint, linked_at = now()`.execute(db);
 }
+
+/**
+ * Runs `work` in a transaction while no other process on this warehouse links member grades. Nobody who reads the links
+ * waits. A process that is frozen or cut off loses the lock after 150 s, longer than a request to the service may take:
+ * its next statement fails.
+ */
+export const withGradesLocked = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    await sql`set local idle_in_transaction_session_timeout to '150s'`.execute(trx);
+    await sql`lock table sync.user_grade_links in share row exclusive mode`.execute(trx);
+    return work(trx);
+  });
