@@ -25,6 +25,11 @@ const storages = [
     guest: (id: number) => `
       insert into wp_wc_orders (id, status, type, total_amount, customer_id, billing_email, date_created_gmt, date_updated_gmt)
         values (${id}, 'wc-processing', 'shop_order', 23.80, 0, 'guest@example.com', :now, :now)`,
+    erase: `
+      update wp_wc_orders set customer_id = 0, billing_email = 'deleted@site.invalid', date_updated_gmt = :now where id = 101;
+      update wp_wc_order_addresses set first_name = '[deleted]', last_name = '[deleted]', phone = '+00 00 0'
+        where order_id = 101 and address_type = 'billing';
+      insert into wp_wc_orders_meta (order_id, meta_key, meta_value) values (101, '_anonymized', 'yes')`,
     remove: (id: number) => `delete from wp_wc_orders where id = ${id}`,
   },
   {
@@ -50,13 +55,21 @@ const storages = [
         values (${id}, 'shop_order', 'wc-processing', :now, :now);
       insert into wp_postmeta (post_id, meta_key, meta_value) values
         (${id}, '_order_total', '23.80'), (${id}, '_customer_user', '0'), (${id}, '_billing_email', 'guest@example.com')`,
+    erase: `
+      update wp_posts set post_modified_gmt = :now where ID = 101;
+      update wp_postmeta set meta_value = '0' where post_id = 101 and meta_key = '_customer_user';
+      update wp_postmeta set meta_value = '[deleted]'
+        where post_id = 101 and meta_key in ('_billing_first_name', '_billing_last_name');
+      update wp_postmeta set meta_value = '+00 00 0' where post_id = 101 and meta_key = '_billing_phone';
+      update wp_postmeta set meta_value = 'deleted@site.invalid' where post_id = 101 and meta_key = '_billing_email';
+      insert into wp_postmeta (post_id, meta_key, meta_value) values (101, '_anonymized', 'yes')`,
     remove: (id: number) => `delete from wp_posts where ID = ${id}`,
   },
 ];
 
 test.skipIf(!hasMariadb).each(storages)(
   'a life of orders in WooCommerce ($preset) arrives at the service as the shop has it',
-  async ({ preset, drafts, ada: order, state, total, completed, refund, guest: place, remove }) => {
+  async ({ preset, drafts, ada: order, state, total, completed, refund, guest: place, erase, remove }) => {
     const shop = await openMariadbShop(preset, { timeZone: 'UTC', products: ['50', '60'] });
     await shop.given(`
     insert into wp_terms values (1, 'Clothes &amp; shoes', 'clothes'), (2, 'Shirts', 'shirts'), (9, 'Dark red', 'dark-red');
@@ -131,6 +144,12 @@ test.skipIf(!hasMariadb).each(storages)(
     await shop.step({ feed: [] }, remove(103));
     expect((await shop.orders())['101']).toMatchObject({ total: 64.9, lines: [finished, finished] });
 
+    // The customer has the personal data of the order erased: placeholders take its place.
+    await shop.step({ feed: ['101'] }, erase);
+    const erased = (await shop.orders())['101'];
+    expect(erased).toMatchObject({ total: 64.9, created: '+1h', lines: [finished, finished] });
+    for (const field of ['user', 'name', 'phone', 'email']) expect(erased).not.toHaveProperty(field);
+
     // A guest orders and cancels; another order of a guest ends in the trash, then it is deleted permanently.
     const guestOrder = (id: number) => `${place(id)};
     insert into wp_woocommerce_order_items values (${id}, 'Mug', 'line_item', ${id});
@@ -138,7 +157,7 @@ test.skipIf(!hasMariadb).each(storages)(
       (${id}, '_product_id', '60'), (${id}, '_qty', '2'), (${id}, '_line_total', '20'), (${id}, '_line_tax', '3.80')`;
     await shop.step({ feed: ['201', '202'] }, `${guestOrder(201)}; ${guestOrder(202)}`);
     await shop.step({ feed: ['201'] }, state(201, 'wc-cancelled'));
-    const guest = { email: 'guest@example.com', total: 23.8, created: '+8h' };
+    const guest = { email: 'guest@example.com', total: 23.8, created: '+9h' };
     expect((await shop.orders())['201']).toEqual({ ...guest, lines: [{ ...mug, status: 'cancelled' }] });
     await shop.expectAgreement();
 

@@ -28,28 +28,35 @@ select
       from wp_postmeta m
       where m.post_id = o.ID and m.meta_key = '_customer_user'
     ), '0') as user_code,
-  nullif(
-    concat_ws(' ',
-      (
-        select nullif(max(m.meta_value), '')
-        from wp_postmeta m
-        where m.post_id = o.ID and m.meta_key = '_billing_first_name'
-      ),
-      (
-        select nullif(max(m.meta_value), '')
-        from wp_postmeta m
-        where m.post_id = o.ID and m.meta_key = '_billing_last_name'
-      )), '') as user_name,
-  (
-    select max(m.meta_value)
-    from wp_postmeta m
-    where m.post_id = o.ID and m.meta_key = '_billing_phone'
-  ) as user_phone,
-  (
-    select max(m.meta_value)
-    from wp_postmeta m
-    where m.post_id = o.ID and m.meta_key = '_billing_email'
-  ) as user_email,
+  -- WooCommerce puts placeholders such as [deleted] in the place of personal data that it erased.
+  case
+    when erased.meta_id is null then nullif(
+      concat_ws(' ',
+        (
+          select nullif(max(m.meta_value), '')
+          from wp_postmeta m
+          where m.post_id = o.ID and m.meta_key = '_billing_first_name'
+        ),
+        (
+          select nullif(max(m.meta_value), '')
+          from wp_postmeta m
+          where m.post_id = o.ID and m.meta_key = '_billing_last_name'
+        )), '')
+  end as user_name,
+  case
+    when erased.meta_id is null then (
+      select max(m.meta_value)
+      from wp_postmeta m
+      where m.post_id = o.ID and m.meta_key = '_billing_phone'
+    )
+  end as user_phone,
+  case
+    when erased.meta_id is null then (
+      select max(m.meta_value)
+      from wp_postmeta m
+      where m.post_id = o.ID and m.meta_key = '_billing_email'
+    )
+  end as user_email,
 
   -- Order attribution (WooCommerce 8.5 and newer) notes the device. Orders made by staff have none.
   (
@@ -61,5 +68,10 @@ select
   -- In the trash. What is deleted permanently has no row any more: the rescan finds it.
   case when o.post_status = 'trash' then o.post_modified_gmt end as deleted_at
 from wp_posts o
+left join wp_postmeta erased on erased.meta_id = (
+  select max(m.meta_id)
+  from wp_postmeta m
+  where m.post_id = o.ID and m.meta_key = '_anonymized' and m.meta_value = 'yes'
+)
 where o.post_type = 'shop_order'
   and o.post_status not in ('auto-draft', 'draft', 'wc-checkout-draft', 'checkout-draft')

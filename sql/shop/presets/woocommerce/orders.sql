@@ -17,9 +17,10 @@ select
 
   -- 0 stands for a guest.
   nullif(o.customer_id, 0) as user_code,
-  nullif(trim(concat_ws(' ', a.first_name, a.last_name)), '') as user_name,
-  a.phone as user_phone,
-  o.billing_email as user_email,
+  -- WooCommerce puts placeholders such as [deleted] in the place of personal data that it erased.
+  case when erased.id is null then nullif(trim(concat_ws(' ', a.first_name, a.last_name)), '') end as user_name,
+  case when erased.id is null then a.phone end as user_phone,
+  case when erased.id is null then o.billing_email end as user_email,
 
   -- Order attribution (WooCommerce 8.5 and newer) notes the device. Orders made by staff have none.
   (
@@ -32,5 +33,10 @@ select
   case when o.status = 'trash' then o.date_updated_gmt end as deleted_at
 from wp_wc_orders o
 left join wp_wc_order_addresses a on a.order_id = o.id and a.address_type = 'billing'
+left join wp_wc_orders_meta erased on erased.id = (
+  select max(m.id)
+  from wp_wc_orders_meta m
+  where m.order_id = o.id and m.meta_key = '_anonymized' and m.meta_value = 'yes'
+)
 where o.type = 'shop_order'
   and o.status not in ('auto-draft', 'draft', 'wc-checkout-draft', 'checkout-draft')
