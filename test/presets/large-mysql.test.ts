@@ -65,13 +65,15 @@ const manyOrders: Readonly<Record<string, string>> = {
     insert into state_machine_history select ${id()}, ${id()}, ${live}, elt(1 + seq % 3, 'order', 'order_delivery', 'order_transaction'),
       ${id('1')}, ${id('1')}, ${at}, null ${series}`,
   opencart4: `
-    insert into oc_order select seq, 7, 1, 'Ada', 'L', 'a@example.com', '', 1, 5, ${at}, ${at} ${series};
+    insert into oc_customer select seq ${series};
+    insert into oc_order select seq, seq, 1, 'Ada', 'L', 'a@example.com', '', 1, 5, ${at}, ${at} ${series};
     insert into oc_order_product (order_product_id, order_id, product_id, name, model) select seq, seq, 1, 'Mug', 'M' ${series};
     insert into oc_order_option (order_id, order_product_id, name, value, type) select seq, seq, 'Size', 'L', 'select' ${series};
     insert into oc_order_history (order_id, order_status_id, date_added) select seq, 5, ${at} ${series};
     insert into oc_return select seq, seq, 1, 1, 3, ${at}, ${at} ${series}`,
   youngcart5: `
-    insert into g5_shop_order (od_id, od_time, od_receipt_time, od_invoice_time) select seq, ${at}, ${at}, ${at} ${series};
+    insert into g5_shop_order (od_id, mb_id, od_time, od_receipt_time, od_invoice_time) select seq, seq, ${at}, ${at}, ${at} ${series};
+    insert into g5_member (mb_id) select seq ${series};
     insert into g5_shop_cart (od_id, it_id, ct_status, ct_history, ct_qty) select seq, '1', '완료', '', 1 ${series}`,
 };
 

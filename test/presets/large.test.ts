@@ -14,7 +14,8 @@ const uuid = (kind: number) => `('${kind}0000000-0000-4000-8000-' || lpad(n::tex
 /** Twenty thousand orders in each system, each with a line, a parcel and a payment. */
 const manyOrders: Readonly<Record<string, string>> = {
   medusa: `
-    insert into "order" (id, display_id, email, created_at, updated_at) select 'o' || n, n, 'a@example.com', ${at}, ${at} ${series};
+    insert into customer select 'c' || n, null ${series};
+    insert into "order" (id, display_id, email, customer_id, created_at, updated_at) select 'o' || n, n, 'a@example.com', 'c' || n, ${at}, ${at} ${series};
     insert into order_summary (order_id, totals) select 'o' || n, '{"current_order_total": 1}' ${series};
     insert into order_line_item (id, title, product_id, unit_price) select 'i' || n, 'Shirt', 'p1', 1 ${series};
     insert into order_item (order_id, version, item_id, quantity) select 'o' || n, 1, 'i' || n, 1 ${series};

@@ -145,6 +145,12 @@ test('a life of orders in Medusa arrives at the service as the shop has it', asy
   );
   expect((await shop.orders())['1002']).toMatchObject({ total: 0, lines: [{ status: 'cancelled' }] });
 
+  // The customer is deleted: no date of the order moves.
+  expect((await shop.orders())['1001']).toMatchObject({ phone: '+44 20 1', email: 'ada@example.com' });
+  await shop.step({ feed: [] }, `update customer set deleted_at = :instant where id = 'cus_1'`);
+  expect((await shop.orders())['1001']).not.toHaveProperty('email');
+  expect((await shop.orders())['1001']).not.toHaveProperty('phone');
+
   await shop.expectAgreement();
   await shop.expectCatalog({
     categories: { c1: 'Clothing', c2: 'Shirts < c1 (hidden)' },

@@ -7,6 +7,7 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
   const shop = await openMariadbShop('opencart4', { timeZone: 'America/Bogota', products: ['10', '20'] });
   await shop.given(`
     insert into oc_order_status values (1, 1, 'Pending'), (2, 1, 'Processing'), (3, 1, 'Shipped'), (17, 1, 'Engraving');
+    insert into oc_customer values (7);
     insert into oc_category values (1, 0, 1), (2, 1, 0);
     insert into oc_category_description values (1, 1, 'Clothes &amp; shoes'), (2, 1, 'Shirts'), (2, 2, 'Hemden');
     insert into oc_customer_group_description values (1, 1, 'Default'), (2, 1, 'Gold');
@@ -98,6 +99,11 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
     created: '+9h',
     lines: [{ product: '20', price: 10, status: 'cancelled' }],
   });
+  // The customer's account is deleted, which writes nothing into the order.
+  expect((await shop.orders())['1']).toMatchObject(ada);
+  await shop.step({ feed: [] }, 'delete from oc_customer where customer_id = 7');
+  expect((await shop.orders())['1']).not.toHaveProperty('email');
+  expect((await shop.orders())['1']).not.toHaveProperty('phone');
   await shop.expectAgreement();
 
   await shop.given(`delete from oc_order where order_id = 2; delete from oc_order_product where order_id = 2;

@@ -6,6 +6,7 @@ import { each } from './preset-world.ts';
 test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('youngcart5', { timeZone: 'Asia/Seoul', products: ['1001', '1002'] });
   await shop.given(`
+    insert into g5_member (mb_id) values ('hong'), ('kim');
     insert into g5_shop_category values ('10', '의류', 1), ('1010', '셔츠', 0);
     insert into g5_shop_cart (ct_id, od_id, it_id, ct_status, ct_history, ct_price, ct_qty) values (90, 77, '1001', '쇼핑', '', 10000, 1)`);
   await shop.expectCatalog({ categories: { '10': '의류', '1010': '셔츠 < 10 (hidden)' } });
@@ -104,6 +105,22 @@ test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service
     created: '+8h',
     lines: [{ ...mug, status: 'cancelled' }],
   });
+
+  // A member leaves, and keeps a row with the day; another one is deleted. Neither writes a date into an order.
+  const third = '2026112112000056';
+  await shop.step(
+    { feed: [third] },
+    `insert into g5_shop_order (od_id, mb_id, od_name, od_email, od_hp, od_status, od_time)
+       values (${third}, 'kim', '김철수', 'kim@example.com', '010-2', '주문', :now)`,
+  );
+  expect(await shop.orders()).toMatchObject({ [first]: hong, [third]: { phone: '010-2', email: 'kim@example.com' } });
+  await shop.step(
+    { feed: [] },
+    `update g5_member set mb_leave_date = '20261121' where mb_id = 'hong'; delete from g5_member where mb_id = 'kim'`,
+  );
+  const left = await shop.orders();
+  for (const order of [left[first], left[third]])
+    for (const field of ['phone', 'email']) expect(order).not.toHaveProperty(field);
   await shop.expectAgreement();
 
   await shop.given(

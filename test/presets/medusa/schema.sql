@@ -35,6 +35,7 @@ create table fulfillment (
 create table fulfillment_item (id serial primary key, fulfillment_id text not null, line_item_id text, quantity numeric not null, deleted_at timestamptz);
 create table fulfillment_label (id serial primary key, fulfillment_id text not null, tracking_number text not null, deleted_at timestamptz);
 create table order_fulfillment (order_id text not null, fulfillment_id text not null);
+create table customer (id text primary key, deleted_at timestamptz);
 create table customer_group (id text primary key, name text not null, deleted_at timestamptz);
 create table customer_group_customer (
   id text primary key, customer_id text not null, customer_group_id text not null, created_at timestamptz not null, deleted_at timestamptz
@@ -54,6 +55,7 @@ create index on order_fulfillment (fulfillment_id);
 create index on customer_group_customer (customer_id);
 
 insert into order_address values ('a1', 'Ada', 'Lovelace', ''), ('a2', 'Ada', null, '+44 20 1');
+insert into customer values ('cus_1', null);
 insert into customer_group values ('g1', 'Gold', null), ('g2', 'Silver', null), ('g3', 'Gone', '2020-01-01');
 insert into customer_group_customer values
   ('x1', 'cus_1', 'g3', '2020-01-01'), ('x2', 'cus_1', 'g1', '2020-01-02'), ('x3', 'cus_1', 'g2', '2020-01-03');

@@ -13,6 +13,9 @@ create table oc_order (
   date_added datetime not null,
   date_modified datetime not null
 );
+create table oc_customer (
+  customer_id int not null auto_increment primary key
+);
 create table oc_order_product (
   order_product_id int not null auto_increment primary key,
   order_id int not null,

@@ -26,6 +26,12 @@ create table g5_shop_order (
   od_time datetime not null default '0000-00-00 00:00:00',
   key index2 (mb_id)
 ) engine = MyISAM default charset = utf8;
+create table g5_member (
+  mb_no int not null auto_increment primary key,
+  mb_id varchar(20) not null default '',
+  mb_leave_date varchar(8) not null default '',
+  unique key mb_id (mb_id)
+) engine = MyISAM default charset = utf8;
 create table g5_shop_cart (
   ct_id int not null auto_increment primary key,
   od_id bigint unsigned not null,

@@ -15,8 +15,9 @@ select
   ) as total_price,
   o.customer_id as user_code,
   nullif(btrim(concat_ws(' ', coalesce(b.first_name, d.first_name), coalesce(b.last_name, d.last_name))), '') as user_name,
-  coalesce(nullif(b.phone, ''), nullif(d.phone, '')) as user_phone,
-  nullif(o.email, '') as user_email,
+  -- No message to a customer who was deleted.
+  case when k.deleted_at is null then coalesce(nullif(b.phone, ''), nullif(d.phone, '')) end as user_phone,
+  case when k.deleted_at is null then nullif(o.email, '') end as user_email,
   -- A customer can be in several groups: the first one counts.
   (
     select g.customer_group_id
@@ -27,6 +28,7 @@ select
     limit 1
   ) as user_grade_code
 from "order" o
+left join customer k on k.id = o.customer_id
 left join order_address b on b.id = o.billing_address_id
 left join order_address d on d.id = o.shipping_address_id
 cross join lateral (

@@ -12,9 +12,11 @@ select
   -- 0 stands for a guest.
   nullif(o.customer_id, 0) as user_code,
   nullif(trim(concat_ws(' ', o.firstname, o.lastname)), '') as user_name,
-  o.telephone as user_phone,
-  o.email as user_email,
+  -- No message to a customer who was deleted: then the order keeps the number, and the customer has no row any more.
+  case when o.customer_id = 0 or k.customer_id is not null then o.telephone end as user_phone,
+  case when o.customer_id = 0 or k.customer_id is not null then o.email end as user_email,
   case when o.customer_id <> 0 then nullif(o.customer_group_id, 0) end as user_grade_code
 from oc_order o
+left join oc_customer k on k.customer_id = o.customer_id
 -- 0: the checkout was not finished.
 where o.order_status_id > 0

@@ -13,8 +13,10 @@ select
   -- Empty: a guest.
   nullif(o.mb_id, '') as user_code,
   nullif(o.od_name, '') as user_name,
-  coalesce(nullif(o.od_hp, ''), nullif(o.od_tel, '')) as user_phone,
-  nullif(o.od_email, '') as user_email,
+  -- No message to a member who left, or who was deleted.
+  case when o.mb_id = '' or m.mb_id is not null then coalesce(nullif(o.od_hp, ''), nullif(o.od_tel, '')) end as user_phone,
+  case when o.mb_id = '' or m.mb_id is not null then nullif(o.od_email, '') end as user_email,
   case when o.od_mobile = 1 then 'mobile' else 'pc' end as order_device,
   o.od_receipt_point as mileage
 from g5_shop_order o
+left join g5_member m on m.mb_id = o.mb_id and m.mb_leave_date = ''
