@@ -83,6 +83,14 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
     'returned',
   ]);
 
+  // Two of the three shirts come back: a return names the product, not the size. Then the third one does.
+  await shop.step({ feed: ['1'] }, `insert into oc_return values (2, 1, 10, 2, 3, :now, :now)`);
+  expect((await shop.orders())['1']?.lines).toMatchObject([finished, finished, { status: 'returned' }]);
+  await shop.step({ feed: ['1'] }, `insert into oc_return values (3, 1, 10, 1, 3, :now, :now)`);
+  const returned = (await shop.orders())['1']?.lines ?? [];
+  expect(returned.map(({ status }) => status)).toEqual(['returned', 'returned', 'returned']);
+  for (const line of returned) expect(line).not.toHaveProperty('delivered');
+
   // A guest orders; the phone number is corrected by hand, which no date shows; the order is cancelled, and deleted.
   await shop.step(
     { feed: ['2'] },
@@ -96,7 +104,7 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
     phone: '+1 646',
     email: 'guest@example.com',
     total: 10,
-    created: '+9h',
+    created: '+11h',
     lines: [{ product: '20', price: 10, status: 'cancelled' }],
   });
   // The customer's account is deleted, which writes nothing into the order.

@@ -19,7 +19,8 @@ select
   l.total + l.tax * l.quantity as price,
 
   case
-    when r.taken_back >= l.quantity then 'returned'
+    -- A return knows the product and not its options: all pieces of the product, in whatever lines, must be back.
+    when r.taken_back >= sum(l.quantity) over (partition by l.order_id, l.product_id) then 'returned'
     when o.order_status_id = 5 then 'delivery_finished'
     when o.order_status_id = 3 then 'delivery_started'
     -- 11: refunded, 12: reversed, 13: charged back.
@@ -34,7 +35,11 @@ select
 
   -- When the order first got the state Shipped, and Complete, as long as it has it. A comment on an order repeats its state.
   h.shipped_at as delivery_started_at,
-  case when o.order_status_id = 5 then h.completed_at end as delivered_at,
+  -- Pieces that all came back have no date: the service asks for reviews of what was delivered.
+  case
+    when o.order_status_id = 5
+      and coalesce(r.taken_back, 0) < sum(l.quantity) over (partition by l.order_id, l.product_id) then h.completed_at
+  end as delivered_at,
 
   -- What was chosen from lists. Texts and files that the customer added stay here.
   chosen.options as product_options
