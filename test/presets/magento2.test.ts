@@ -89,11 +89,13 @@ test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service a
     update sales_order set base_total_refunded = ${id} * 16.5, ${keepDates} where entity_id = 1`;
   await shop.step({ feed: ['000000001'] }, refund(1));
   expect((await shop.orders())['000000001']).toMatchObject({ total: 82.5, lines: [sent, sent] });
+  expect(await shop.suggestedDeliveries('000000001')).toEqual({ mug: '+6h', shirt: '+3h' });
   await shop.step({ feed: ['000000001'] }, refund(2));
   expect((await shop.orders())['000000001']).toMatchObject({
     total: 66,
     lines: [{ ...sent, status: 'returned' }, sent],
   });
+  expect(await shop.suggestedDeliveries('000000001')).toEqual({ mug: undefined, shirt: '+3h' });
 
   // A guest's order is edited: Magento cancels it and makes another one.
   const guestOrder = (id: number, code: string, price: number) => `

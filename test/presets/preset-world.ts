@@ -6,6 +6,7 @@ import { orderDeps } from '../../src/app/deps.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
+import { openTables } from '../harness/shop-servers.ts';
 import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -46,6 +47,11 @@ export type PresetWorld = {
   step(expected: { feed: readonly string[] }, sql: string): Promise<void>;
   /** The orders at the service by code, their lines in the order of product, price and status. */
   orders(): Promise<Record<string, ServiceOrder>>;
+  /**
+   * The `delivered_at` that the preset suggests where the system knows none, for the lines of an order by product. The
+   * three days for the way are left out.
+   */
+  suggestedDeliveries(code: string): Promise<Record<string, string | undefined>>;
   /** What `sync catalog` does. */
   syncCatalog(): Promise<void>;
   /**
@@ -120,6 +126,16 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       const rows = await world.atService<{ code: string; order: Record<string, unknown> }>(stateOfService);
       return Object.fromEntries(rows.map(({ code, order }) => [code, readable(order, start) as ServiceOrder]));
     },
+    async suggestedDeliveries(code) {
+      const url = database?.url ?? world.shopUrl;
+      const shop = await openTables({ url, run }, await suggestedQueries(sqlDir), timeZone ?? 'UTC');
+      const [read] = await shop.orders([code]);
+      const hoursOf = (date: string) => `+${(Date.parse(date) - start) / hourMs}h`;
+      const lines = read?.lines ?? [];
+      return Object.fromEntries(
+        lines.map((line) => [line.product_code, line.delivered_at ? hoursOf(line.delivered_at) : undefined]),
+      );
+    },
     syncCatalog,
     async expectCatalog({ categories, grades = [] }) {
       await syncCatalog();
@@ -138,6 +154,20 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       expect(verified).toMatchObject({ differing: 0, notCompared: 0, differences: [], unknown: [] });
     },
   };
+}
+
+/** The queries of orders with the column that order_lines.sql suggests in a comment, or README.md as an example. */
+async function suggestedQueries(sqlDir: string): Promise<Record<string, string>> {
+  const [orders = '', feed = '', lines = '', readme = ''] = await Promise.all(
+    ['orders.sql', 'changed_orders.sql', 'order_lines.sql', 'README.md'].map((file) =>
+      readFile(join(sqlDir, file), 'utf8'),
+    ),
+  );
+  const comment = /^ *--( +case .+ as delivered_at,)$/m.exec(lines)?.[1];
+  const suggested = comment ?? /^ {6}case\n(?: {6}.*\n)+? {6}end as delivered_at,$/m.exec(readme)?.[0];
+  if (!suggested?.includes('3 day')) throw new Error(`No delivered_at with three days for the way in ${sqlDir}`);
+  const column = suggested.replaceAll('3 day', '0 day');
+  return { orders, changed_orders: feed, order_lines: lines.replace(/^select$/m, `select ${column}`) };
 }
 
 /** The service and the warehouse know the products, so that no line waits. */

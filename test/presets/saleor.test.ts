@@ -48,6 +48,7 @@ test('a life of orders in Saleor arrives at the service as the shop has it', asy
      insert into order_fulfillmentline values (1, ${line(1)}, 1, 2);
      ${event(1, 'fulfillment_fulfilled_items')}`,
   );
+  expect(await shop.suggestedDeliveries('1')).toEqual({ 10: undefined, 20: undefined });
   await shop.step(
     { feed: ['1'] },
     `insert into order_fulfillment values (2, ${order(1)}, 'fulfilled', 'T2', :instant);
@@ -63,6 +64,7 @@ test('a life of orders in Saleor arrives at the service as the shop has it', asy
     { ...shirts, ...sent, shipped: '+3h', invoice: 'T1' },
     { ...mug, ...sent, shipped: '+4h', invoice: 'T2' },
   ]);
+  expect(await shop.suggestedDeliveries('1')).toEqual({ 10: '+4h', 20: '+4h' });
 
   // The mug comes back: Saleor moves its pieces into a fulfilment of the return. Then it is refunded.
   await shop.step(
@@ -77,6 +79,7 @@ test('a life of orders in Saleor arrives at the service as the shop has it', asy
     `update payment_transactionitem set refunded_value = 10; ${event(1, 'transaction_event')}`,
   );
   expect((await shop.orders())['1']).toMatchObject({ total: 60.5, lines: [sent, { status: 'returned' }] });
+  expect(await shop.suggestedDeliveries('1')).toEqual({ 10: '+4h', 20: undefined });
 
   // A variant is deleted: the order keeps its SKU, and no date moves.
   await shop.step(

@@ -46,7 +46,9 @@ test('a life of orders in Solidus arrives at the service as the shop has it', as
     update spree_shipments set tracking = '1Z${carton}', updated_at = :now where id = 1;
     update spree_orders set updated_at = :now where id = 1`;
   await shop.step({ feed: ['R1'] }, ship(1, '1'));
+  expect(await shop.suggestedDeliveries('R1')).toEqual({ 10: undefined, 20: undefined });
   await shop.step({ feed: ['R1'] }, ship(2, '2, 3'));
+  expect(await shop.suggestedDeliveries('R1')).toEqual({ 10: '+4h', 20: '+4h' });
   const sent = { status: 'delivery_started' };
   expect((await shop.orders()).R1?.lines).toEqual([
     { ...shirt, ...sent, shipped: '+3h', invoice: '1Z1', carrier: 'UPS' },
@@ -64,6 +66,7 @@ test('a life of orders in Solidus arrives at the service as the shop has it', as
     total: 39.5,
     lines: [{ status: 'delivery_started' }, { status: 'returned' }],
   });
+  expect(await shop.suggestedDeliveries('R1')).toEqual({ 10: '+4h', 20: undefined });
 
   // A second order of a guest: a line is taken out of it, then it is cancelled.
   await shop.step(

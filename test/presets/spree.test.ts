@@ -37,7 +37,9 @@ test('a life of orders in Spree arrives at the service as the shop has it', asyn
     update spree_shipments set state = 'shipped', tracking = 'T${shipment}', shipped_at = :now, updated_at = :now where id = ${shipment};
     update spree_orders set updated_at = :now where id = 1`;
   await shop.step({ feed: ['R1'] }, ship(1));
+  expect(await shop.suggestedDeliveries('R1')).toEqual({ 10: undefined, 20: undefined });
   await shop.step({ feed: ['R1'] }, ship(2));
+  expect(await shop.suggestedDeliveries('R1')).toEqual({ 10: '+3h', 20: '+3h' });
   const sent = { status: 'delivery_started' };
   expect((await shop.orders()).R1?.lines).toEqual([
     { ...shirts, ...sent, shipped: '+2h', invoice: 'T1', carrier: 'Courier' },
@@ -62,6 +64,7 @@ test('a life of orders in Spree arrives at the service as the shop has it', asyn
     total: 10,
     lines: [{ status: 'returned' }, { status: 'delivery_started' }],
   });
+  expect(await shop.suggestedDeliveries('R1')).toEqual({ 10: undefined, 20: '+3h' });
 
   // An address is edited in place: no date of the order moves.
   await shop.step({ feed: [] }, `update spree_addresses set lastname = 'King', updated_at = :now where id = 1`);

@@ -31,7 +31,12 @@ cross join lateral (
     sum(fl.quantity) filter (where f.status in ('returned', 'refunded', 'refunded_and_returned', 'replaced')) as undone,
     sum(fl.quantity) filter (where f.status = 'waiting_for_approval') as to_approve,
     min(f.created_at) filter (where f.status = 'fulfilled') as shipped_at,
-    max(f.created_at) filter (where f.status = 'fulfilled') as last_shipped_at,
+    -- Once all pieces have left or were taken back: when the last one left of those that were not.
+    case
+      when sum(fl.quantity) filter (
+        where f.status in ('fulfilled', 'returned', 'refunded', 'refunded_and_returned', 'replaced')
+      ) >= l.quantity then max(f.created_at) filter (where f.status = 'fulfilled')
+    end as last_shipped_at,
     (array_agg(nullif(f.tracking_number, '') order by f.created_at, f.id) filter (where f.status = 'fulfilled'))[1] as tracking
   from order_fulfillmentline fl
   join order_fulfillment f on f.id = fl.fulfillment_id

@@ -44,7 +44,10 @@ cross join lateral (
       select from spree_return_items ri where ri.inventory_unit_id = i.id and ri.reception_status = 'awaiting'
     )) as awaited,
     min(c.shipped_at) as shipped_at,
-    max(c.shipped_at) as last_shipped_at,
+    -- Once all pieces that were not cancelled have left: when the last one left of those that did not come back.
+    case
+      when bool_and(i.state in ('shipped', 'returned', 'canceled')) then max(c.shipped_at) filter (where i.state = 'shipped')
+    end as last_shipped_at,
     (array_agg(coalesce(nullif(c.tracking, ''), nullif(sh.tracking, '')) order by c.shipped_at, i.id)
       filter (where c.id is not null))[1] as tracking,
     (array_agg(coalesce(nullif(m.carrier, ''), m.name) order by c.shipped_at, i.id) filter (where c.id is not null))[1] as carrier

@@ -42,7 +42,11 @@ cross join lateral (
       select from spree_return_items ri where ri.inventory_unit_id = i.id and ri.reception_status = 'awaiting'
     )) as awaited,
     min(sh.shipped_at) as shipped_at,
-    max(sh.shipped_at) as last_shipped_at,
+    -- Once all pieces have left, but those of a cancelled shipment: when the last one left of those that did not come back.
+    case
+      when bool_and(i.state in ('shipped', 'returned') or sh.state is not distinct from 'canceled')
+        then max(sh.shipped_at) filter (where i.state = 'shipped')
+    end as last_shipped_at,
     (array_agg(nullif(sh.tracking, '') order by sh.shipped_at, sh.id) filter (where sh.shipped_at is not null))[1] as tracking,
     (array_agg(m.name order by sh.shipped_at, sh.id) filter (where sh.shipped_at is not null))[1] as carrier
   from spree_inventory_units i
