@@ -37,7 +37,7 @@ const allOrders = `query {
   }
 }`;
 
-/** @param isLiving whether the customer was not deleted. No message goes to one who was. */
+/** @param isLiving whether the customer was not deleted. No login and no contact of one who was goes to the service. */
 function orderOf(order: Row, isLiving: boolean, priceOf: (line: Row) => number): ShopOrder {
   const { customer } = order;
   const groups: Row[] = customer?.groups ?? [];
@@ -45,7 +45,7 @@ function orderOf(order: Row, isLiving: boolean, priceOf: (line: Row) => number):
   return {
     placedAt: order.orderPlacedAt,
     total: totalOf(order) / 100,
-    user: customer?.user?.identifier,
+    user: isLiving ? customer?.user?.identifier : undefined,
     name: [customer?.firstName, customer?.lastName].filter(Boolean).join(' ') || undefined,
     phone: isLiving ? order.shippingAddress?.phoneNumber || customer?.phoneNumber || undefined : undefined,
     email: isLiving ? customer?.emailAddress : undefined,

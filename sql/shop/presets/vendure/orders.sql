@@ -10,7 +10,9 @@ select
     when r.refunded > 0 then greatest(0, least(t.total, p.paid - r.refunded))
     else t.total
   end / 100.0 as total_price,
-  u.identifier as user_code,
+  -- The login, which with Vendure's own login is the e-mail address: README.md. Null for guests, and for a customer who
+  -- was deleted. For the number instead, write u.id for u.identifier.
+  case when c."deletedAt" is null then u.identifier end as user_code,
   nullif(btrim(concat_ws(' ', c."firstName", c."lastName")), '') as user_name,
   -- No message to a customer who was deleted.
   case when c."deletedAt" is null then coalesce(
