@@ -83,13 +83,7 @@ async function readQueue(queues: Queues | Error, url: string): Promise<QueueStat
 
 function flowOf(flow: Flow, cursor: Cursor | undefined, now: Date): FlowStatus {
   if (!cursor) return { flow, watermark: null, lagSeconds: null };
-  const instant = (text: string) => new Date(text.replace(' ', 'T').replace(/\+00$/, 'Z'));
-  const at = instant(cursor.at);
   // Everything up to readTo has been read, however old the newest change is.
-  const lagMs = now.getTime() - instant(cursor.readTo).getTime();
-  return {
-    flow,
-    watermark: Number.isNaN(at.getTime()) ? cursor.at : at.toISOString(),
-    lagSeconds: Number.isNaN(lagMs) ? null : Math.round(lagMs / 1000),
-  };
+  const lagMs = now.getTime() - Date.parse(cursor.readTo);
+  return { flow, watermark: new Date(cursor.at).toISOString(), lagSeconds: Math.round(lagMs / 1000) };
 }

@@ -16,9 +16,6 @@ export type StatusTables = Readonly<
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
-/** A cursor of an early version may hold a date that is none, such as `infinity`. */
-const watermarkText = (at: string) => (Number.isNaN(Date.parse(at)) ? at : utc(new Date(at)));
-
 /** Everything that `status` and the page show as tables. Times are in UTC. */
 export function statusTables(report: StatusReport): StatusTables {
   return {
@@ -27,7 +24,7 @@ export function statusTables(report: StatusReport): StatusTables {
       head: ['Flow', 'Newest change read', 'Behind by'],
       rows: report.flows.map(({ flow, watermark, lagSeconds }) => [
         flow,
-        watermark === null ? 'nothing yet' : watermarkText(watermark),
+        watermark === null ? 'nothing yet' : utc(new Date(watermark)),
         lagSeconds === null ? '' : durationText(lagSeconds),
       ]),
     },

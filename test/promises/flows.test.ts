@@ -176,16 +176,9 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   await world.run('sync-orders');
   const ahead = `select from sync.settings where (orders_cursor ->> 'at')::timestamptz > now()`;
   expect(await world.warehouse(ahead)).toEqual([]);
-  const change = async (name: string) => {
-    await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(3)}`);
-    await world.run('sync-orders');
-    return (await world.atService(`select 1 from reference_service.orders where user_name = '${name}'`)).length;
-  };
-  expect(await change('First')).toBe(1);
-  // A warehouse in which an earlier version let it go astray finds its way back.
-  await world.warehouse(`update sync.settings set orders_cursor = orders_cursor || '{"at": "infinity"}'`);
-  expect(await runCli(['status'], world.environment)).toMatchObject({ status: 0, stderr: '' });
-  expect(await change('Second')).toBe(1);
+  await world.shop(`update shop.orders set buyer_name = 'Changed', modified_at = now() where order_id = ${nth(3)}`);
+  await world.run('sync-orders');
+  expect(await world.atService(`select 1 from reference_service.orders where user_name = 'Changed'`)).toHaveLength(1);
 });
 
 test.skipIf(!hasRedis)('a command whose queue goes away under it says what it waits for', async () => {

@@ -50,7 +50,7 @@ export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptio
   const shopNow = await shop.now();
   const cursor = await readCursor(db, 'orders');
   // A cursor that is ahead of the shop's clock counts as that clock: it was set back.
-  const at = cursor && Math.min(msOf(cursor.at), msOf(shopNow)) - options.lookbackMinutes * 60_000;
+  const at = cursor && Math.min(Date.parse(cursor.at), Date.parse(shopNow)) - options.lookbackMinutes * 60_000;
   const next = { at: at === undefined ? '-infinity' : new Date(at).toISOString(), code: '' };
   const isByCode = cursor === undefined && (await shop.hasFeed());
   return readChanges(deps, { shopNow, startedAt, isByCode }, next, options);
@@ -94,7 +94,7 @@ export async function nextChangedOrders(
 export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedState): Promise<void> {
   const { shopNow, startedAt: readTo, isByCode, newest } = state;
   // What changed while all orders were read is read by the next run.
-  const isAhead = isByCode || (newest !== undefined && msOf(newest) > msOf(shopNow));
+  const isAhead = isByCode || (newest !== undefined && Date.parse(newest) > Date.parse(shopNow));
   const at = isAhead ? shopNow : (newest ?? (await readCursor(db, 'orders'))?.at);
   if (at !== undefined) await advanceCursor(db, 'orders', { at, readTo });
 }
@@ -109,15 +109,8 @@ async function readChanges(
     ? await shop.orderCodes({ axis: 'code', after, size })
     : await shop.changedSince(after, size);
   // Changes dated in the shop's future are read once a run: where dates move with the clock, the reading would never
-  // end.
-  const isAhead = !state.isByCode && msOf(after.at) > msOf(state.shopNow);
+  // end. The beginning, `-infinity`, is no date, and not ahead.
+  const isAhead = !state.isByCode && Date.parse(after.at) > Date.parse(state.shopNow);
   const newest = keys.at(-1)?.at ?? state.newest;
   return { codes: keys.map(({ code }) => code), state: { ...state, next: isAhead ? undefined : next, newest } };
-}
-
-/** Milliseconds since 1970 of the shop's text in UTC, rounded down. A text that is not a date gives `Infinity`. */
-function msOf(at: string): number {
-  const parsed = Date.parse(at.replace(' ', 'T').replace(/\+00$/, 'Z'));
-  if (at === '-infinity') return Number.NEGATIVE_INFINITY;
-  return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : Math.floor(parsed);
 }
