@@ -234,7 +234,9 @@ test('removed lines and vanished orders share the allowance of a day, and the re
     outcome: 'incomplete',
     status: 1,
     counts: { sub_orders_removed: 8 },
-    error: expect.stringMatching(/2 orders gone from the shop stay .*sync reconcile --allow-removals/),
+    error: expect.stringMatching(
+      /: 2 orders, such as O\d \(the removals of 24 hours are used up\)\..*sync reconcile --allow-removals/,
+    ),
   });
   expect(await world.atService(atService)).toEqual([{ orders: 15, lines: 14 }]);
   expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete', status: 1 });
@@ -274,7 +276,7 @@ test('of deletions that the service refuses the first is named, the others are d
   expect(await reconcile(world)).toMatchObject({
     outcome: 'incomplete',
     status: 1,
-    error: expect.stringMatching(/: O1 \(.*403.*\) and 1 more\. The next rescan tries again/),
+    error: expect.stringMatching(/: 2 orders, such as O1 \(.*403.*\)\. The next rescan tries again/),
   });
   expect(await codesAtService(world)).toHaveLength(5);
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });

@@ -1,4 +1,4 @@
-import { addCounts, type Counts, counted, formatCount } from '../../base/counts.ts';
+import { addCounts, type Counts, counted } from '../../base/counts.ts';
 import { describeError, IncompleteError } from '../../base/errors.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
@@ -24,35 +24,25 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
   const due = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
   const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
   if (deps.deletes === 'off' || due.length === 0) return addCounts(counts);
-  if (!allowRemovals && !(await isAnyPresent(db, since))) {
-    const all = `the shop shows none of the pushed orders any more; ${formatCount(due.length)} of them`;
-    throw new IncompleteError(`${all} were not deleted at the service. ${allow}`);
-  }
+  const isNoneLeft = !allowRemovals && !(await isAnyPresent(db, since));
+  const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
 
-  const failures: string[] = [];
-  let held = 0;
+  const left: string[] = [];
   for (const code of due) {
     signal.throwIfAborted();
-    const outcome = await deleteVanished(deps, code, allowRemovals);
+    const outcome = noneLeft ?? (await deleteVanished(deps, code, allowRemovals));
     if (outcome.kind === 'deleted') counts.push({ orders_deleted: 1 });
     if (outcome.kind === 'kept') counts.push({ orders_deleted_kept: 1 });
-    if (outcome.kind !== 'failed') continue;
-    if (outcome.held) held += outcome.held;
-    else failures.push(`${code} (${outcome.reason})`);
+    if (outcome.kind === 'failed') left.push(`${code} (${outcome.held ? usedUp : outcome.reason})`);
   }
-  const heldBack =
-    `${counted(held, 'order')} gone from the shop ${held === 1 ? 'stays' : 'stay'} at the service, ` +
-    `because the removals of 24 hours are used up. ${allow}`;
-  const more = failures.length > 1 ? ` and ${failures.length - 1} more` : '';
-  const notDeleted =
-    `Orders that are gone from the shop could not be deleted at the service: ${failures[0]}${more}. ` +
-    'The next rescan tries again';
-  const problems = [...(held > 0 ? [heldBack] : []), ...(failures.length > 0 ? [notDeleted] : [])];
-  if (problems.length > 0) throw new IncompleteError(problems.join('. '));
-  return addCounts(counts);
+  if (left.length === 0) return addCounts(counts);
+  throw new IncompleteError(
+    `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
+      'The next rescan tries again. If that is right, delete all of them now: npx review-sync sync reconcile --allow-removals',
+  );
 }
 
-const allow = 'If that is right, run: npx review-sync sync reconcile --allow-removals';
+const usedUp = 'the removals of 24 hours are used up';
 
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: boolean): Promise<Deletion> {
