@@ -45,7 +45,7 @@ const orderOf = (read: Reader) => ({
 
 const lineOf = (read: Reader) => ({
   orderCode: read.required('order_code'),
-  lineCode: read.required('line_code'),
+  lineCode: read.code('line_code'),
   ...product(read),
   /** Decimal text. */
   price: read.money('price'),
@@ -85,7 +85,7 @@ function checkRow<T>(raw: RawRow, read: (reader: Reader) => T): Read<T> {
 
 function product(read: Reader): { productId: number | undefined; productCode: string | undefined } {
   const productId = read.integer('product_id', 1, Number.MAX_SAFE_INTEGER);
-  const productCode = read.text('product_code');
+  const productCode = read.optionalCode('product_code');
   if (productId === undefined && productCode === undefined) {
     throw new RowFault('product_id and product_code are both empty, expected one of them');
   }
@@ -109,6 +109,11 @@ function rowReader(raw: RawRow) {
       throw new RowFault(`${name} is ${raw[name] === '' ? 'an empty text' : 'null'}, expected a value`);
     return value;
   };
+  const optionalCode = (name: string): string | undefined => {
+    const value = text(name);
+    if (value === undefined || !isTooLong(value)) return value;
+    throw new RowFault(`${name} has ${Buffer.byteLength(value)} bytes, expected at most ${longestCode}`);
+  };
   const dateOf = (name: string, value: string): Date => {
     // Date would also read `year 44` as some year of ours.
     const date = new Date(/^\d{4}-\d\d-\d\dT/.test(value) ? value : Number.NaN);
@@ -120,12 +125,9 @@ function rowReader(raw: RawRow) {
   return {
     text,
     required,
+    optionalCode,
     /** A key of the warehouse's tables. */
-    code(name: string): string {
-      const value = required(name);
-      if (isTooLong(value)) throw new RowFault(tooLong(name, value));
-      return value;
-    },
+    code: (name: string): string => optionalCode(name) ?? required(name),
     /** With the microseconds that a Date would cut; undefined where the query has no such column. */
     momentText(name: string): string | undefined {
       if (raw[name] === undefined) return undefined;
@@ -180,7 +182,7 @@ function rowReader(raw: RawRow) {
 }
 
 /** What `isStorable` does not accept. */
-export const unstorable = 'the character \\u0000, or half of a surrogate pair';
+const unstorable = 'the character \\u0000, or half of a surrogate pair';
 
 /** Whether a record can be known by this code: it is not blank, not too long, and can be stored. */
 export const isUsableCode = (code: string | null | undefined): code is string =>
@@ -188,10 +190,6 @@ export const isUsableCode = (code: string | null | undefined): code is string =>
 
 export const isTooLong = (code: string | null | undefined): boolean =>
   typeof code === 'string' && Buffer.byteLength(code) > longestCode;
-
-/** The fault of a code that is too long. */
-export const tooLong = (column: string, code: string | null | undefined) =>
-  `${column} has ${Buffer.byteLength(code ?? '')} bytes, expected at most ${longestCode}`;
 
 /** The value; text that is not JSON at all comes back as that text. */
 function parsedJson(text: string): unknown {

@@ -54,7 +54,7 @@ export async function shopOrders(deps: LookDeps, raws: readonly RawOrder[]): Pro
   const lines = await orderLines(deps.db, codes);
   const { orders, deadLetters } = await desiredOrders(deps, raws);
   const byCode = new Map(orders.map((one) => [one.code, one]));
-  const faults = new Map(deadLetters.map(({ order_code: code, key, reason }) => [code ?? key, reason]));
+  const faults = new Map(deadLetters.map(({ key, reason }) => [key, reason]));
   return raws.map((raw): ShopOrder => {
     const code = raw.order.code ?? '';
     const desired = byCode.get(code);

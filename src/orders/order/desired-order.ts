@@ -1,15 +1,7 @@
 import { hash } from 'node:crypto';
 import type { OrderBody } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
-import {
-  isTooLong,
-  isUsableCode,
-  type Order,
-  type RawRow,
-  readOrder,
-  readOrderLine,
-  tooLong,
-} from '../../shop/rows.ts';
+import { isUsableCode, type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import { keyOf, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import { type ContactPolicy, contactFields } from './contact-rule.ts';
@@ -93,7 +85,7 @@ function readLines(order: Order, rows: readonly RawRow[], facts: WishFacts) {
   const parts: Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> = { lines: [], waiting: [], faulty: [] };
   const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : keyOf(row));
   for (const [lineCode, [row = {}, ...more]] of Map.groupBy(rows, codeOf)) {
-    const read = more.length > 0 ? { fault: repeatedLine } : readLine(row);
+    const read = more.length > 0 ? { fault: repeatedLine } : readOrderLine(row);
     if ('fault' in read) {
       const payload = more.length > 0 ? [row, ...more] : row;
       const own = { kind: 'order_line' as const, key: lineKey(order.code, lineCode), order_code: order.code };
@@ -109,11 +101,6 @@ function readLines(order: Order, rows: readonly RawRow[], facts: WishFacts) {
 }
 
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
-
-function readLine(row: RawRow): ReturnType<typeof readOrderLine> {
-  const long = (['line_code', 'product_code'] as const).find((column) => isTooLong(row[column]));
-  return long === undefined ? readOrderLine(row) : { fault: tooLong(long, row[long] ?? '') };
-}
 
 /** The dead letter of an order that cannot be read. */
 function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
