@@ -76,14 +76,13 @@ export async function exportParquet(
     if (before && before.warehouse !== snapshot.warehouse) {
       throw new UsageError(`${dir} is the export of another warehouse`, { hint: 'Name an empty folder.' });
     }
-    const { timeZone, takenAt, freshness } = snapshot;
+    const { timeZone, takenAt } = snapshot;
     const manifest: Manifest = {
       format: 'review-sync parquet export',
       formatVersion: 1,
       warehouse: snapshot.warehouse,
       timeZone,
       takenAt,
-      freshness,
       writing: [],
       files: {},
     };

@@ -2,7 +2,6 @@ import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
-import type { Freshness } from '../warehouse/bi/bi-snapshot.ts';
 import { writeBeside } from './files.ts';
 import type { FileContent } from './parquet-file.ts';
 
@@ -20,9 +19,8 @@ export type Manifest = {
   warehouse: string;
   /** The zone of days and months. */
   timeZone: string;
-  /** The moment that the export shows, and how new the data of the warehouse was then. */
+  /** The moment that the export shows. */
   takenAt: string;
-  freshness: Freshness;
   /**
    * Files that are being written, removed or replaced: they may be newer than `takenAt`, or gone. Empty: the export is
    * complete and shows one moment.

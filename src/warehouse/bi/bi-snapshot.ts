@@ -7,9 +7,6 @@ import { recount } from './recount.ts';
 /** A column of a view. `type`: the name of its Postgres type. */
 export type BiColumn = { name: string; type: string };
 
-/** How new the data of a snapshot is: `bi.freshness`, as ISO 8601 in UTC. */
-export type Freshness = Record<'newestReviewAt' | 'reviewsReadTo' | 'ordersPushedTo', string | null>;
-
 /** Which rows of a view: all of them, or those of one month by a column of type timestamptz. Sorted by `order`. */
 type BiSelection = { view: string; order: readonly string[]; month?: { by: string; name: string } };
 
@@ -20,7 +17,6 @@ export type BiSnapshot = {
   timeZone: string;
   /** ISO 8601 in UTC. */
   takenAt: string;
-  freshness: Freshness;
   /** `definition`: a hash of the columns and of the query behind them. */
   views: ReadonlyMap<string, { columns: BiColumn[]; definition: string }>;
   /**
@@ -87,8 +83,13 @@ async function begin(client: pg.ClientBase): Promise<void> {
 }
 
 async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
-  const iso = (moment: string) => `to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-  const { rows: settings } = await client.query<{ salt: string }>('select order_salt as salt from sync.settings');
+  const { rows: settings } = await client.query<{ salt: string; timeZone: string; takenAt: string }>(
+    `select order_salt as salt, time_zone as "timeZone",
+      to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt"
+    from sync.settings`,
+  );
+  const [own] = settings;
+  if (!own) throw new Error('sync.settings is empty, expected one row');
   const { rows: months } = await client.query<{ name: string; version: string }>(
     `with uncounted as (
       select distinct coalesce(date_trunc('month', moment at time zone time_zone)::date, '-infinity') as month, now() as at
@@ -119,23 +120,14 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
     ) as views`,
   );
   await takeReaderRole(client);
-  const { rows: fresh } = await client.query<Freshness & { timeZone: string; takenAt: string }>(
-    `select time_zone as "timeZone", ${iso('now()')} as "takenAt", ${iso('newest_review_at')} as "newestReviewAt",
-      ${iso('reviews_read_to')} as "reviewsReadTo", ${iso('orders_pushed_to')} as "ordersPushedTo"
-    from bi.freshness`,
-  );
-  const [own, state] = [settings[0], fresh[0]];
-  if (!own || !state) throw new Error('sync.settings is empty, expected one row');
-  const { timeZone, takenAt, ...freshness } = state;
   const columnsOf = new Map(views.map(({ name, ...view }) => [name, view]));
   return {
     warehouse: createHash('sha256').update(`review-sync export ${own.salt}`).digest('hex').slice(0, 32),
-    timeZone,
-    takenAt,
-    freshness,
+    timeZone: own.timeZone,
+    takenAt: own.takenAt,
     views: columnsOf,
     months: new Map(months.map(({ name, version }) => [name, version])),
-    rows: (selection) => readRows(client, columnsOf.get(selection.view)?.columns ?? [], timeZone, selection),
+    rows: (selection) => readRows(client, columnsOf.get(selection.view)?.columns ?? [], own.timeZone, selection),
   };
 }
 
