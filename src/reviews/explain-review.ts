@@ -1,4 +1,3 @@
-import { counted } from '../base/counts.ts';
 import type { CallOptions } from '../review-api/index.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
@@ -11,7 +10,6 @@ import {
   type WindowOf,
   windowsOf,
 } from '../warehouse/reviews/one-review.ts';
-import { reviewColumns } from '../warehouse/reviews/review-columns.ts';
 import { askReview } from './refresh-review.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
@@ -77,18 +75,9 @@ export function reviewVerdict({
   const [one] = differences;
   if (!one) return 'Service and warehouse agree.';
   if (one.kind === 'refused') return 'The warehouse cannot hold it as it is.';
-  if (one.kind !== 'missing') {
-    const known = one.fields.filter((field) => Object.hasOwn(reviewColumns, field));
-    const others = one.fields.length - known.length;
-    return `They differ in ${[...known, ...(others > 0 ? [counted(others, 'other field')] : [])].join(', ')}.`;
-  }
-  if (deadLetters.some(({ resolvedAt }) => resolvedAt === null))
-    return (
-      'The warehouse lacks it: the dead letter gives the reason. ' +
-      'Once the review is corrected, the next run brings it in.'
-    );
+  if (one.kind !== 'missing') return `They differ in ${one.fields.join(', ')}.`;
   return deadLetters.length > 0
-    ? 'The warehouse lacks it: its dead letter was discarded. It comes in once the service changes it.'
+    ? 'The warehouse lacks it: the dead letter gives the reason.'
     : 'The warehouse lacks it: run npx review-sync backfill reviews over the day it was created.';
 }
 
