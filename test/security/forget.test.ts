@@ -58,24 +58,17 @@ test('forget user finds the order that the service refused, and no later push of
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'withheld' }]);
 });
 
-test('verify does not recommend to bring back a customer whose reviews forget has masked', async () => {
+test('verify says that a repair would bring back a customer whose reviews forget has masked', async () => {
   await using world = await openWorld();
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
   const [{ user_code: code = '', n = 0 } = {}] = await world.warehouse<{ user_code: string; n: number }>(
     `select user_code, count(*)::integer as n from warehouse.reviews where user_code is not null group by 1 order by min(id) limit 1`,
   );
-  // An author who took another name.
-  await world.atService(
-    `update reference_service.reviews set user_name = 'Another', updated_at = now()
-    where id = (select min(id) from reference_service.reviews where user_code <> $1)`,
-    [code],
-  );
   expect(await runCli(['forget', 'user', code, '--apply'], world.environment)).toMatchObject({ status: 0 });
   const masked = await runCli(['verify', 'reviews'], world.environment);
   expect(masked.status).toBe(1);
-  expect(masked.stdout).toContain(`${n + 1} reviews differ; ${n} of them in their author`);
-  expect(masked.stdout).toContain('Have these deleted at the service first');
-  expect(masked.stdout).not.toContain('To correct it');
+  expect(masked.stdout).toMatch(new RegExp(`^${n} reviews? differs?\\.`, 'm'));
+  expect(masked.stdout).toContain('which also brings back what forget masked and the service still has');
 });
 
 test('forget user first shows what it would mask, then masks it everywhere, and changes no other customer', async () => {

@@ -92,36 +92,22 @@ function sentence({ id, kind, fields, day }: Found): string {
   return `review ${id ?? 'without a usable id'} of ${day ?? 'no day'} ${texts[kind]}`;
 }
 
-function conclusion(
-  { differing, repaired, unrepairable, problems, differences }: Verification,
-  repair: boolean,
-): string {
+function conclusion({ differing, repaired, unrepairable, problems }: Verification, repair: boolean): string {
   if (differing === 0) {
     return problems.length === 0
       ? 'Service and warehouse hold the same reviews.'
       : 'No review is known to differ, but not all of them could be compared.';
   }
   const summary = counted(differing, 'review differs', 'reviews differ');
-  if (repaired) return `${summary}; all of them are repaired now.`;
+  const done = `; ${repaired ? 'all of them' : 'those that could be read and held'} are repaired now.`;
+  const next =
+    '. To correct: npx review-sync verify reviews --repair, ' +
+    'which also brings back what forget masked and the service still has.';
   const stuck =
-    unrepairable === 0
-      ? ''
-      : ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see npx review-sync dead-letters, which leaves out discarded ones`;
-  if (unrepairable === differing) return `${summary}.${stuck}`;
-  if (repair) return `${summary}; those that could be read are repaired now.${stuck}`;
-  const masked = differences.filter(mayBeMasked).length;
-  if (masked > 0) {
-    return (
-      `${summary}; ${formatCount(masked)} of them in their author, at one updated_at, as forget leaves them. ` +
-      `Have these deleted at the service first: verify reviews --repair would bring the persons back.${stuck}`
-    );
-  }
-  return `${summary}. To correct ${unrepairable === 0 ? 'this' : 'the others'}: npx review-sync verify reviews --repair${stuck && `.${stuck}`}`;
+    ` The warehouse cannot hold ${formatCount(unrepairable)} of them: ` +
+    'see npx review-sync dead-letters, which leaves out discarded ones.';
+  return summary + (repair ? done : next) + (unrepairable > 0 ? stuck : '');
 }
-
-/** Whether the review differs as one that forget has masked. A change at the service moves its updated_at. */
-const mayBeMasked = ({ kind, fields }: Found): boolean =>
-  kind === 'stale' && fields.some((field) => field.startsWith('user_')) && !fields.includes('updated_at');
 
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const { api, orderDeletes: deletes } = context.config();
