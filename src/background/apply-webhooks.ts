@@ -14,7 +14,9 @@ import { mostDeadLetters } from '../webhooks/accept-webhook.ts';
 
 /** How often to look for changed reviews, whichever process stored them, in milliseconds. */
 const lookEveryMs = 1000;
-/** Requests a second at the most, so that webhooks cannot take the service from the scheduled runs. */
+/** Reviews that a process reads at the same time, so that webhooks leave the client to the scheduled runs. */
+const atATime = 2;
+/** Requests a second at the most, and no more than a quarter of REVIEW_API_REQUESTS_PER_SECOND. */
 const mostPerSecond = 20;
 /** Longer than the client tries one request. */
 const leaseSeconds = 300;
@@ -25,72 +27,47 @@ const failuresInARow = 5;
 const pauseMs = 60_000;
 
 /**
- * The share of the client that webhooks may use, so that the scheduled runs keep the rest: a quarter of
- * REVIEW_API_CONCURRENCY, at least two requests at a time, and a quarter of REVIEW_API_REQUESTS_PER_SECOND.
- */
-export function webhookShare({ concurrency, requestsPerSecond = Number.POSITIVE_INFINITY }: ApiLimits) {
-  return {
-    atATime: Math.max(2, Math.floor(concurrency / 4)),
-    spacingMs: 1000 / Math.min(mostPerSecond, requestsPerSecond / 4),
-  };
-}
-
-type ApiLimits = { concurrency: number; requestsPerSecond?: number | undefined };
-
-/**
- * Reads the reviews that webhooks named by their ids, as long as the process lives. Any number of processes may do so.
+ * Reads the reviews that webhooks named by their ids, as long as the process lives: two loops, each of which takes a
+ * review and reads it. Any number of processes may do so.
  *
  * @returns `close` finishes the reviews that are being read.
  */
 export function startWebhookApplier(app: App): { close(): Promise<void> } {
   const { warehouse, log, config } = app;
-  const { atATime, spacingMs } = webhookShare(config.api);
-  const running = new Set<Promise<void>>();
+  const { requestsPerSecond = Number.POSITIVE_INFINITY } = config.api;
+  const spacingMs = (atATime * 1000) / Math.min(mostPerSecond, requestsPerSecond / 4);
   const closing = new AbortController();
   const wait = (ms: number) => delay(ms, undefined, { signal: closing.signal }).catch(() => {});
   let failures = 0;
+  let pausedUntilMs = 0;
 
-  const begin = (taken: TakenReview) => {
-    const reading = readChanged(app, taken)
-      .then((isRead) => {
-        failures = isRead ? 0 : failures + 1;
-      })
-      .catch((error: unknown) => {
-        // Its lease runs out.
-        log.warn(
-          { review: String(taken.id), error: describeError(error) },
-          'a changed review could not be read; trying again',
-        );
-      })
-      .finally(() => running.delete(reading));
-    running.add(reading);
+  /** @returns false where no review is due. */
+  const readNext = async (): Promise<boolean> => {
+    const taken = await takeChangedReview(warehouse.db, leaseSeconds);
+    if (!taken) return false;
+    failures = (await readChanged(app, taken)) ? 0 : failures + 1;
+    if (failures < failuresInARow) return true;
+    failures = 0;
+    pausedUntilMs = performance.now() + pauseMs;
+    log.warn({ seconds: pauseMs / 1000 }, 'the service fails on the reviews that webhooks named; waiting');
+    return true;
   };
   const loop = async () => {
     while (!closing.signal.aborted) {
-      let waitMs = lookEveryMs;
-      try {
-        const taken = await takeChangedReview(warehouse.db, leaseSeconds);
-        if (taken) {
-          begin(taken);
-          await Promise.all([delay(spacingMs), running.size >= atATime && Promise.race(running)]);
-          waitMs = 0;
-        }
-      } catch (error) {
+      const reading = readNext().catch((error: unknown) => {
+        // The lease of a review that was taken runs out.
         log.warn({ error: describeError(error) }, 'the reviews that webhooks named cannot be read; trying again');
-      }
-      if (failures >= failuresInARow) {
-        failures = 0;
-        log.warn({ seconds: pauseMs / 1000 }, 'the service fails on the reviews that webhooks named; waiting');
-        await wait(pauseMs);
-      } else if (waitMs > 0) await wait(waitMs);
+        return false;
+      });
+      const [isRead] = await Promise.all([reading, wait(spacingMs)]);
+      await wait(Math.max(isRead ? 0 : lookEveryMs, pausedUntilMs - performance.now()));
     }
-    await Promise.all(running);
   };
-  const ended = loop();
+  const loops = Array.from({ length: atATime }, loop);
   return {
     async close() {
       closing.abort();
-      await ended;
+      await Promise.all(loops);
     },
   };
 }

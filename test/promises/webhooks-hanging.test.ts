@@ -74,7 +74,7 @@ test('a review whose request never gets a response holds back no other, waits lo
   expect(await world.warehouse('select kind, key from sync.dead_letters where resolved_at is null')).toEqual([
     { kind: 'review', key: String(bad) },
   ]);
-  // Webhooks use at most a quarter of the eight requests that the client may have in flight.
+  // Webhooks use two of the requests that the client may have in flight.
   let [running, most, pair] = [0, 0, Promise.withResolvers<void>()];
   // A request is held until a second one is there, and both for as long as others would have come beside them.
   proxy.use(async (): Promise<'pass'> => {
@@ -118,4 +118,23 @@ test('a process that is to end reads what it has begun before it ends', async ()
   await closed;
   expect(await waiting(world)).toEqual([]);
   expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
+});
+
+test('a process reads at most twenty changed reviews a second, however fast the service is', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await using proxy = await startRuleProxy(world.serviceUrl);
+  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const ids = await Promise.all(Array.from({ length: 20 }, () => addReview(world)));
+  await world.warehouse('insert into sync.changed_reviews (review_id) select unnest($1::bigint[])', [ids]);
+  const atMs: number[] = [];
+  proxy.use(({ path }) => {
+    if (path.startsWith('/v1/reviews/')) atMs.push(performance.now());
+    return 'pass';
+  });
+  const applier = startWebhookApplier(await world.openApp());
+  await until(async () => (await waiting(world)).length === 0);
+  await applier.close();
+  expect(atMs).toHaveLength(20);
+  // Two loops with 100 ms for each review; the first of them waits for a token.
+  expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThan(750);
 });
