@@ -56,21 +56,21 @@ function neverRun({ flows, newest }: StatusReport): Issue[] {
 /** A failed run of a command is an issue for a week. A failed scheduled run is one until the next run ends well. */
 const commandIssueMs = 7 * 86_400_000;
 
-/** Without the queue the schedules are not known; every job then counts as scheduled. */
-const isScheduled = ({ scheduled, queue }: StatusReport, job: string) =>
-  queue.error !== undefined || scheduled.some((one) => one.job === job);
-
-function failedRuns(report: StatusReport): Issue[] {
-  return report.newest.flatMap(({ job, outcome, reason, error, finishedAt }) => {
+function failedRuns({ newest, at }: StatusReport): Issue[] {
+  return newest.flatMap(({ job, trigger, outcome, reason, error, finishedAt }) => {
     if (outcome !== 'failed' && (outcome !== 'incomplete' || reason === 'dead-letters')) return [];
-    const ageMs = report.at.getTime() - (finishedAt?.getTime() ?? 0);
-    if (!isScheduled(report, job) && ageMs > commandIssueMs) return [];
+    const ageMs = at.getTime() - (finishedAt?.getTime() ?? 0);
+    if (trigger === 'command' && ageMs > commandIssueMs) return [];
     const what = `the last ${job} ${outcome === 'failed' ? 'failed' : 'was incomplete'}: ${error ?? ''}`;
     const doctor = 'npx review-sync doctor says what is broken';
     const hint = outcome === 'failed' ? doctor : `the next run tries again; if that does not help, ${doctor}`;
     return urgent(`failed ${job}`, what, hint);
   });
 }
+
+/** Without the queue the schedules are not known; every job then counts as scheduled. */
+const isScheduled = ({ scheduled, queue }: StatusReport, job: string) =>
+  queue.error !== undefined || scheduled.some((one) => one.job === job);
 
 /** A lag of several default schedules, in minutes. */
 const notableLag = 60;

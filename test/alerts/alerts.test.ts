@@ -230,6 +230,35 @@ test.skipIf(!hasRedis)(
   },
 );
 
+test('while the queue is down, that and all other alerts are posted, and of both the end', async () => {
+  const receiver = await startReceiver();
+  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
+  const app = await world.openApp();
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error) values
+    ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down'),
+    ('old', 'backfill-orders', 'command', now() - interval '8 days', now() - interval '8 days', 'failed', 'old')`);
+  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
+  const watch = async (queues: unknown, length: number) => {
+    const alerts = startAlertWatcher({ ...app, queues: queues as typeof app.queues }, 20);
+    onTestFinished(() => alerts?.close());
+    await until(async () => texts().length >= length);
+    await alerts?.close();
+  };
+  // A single failure, which may be a restart.
+  await startAlertWatcher({ ...app, queues: new Error('down') as never }, 20)?.close();
+  expect(texts()).toEqual([]);
+  await watch(new Error('down'), 2);
+  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+    values ('r2', 'sync-reviews', 'schedule', now() + interval '1 second', now(), 'done')`);
+  await watch(app.queues, 4);
+  expect(texts().toSorted()).toEqual([
+    expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
+    expect.stringMatching(/^review-sync: recovered after .*: the queue cannot be read: down$/),
+    expect.stringMatching(/^review-sync: the last sync-reviews failed: the service is down\n/),
+    expect.stringMatching(/^review-sync: the queue cannot be read: down\n→ start its server/),
+  ]);
+});
+
 test('a flow that never ran is said to be so, and wakes nobody; a lag that is worth an alert is shown too', async () => {
   const others = { ALERT_DEAD_LETTERS: '3', ALERT_WAITING_DAYS: '2', ORDER_DELETES: 'send' };
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_LAG_MINUTES: '5', ...others } });

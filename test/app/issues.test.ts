@@ -96,7 +96,11 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['a day without orders after six known days', () => brought([0, null, ...Array(6).fill(10)]), undefined],
   ['a day with one order where ten are usual', () => brought([1, ...Array(7).fill(10)]), undefined],
   ['a day without a run', () => brought([null, ...Array(7).fill(10)]), undefined],
-  ['a failed run of a schedule', () => ended('sync-reviews', 30 * day, {}), 'failed sync-reviews, urgent'],
+  [
+    'a failed run of a schedule',
+    () => ended('sync-reviews', 30 * day, { trigger: 'schedule' }),
+    'failed sync-reviews, urgent',
+  ],
   ['a failed command of a week ago', () => ended('backfill-orders', 7 * day, {}), 'failed backfill-orders, urgent'],
   ['a failed command of more than a week ago', () => ended('backfill-orders', 7 * day + 1, {}), undefined],
   ['a run that is done', () => ended('sync-reviews', 0, { outcome: 'done' }), undefined],
