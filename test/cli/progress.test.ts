@@ -159,6 +159,24 @@ test('a command ends with a sentence where the queue has lost its run, where it 
   expect(notes).toEqual(['']);
 });
 
+test('what a run has brought is asked for as often as a line is written, and once at its end', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const running: JobProgress = { state: 'running', planned: 2, ended: 1 };
+  const after =
+    (ms: number, more: Partial<JobProgress> = {}) =>
+    () => {
+      vi.advanceTimersByTime(ms);
+      return { ...running, ...more } as JobProgress;
+    };
+  let asked = 0;
+  const notes: unknown[] = [];
+  const progress = { update: (_n: number, _of: unknown, note: unknown) => void notes.push(note), wait() {}, stop() {} };
+  const looks = [after(0), after(1999), after(1), after(200), after(0, { report: { outcome: 'done', counts: {} } })];
+  await followed(looks, { progress, note: async () => `note ${++asked}` });
+  expect(notes).toEqual(['note 1', 'note 1', 'note 2', 'note 2', 'note 3']);
+});
+
 test('a queue that does not respond for a moment is waited for, however long the run has taken until then', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());

@@ -11,7 +11,7 @@ export type Progress = {
 };
 
 /** Minimum time between lines of a log. */
-const lineEveryMs = 2000;
+export const lineEveryMs = 2000;
 
 /** One line with rate and time left: drawn again and again with a bar on a terminal, written every two seconds elsewhere. */
 export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now): Progress {

@@ -8,7 +8,7 @@ import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { queueProblem, type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
 import { finishRun } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
-import { openProgress, type Progress } from './progress.ts';
+import { lineEveryMs, openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
 /** A run to enqueue. `key`: what it is about; a run of the same key that has not ended is joined. */
@@ -29,7 +29,7 @@ export function workerOf(
 export type Following = {
   progress: Progress;
   signal: AbortSignal;
-  /** What the run has brought so far. */
+  /** What the run has brought so far: asked for every two seconds, as often as a log gets a line. */
   note?: (runId: string) => Promise<string>;
 };
 
@@ -50,6 +50,7 @@ export async function follow(
   { progress, signal, note }: Following,
 ): Promise<RunReport> {
   let respondedAtMs = performance.now();
+  let [noted, notedAtMs] = ['', Number.NEGATIVE_INFINITY];
   for (;;) {
     const at = await app.queues.progress(runId).catch((error: unknown) => {
       if (performance.now() - respondedAtMs > queueOutageMs || signal.aborted) throw error;
@@ -58,8 +59,12 @@ export async function follow(
     });
     if (at !== undefined) {
       respondedAtMs = performance.now();
-      // Where only the note cannot be read, nothing is missing: the run itself reports errors of the database.
-      progress.update(at.ended, at.planned, await note?.(runId).catch(() => ''));
+      if (note && (at.report || performance.now() - notedAtMs >= lineEveryMs)) {
+        // Where only the note cannot be read, nothing is missing: the run itself reports errors of the database.
+        noted = await note(runId).catch(() => '');
+        notedAtMs = performance.now();
+      }
+      progress.update(at.ended, at.planned, noted);
       if (at.report) return at.report;
       if (at.state !== 'running') {
         throw new ReviewSyncError('run', at.error ?? 'the run is no longer in the queue', {
