@@ -46,8 +46,8 @@ function queueDown({ queue }: StatusReport): Issue[] {
 }
 
 function neverRun({ flows, newest }: StatusReport): Issue[] {
-  return flows.flatMap(({ flow, watermark }) => {
-    if (watermark !== null || newest.some(({ job }) => job === `sync-${flow}`)) return [];
+  return flows.flatMap(({ flow, watermark, isScheduled }) => {
+    if (!isScheduled || watermark !== null || newest.some(({ job }) => job === `sync-${flow}`)) return [];
     const hint = `npx review-sync sync ${flow}, or npx review-sync worker, which runs it on its schedule`;
     return note(`never ${flow}`, `${flow} were never synced`, hint);
   });
@@ -68,22 +68,11 @@ function failedRuns({ newest, at }: StatusReport): Issue[] {
   });
 }
 
-/** Without the queue the schedules are not known; every job then counts as scheduled. */
-const isScheduled = ({ scheduled, queue }: StatusReport, job: string) =>
-  queue.error !== undefined || scheduled.some((one) => one.job === job);
-
-/** A lag of several default schedules, in minutes. */
-const notableLag = 60;
-
-function lagging(report: StatusReport): Issue[] {
-  const { flows, alertLagMinutes } = report;
-  return flows.flatMap(({ flow, lagSeconds }) => {
-    if (lagSeconds === null || lagSeconds <= Math.min(notableLag, alertLagMinutes) * 60) return [];
-    const hint = isScheduled(report, `sync-${flow}`)
-      ? 'check that a worker is running, and its log'
-      : 'no schedule is set: start npx review-sync worker';
-    const raise = lagSeconds > alertLagMinutes * 60 ? urgent : note;
-    return raise(`lag ${flow}`, `${flow} are ${durationText(lagSeconds)} behind`, hint);
+function lagging({ flows, alertLagMinutes }: StatusReport): Issue[] {
+  return flows.flatMap(({ flow, lagSeconds, overdueSeconds }) => {
+    if (lagSeconds === null || overdueSeconds === null || overdueSeconds <= alertLagMinutes * 60) return [];
+    const what = `${flow} are ${durationText(lagSeconds)} behind`;
+    return urgent(`lag ${flow}`, what, 'check that a worker is running, and its log');
   });
 }
 

@@ -1,7 +1,8 @@
+import { CronExpressionParser } from 'cron-parser';
 import { describeError } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues } from '../queue/index.ts';
-import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
+import { type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
@@ -14,7 +15,16 @@ import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
 import { lastRuns, newestEnded } from '../warehouse/runs/runs.ts';
 import type { App } from './app.ts';
 
-type FlowStatus = { flow: Flow; watermark: string | null; lagSeconds: number | null };
+type FlowStatus = {
+  flow: Flow;
+  watermark: string | null;
+  /** Since the last run that read everything began. */
+  lagSeconds: number | null;
+  /** Whether SCHEDULE_ORDERS or SCHEDULE_REVIEWS has a pattern. */
+  isScheduled: boolean;
+  /** Since the run after that was due by the schedule. Null: it is not due yet, or there is no schedule. */
+  overdueSeconds: number | null;
+};
 
 /** `error`: why the queue cannot be read; then nothing else is known of it. */
 type QueueStatus = {
@@ -40,8 +50,13 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
   return {
     /** When the report was made. */
     at,
-    flows: await Promise.all(flows.map(async (flow) => flowOf(flow, await readCursor(db, flow), at))),
-    /** A lag above this is worth an alert. */
+    flows: await Promise.all(
+      flows.map(async (flow) => {
+        const schedule = { pattern: config.schedules[flow], timeZone: config.scheduleTimeZone };
+        return flowOf(flow, await readCursor(db, flow), schedule, at);
+      }),
+    ),
+    /** A run that is overdue by more than this is worth an alert. */
     alertLagMinutes: config.alerts.lagMinutes,
     coverage: await coverageByMonth(db),
     runs: await lastRuns(db, 20),
@@ -81,9 +96,27 @@ async function readQueue(queues: Queues | Error, url: string): Promise<QueueStat
   }
 }
 
-function flowOf(flow: Flow, cursor: Cursor | undefined, now: Date): FlowStatus {
-  if (!cursor) return { flow, watermark: null, lagSeconds: null };
+/** How far a flow has come. @param schedule an empty pattern: there is none. */
+export function flowOf(
+  flow: Flow,
+  cursor: Cursor | undefined,
+  { pattern, timeZone }: Pick<Schedule, 'pattern' | 'timeZone'>,
+  now: Date,
+): FlowStatus {
+  const isScheduled = pattern !== '';
+  if (!cursor) return { flow, watermark: null, lagSeconds: null, isScheduled, overdueSeconds: null };
   // Everything up to readTo has been read, however old the newest change is.
-  const lagMs = now.getTime() - Date.parse(cursor.readTo);
-  return { flow, watermark: new Date(cursor.at).toISOString(), lagSeconds: Math.round(lagMs / 1000) };
+  const readTo = new Date(cursor.readTo);
+  const secondsSince = (at: Date) => Math.round((now.getTime() - at.getTime()) / 1000);
+  const dueAt = isScheduled ? nextRun(pattern, timeZone, readTo) : undefined;
+  return {
+    flow,
+    watermark: new Date(cursor.at).toISOString(),
+    lagSeconds: secondsSince(readTo),
+    isScheduled,
+    overdueSeconds: dueAt && dueAt < now ? secondsSince(dueAt) : null,
+  };
 }
+
+const nextRun = (pattern: string, tz: string, after: Date): Date =>
+  CronExpressionParser.parse(pattern, { currentDate: after, tz }).next().toDate();

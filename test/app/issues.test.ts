@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
-import { type StatusReport, statusReport } from '../../src/app/status-report.ts';
+import { flowOf, type StatusReport, statusReport } from '../../src/app/status-report.ts';
 import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -14,13 +14,17 @@ beforeAll(async () => {
     flow,
     watermark: calm.at.toISOString(),
     lagSeconds: 0,
+    isScheduled: true,
+    overdueSeconds: null,
   }));
 });
 
 const day = 86_400_000;
 const ago = (ms: number) => new Date(calm.at.getTime() - ms);
 
-const lag = (lagSeconds: number) => ({ flows: [{ flow: 'orders' as const, watermark: '2026-01-01', lagSeconds }] });
+const late = (overdueSeconds: number | null): Partial<StatusReport> => ({
+  flows: [{ flow: 'orders', watermark: '2026-01-01', lagSeconds: 90_000, isScheduled: true, overdueSeconds }],
+});
 const deadLetters = (count: number): Partial<StatusReport> => ({
   deadLetters: [{ kind: 'order', reason: 'bad', count, ids: [1], firstFailedAt: ago(day), lastFailedAt: ago(0) }],
 });
@@ -63,21 +67,22 @@ const hole = (readDays: number): Partial<StatusReport> => ({
 });
 const open = { outcome: null, finishedAt: null };
 const done = { outcome: 'done' as const };
-const later = (lagSeconds: number) => ({ ...lag(lagSeconds), alertLagMinutes: 120 });
-const noReviews = { flows: [{ flow: 'reviews' as const, watermark: null, lagSeconds: null }] };
-
-/** `calm` counts as a shop whose schedules are set for reviews only. */
-const scheduled = { job: 'sync-reviews', pattern: '', timeZone: 'UTC', next: undefined };
+const neverRun = (isScheduled: boolean) => ({
+  flows: [{ flow: 'reviews' as const, watermark: null, lagSeconds: null, isScheduled, overdueSeconds: null }],
+});
 
 test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['nothing', () => ({}), undefined],
-  ['a lag of an hour', () => lag(3600), undefined],
-  ['a lag of an hour and a second', () => lag(3601), 'lag orders, urgent'],
-  ['a lag of an hour and a second, of which an alert is wanted later', () => later(3601), 'lag orders'],
-  ['a lag of which an alert is wanted sooner', () => ({ ...lag(301), alertLagMinutes: 5 }), 'lag orders, urgent'],
+  ['a run that is not due yet, or has no schedule', () => late(null), undefined],
+  ['a run that is overdue by an hour', () => late(3600), undefined],
+  ['a run that is overdue by an hour and a second', () => late(3601), 'lag orders, urgent'],
+  ['one of which an alert is wanted later', () => ({ ...late(3601), alertLagMinutes: 120 }), undefined],
+  ['one of which an alert is wanted sooner', () => ({ ...late(301), alertLagMinutes: 5 }), 'lag orders, urgent'],
+  ['a flow that never ran', () => neverRun(true), 'never reviews'],
+  ['a flow without a schedule that never ran', () => neverRun(false), undefined],
   [
     'a flow that ended a run without a watermark',
-    () => ({ ...noReviews, ...ended('sync-reviews', 0, done) }),
+    () => ({ ...neverRun(true), ...ended('sync-reviews', 0, done) }),
     undefined,
   ],
   ['nine dead letters', () => deadLetters(9), 'dead letters'],
@@ -123,16 +128,44 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['a month with an unread day', () => hole(30), 'gaps'],
   ['an unread day beside a gap', () => ({ ...hole(30), ...gap('failed', 4) }), 'gaps; open gaps, urgent'],
 ])('%s', ([, part, issue]) => {
-  const report: StatusReport = { ...calm, scheduled: [scheduled], ...part() };
+  const report: StatusReport = { ...calm, ...part() };
   const found = issuesOf(report);
   expect(found.map(({ key, isUrgent }) => (isUrgent ? `${key}, urgent` : key)).join('; ')).toBe(issue ?? '');
   for (const { what, hint } of found) expect([what, hint]).not.toContain('');
 });
 
+test.for([
+  ['every five minutes', '*/5 * * * *', '10:05:00', null],
+  ['every five minutes, an hour later', '*/5 * * * *', '11:05:00', 3600],
+  ['hourly, an hour later', '0 * * * *', '11:00:00', null],
+  ['hourly', '0 * * * *', '12:00:01', 3601],
+  ['daily at half past four in Seoul', '30 4 * * *', '19:30:00', null],
+  ['daily, half an hour late', '30 4 * * *', '20:00:00', 1800],
+  ['without a schedule', '', '23:00:00', null],
+] as const)('a run is overdue from the moment at which its schedule names the next: %s', ([, pattern, at, overdue]) => {
+  const cursor = { at: '2026-01-01T09:59:00Z', readTo: '2026-01-01 10:00:03.5+00' };
+  const now = new Date(`2026-01-01T${at}Z`);
+  expect(flowOf('orders', cursor, { pattern, timeZone: 'Asia/Seoul' }, now)).toMatchObject({
+    lagSeconds: Math.round((now.getTime() - Date.UTC(2026, 0, 1, 10, 0, 3, 500)) / 1000),
+    isScheduled: pattern !== '',
+    overdueSeconds: overdue,
+  });
+  expect(flowOf('orders', { ...cursor, readTo: 'infinity' }, { pattern, timeZone: 'UTC' }, now)).toMatchObject({
+    lagSeconds: null,
+    overdueSeconds: null,
+  });
+});
+
 /** A report in which nothing is well. */
 const troubled = (): StatusReport => ({
   ...calm,
-  flows: [{ flow: 'orders', watermark: '2026-01-02T03:04:05Z', lagSeconds: 7205 }, ...noReviews.flows],
+  flows: [
+    {
+      ...{ flow: 'orders', watermark: '2026-01-02T03:04:05Z', lagSeconds: 7205 },
+      ...{ isScheduled: true, overdueSeconds: 7200 },
+    },
+    ...neverRun(true).flows,
+  ],
   newest: [
     ...(ended('rescan-orders', 0, {}).newest ?? []),
     ...(ended('sync-catalog', 0, { outcome: 'incomplete', reason: 'problem', error: 'odd' }).newest ?? []),
@@ -176,8 +209,7 @@ test('each issue says what is wrong and what to do, the most important first', (
     expect.stringMatching(/^6 pushed orders \(A, B, C, D, E …\) left the shop → they stay/),
     '2 webhooks waiting for 1 h → check that serve or a worker is running',
   ]);
-  const hintOf = (part: Partial<StatusReport>) => issuesOf({ ...calm, scheduled: [], ...part })[0]?.hint;
-  expect(hintOf(lag(3601))).toBe('no schedule is set: start npx review-sync worker');
+  const hintOf = (part: Partial<StatusReport>) => issuesOf({ ...calm, ...part })[0]?.hint;
   expect(hintOf(gap('refused', 1))).toMatch(/^the service refuses these dates/);
   expect(hintOf({ webhooks: { ...troubled().webhooks, lastError: 'odd' } })).toBe('odd');
 });
@@ -196,7 +228,7 @@ test('status shows each figure of the report in its column', () => {
       ...(ended('sync-reviews', 0, { ...run, ...open }).newest ?? []),
       ...(ended('rescan-orders', 0, { ...run, error: 'broken' }).newest ?? []),
     ],
-    scheduled: [{ ...scheduled, pattern: '* * * * *', next: new Date(0) }],
+    scheduled: [{ job: 'sync-reviews', pattern: '* * * * *', timeZone: 'UTC', next: new Date(0) }],
     queue: { kind: 'redis', jobs: { runs: { active: 1, waiting: 2, 'waiting-children': 3, delayed: 4, failed: 5 } } },
   };
   const tables = Object.values(statusTables(report));
@@ -253,7 +285,7 @@ test.each([
   ['send', 'a rescan deletes them'],
 ] as const)('with ORDER_DELETES=%s it is said of orders that left the shop that %s', (orderDeletes, hint) => {
   const absentOrders = { ...calm.absentOrders, orders: 1, examples: ['A'] };
-  expect(issuesOf({ ...calm, scheduled: [scheduled], absentOrders, orderDeletes })).toMatchObject([
+  expect(issuesOf({ ...calm, absentOrders, orderDeletes })).toMatchObject([
     { key: 'absent orders', hint: expect.stringMatching(`^${hint}`) },
   ]);
 });
@@ -267,7 +299,7 @@ test('steps wait whatever their priority', () => {
 test('each gauge has the value of the report', async () => {
   const report: StatusReport = {
     ...calm,
-    ...lag(61),
+    ...late(null),
     ...deadLetters(2),
     ...hole(27),
     ...inbox(0),
@@ -283,7 +315,7 @@ test('each gauge has the value of the report', async () => {
     return Object.fromEntries(names.map((name) => [name, line(name)?.slice(name.length)]));
   };
   expect(await values()).toEqual({
-    lag_seconds: '{flow="orders"} 61',
+    lag_seconds: '{flow="orders"} 90000',
     dead_letters: '{kind="order"} 2',
     queue_up: ' 1',
     queue_jobs: '{queue="steps",state="waiting"} 5',
