@@ -45,7 +45,6 @@ const waits = (ms: number): Partial<StatusReport> => ({
   waiting: {
     lines: 1,
     orders: 1,
-    products: 1,
     oldest: { orderCode: 'A', lineCode: '1', productCode: 'P', since: ago(ms) },
   },
 });

@@ -29,7 +29,5 @@ test('orders from a week before the oldest that a rescan reads stay absent, olde
   const absent = await absentOrders(db, '2026-03-10T00:00:00Z', 24);
   const waited = (code: string) => ({ code, hasWaited: Number(code) >= 5 });
   expect(absent).toEqual(['2', '3', '4', '5', '6', '7', '8'].map(waited));
-  const { orders, examples, firstMissedAt } = await absenceSummary(db);
-  expect({ orders, examples }).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
-  expect(Date.now() - (firstMissedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(40 * 3_600_000);
+  expect(await absenceSummary(db)).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
 });

@@ -87,20 +87,19 @@ export async function settleGone(db: Db, codes: readonly string[]): Promise<void
 export type WaitingLines = {
   lines: number;
   orders: number;
-  products: number;
   /** A line of the order that has waited longest; undefined where no line waits. */
   oldest: { orderCode: string; lineCode: string; productCode: string; since: Date } | undefined;
 };
 
 /** Order lines that wait until the service is known to have their product. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
-  const { rows } = await sql<Pick<WaitingLines, 'lines' | 'orders' | 'products'>>`
-    select count(*) as lines, count(distinct order_code) as orders, count(distinct product_code) as products
+  const { rows } = await sql<Omit<WaitingLines, 'oldest'>>`
+    select count(*) as lines, count(distinct order_code) as orders
     from (${waitingLinesOf}) as waiting`.execute(db);
   const { rows: oldest } = await sql<NonNullable<WaitingLines['oldest']>>`
     select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
     from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`.execute(db);
-  return { ...(rows[0] ?? { lines: 0, orders: 0, products: 0 }), oldest: oldest[0] };
+  return { ...(rows[0] ?? { lines: 0, orders: 0 }), oldest: oldest[0] };
 }
 
 export type WaitingForGrades = {

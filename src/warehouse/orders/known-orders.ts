@@ -62,14 +62,13 @@ export type AbsenceSummary = {
   orders: number;
   /** Codes of the newest few. */
   examples: string[];
-  firstMissedAt: Date | null;
 };
 
 /** How many pushed orders the shop no longer shows. */
 export async function absenceSummary(db: Db): Promise<AbsenceSummary> {
   const { rows } = await sql<AbsenceSummary>`
-    select count(*)::integer as orders, min(absent_since) as "firstMissedAt",
+    select count(*)::integer as orders,
       coalesce((array_agg(order_code order by ordered_at desc, order_code))[1:5], '{}') as examples
     from sync.order_links where absent_since is not null`.execute(db);
-  return rows[0] ?? { orders: 0, examples: [], firstMissedAt: null };
+  return rows[0] ?? { orders: 0, examples: [] };
 }
