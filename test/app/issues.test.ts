@@ -142,16 +142,12 @@ test.for([
   ['daily, half an hour late', '30 4 * * *', '20:00:00', 1800],
   ['without a schedule', '', '23:00:00', null],
 ] as const)('a run is overdue from the moment at which its schedule names the next: %s', ([, pattern, at, overdue]) => {
-  const cursor = { at: '2026-01-01T09:59:00Z', readTo: '2026-01-01 10:00:03.5+00' };
+  const cursor = { at: '2026-01-01T09:59:00Z', readTo: '2026-01-01T10:00:03.500Z' };
   const now = new Date(`2026-01-01T${at}Z`);
   expect(flowOf('orders', cursor, { pattern, timeZone: 'Asia/Seoul' }, now)).toMatchObject({
     lagSeconds: Math.round((now.getTime() - Date.UTC(2026, 0, 1, 10, 0, 3, 500)) / 1000),
     isScheduled: pattern !== '',
     overdueSeconds: overdue,
-  });
-  expect(flowOf('orders', { ...cursor, readTo: 'infinity' }, { pattern, timeZone: 'UTC' }, now)).toMatchObject({
-    lagSeconds: null,
-    overdueSeconds: null,
   });
 });
 

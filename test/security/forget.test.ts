@@ -305,8 +305,8 @@ test('a dead letter that is resolved or discarded holds its record no longer', a
 
 test('the daily reconcile deletes what is outdated', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
-    values ('order', 'old', 'r', '{}', now() - interval '91 days')`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at, resolved_at)
+    values ('order', 'old', 'r', '{}', now() - interval '91 days', now() - interval '91 days')`);
   expect(await runCli(['sync', 'reconcile'], world.environment)).toMatchObject({ status: 0 });
   expect(await world.warehouse('select from sync.dead_letters')).toEqual([]);
 });
