@@ -19,8 +19,8 @@ export type Mood = {
   /** Whether the list is in the order of its date at all. */
   ordered: boolean;
   /**
-   * Whether some reviews are hidden, and taken off the pages after these were cut. The first of a page stays: a service
-   * that names no last page and shows an empty one cannot be distinguished from one whose list ends there.
+   * Whether some reviews are hidden, and taken off the pages after these were cut. Without `Link` the first of a page
+   * stays: a service that shows an empty page then cannot be distinguished from one whose list ends there.
    */
   hides?: boolean;
   /** The status of a page behind the last one. Default: 200 with an empty list. */
@@ -57,7 +57,8 @@ export function listModel(
       if (page > last) refuse(mood.behind);
       const cut = all.slice((page - 1) * size, page * size);
       if (cut.some((review) => review.id === mood.poison?.id)) refuse(mood.poison?.status);
-      const shown = cut.filter((review, index) => index === 0 || !mood.hides || !isHidden(review));
+      const stays = (index: number) => !mood.hides || (index === 0 && mood.lastPage === 'absent');
+      const shown = cut.filter((review, index) => stays(index) || !isHidden(review));
       const items = shown.map((review) => ({
         id: review.id,
         created_at: new Date(review.createdMs).toISOString(),

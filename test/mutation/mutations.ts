@@ -142,7 +142,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a list is whole whatever the service counts',
     file: 'src/reviews/read/read-list.ts',
-    find: 'if (seen.size >= (number - 1) * size + recordsOn(end))',
+    find: 'if (end.ids.length > 0 && seen.size >= (number - 1) * size + recordsOn(end))',
     replace: 'if (seen.size > 0)',
     tests: pureReviews,
   },

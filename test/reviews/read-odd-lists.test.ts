@@ -217,6 +217,15 @@ test('a list whose first page is all hidden is read by page numbers', async () =
   expect(read).toMatchObject({ ids: idsOf(reviews.slice(100)), reasons: [] });
 });
 
+test.each([1, 50])('a list whose last page of %i is all hidden is proven by two readings', async (count) => {
+  const reviews = spread(200 + count, at('2026-10-28T12:00:00Z'), 86_400);
+  const hidden = new Set(reviews.slice(200).map((review) => review.id));
+  const read = await idsRead(hiding(listed(reviews, { lastPage: 'real' }), (id) => hidden.has(id)));
+  expect(read).toMatchObject({ ids: idsOf(reviews.slice(0, 200)), reasons: [] });
+  // The end; two readings of three pages and of the last one again.
+  expect(read.requests).toBeLessThanOrEqual(10);
+});
+
 test('two readings that both show a review twice prove nothing: the one that both missed is read by the next', async () => {
   const reviews = spread(150, at('2026-10-28T12:00:00Z'), 86_400);
   // A reading is page 1, page 2 and the empty one behind them.

@@ -77,7 +77,7 @@ export async function readList(reading: Reading, query: PageQuery, guess = 1): P
 
     const pages = await readDown(reading, query, number, top);
     const end = pages && (await pageUnlessGone(reading, query, number));
-    if (!pages || end?.lastPage !== number || end.ids.length === 0) {
+    if (!pages || end?.lastPage !== number) {
       before = undefined;
       lookAt(end?.lastPage);
       continue;
@@ -86,7 +86,8 @@ export async function readList(reading: Reading, query: PageQuery, guess = 1): P
     for (const id of [...ids, ...end.ids]) seen.add(id);
     if (!showsSame(end.ids, top.ids)) await reading.take(end);
     size = Math.max(size, ...pages.map(recordsOn));
-    if (seen.size >= (number - 1) * size + recordsOn(end)) return { kind: 'whole' };
+    // The service counts what it hides, and it counts at least one record on its last page.
+    if (end.ids.length > 0 && seen.size >= (number - 1) * size + recordsOn(end)) return { kind: 'whole' };
     if (before && showsSame(before, ids)) return { kind: 'whole' };
     before = ids;
   }
