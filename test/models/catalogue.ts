@@ -1,14 +1,12 @@
-/** What is explored of each protocol, and the defects that are put back. Used by the test and by `npm run models`. */
-import { type Explored, explore, type Model } from './check.ts';
+/** What is explored of the protocol, and the defects that are put back. Used by the test and by `npm run models`. */
+import { type Explored, explore } from './check.ts';
 import { type OrderDesign, type OrderScenario, orderModel } from './orders.ts';
-import { type ReviewDesign, type ReviewScenario, reviewModel } from './reviews.ts';
 
-export type Exploration = { name: string; run(): Explored<unknown> };
+type Exploration = { name: string; run(): Explored<unknown> };
 /** @param bound of the faults in one order of events, where the scenario has more. */
-export type Scenario = { name: string; run(bound?: number): Explored<unknown> };
+type Scenario = { name: string; run(bound?: number): Explored<unknown> };
 /** A part of the design is taken away. `issue`: where the defect was found that it was built against. */
-export type Revert = Exploration & { issue: string };
-export type Protocol = { name: string; probes: readonly string[]; scenarios: Scenario[]; reverts: Revert[] };
+type Revert = Exploration & { issue: string };
 
 const S = { lines: { a: 'S' } } as const;
 const M = { lines: { a: 'M' } } as const;
@@ -74,165 +72,18 @@ const orderReverts: [keyof OrderDesign, keyof typeof orderScenarios, issue: stri
   ['sparesForeign', 'another integration has pushed the order before', '11, the design'],
 ];
 
-const reviewScenarios = {
-  'the first sync': {
-    kinds: ['sync'],
-    existing: [0, 1],
-    mayBeEdited: 1,
-    faults: ['crash', 'window', 'short list'],
-    faultsAtMost: 1,
-  },
-  'a review is written while a sync reads': {
-    kinds: ['sync'],
-    existing: [0],
-    isSynced: true,
-    mayBeWritten: 1,
-    faults: ['crash', 'window', 'lost run'],
-    faultsAtMost: 1,
-  },
-  'reviews are edited while a sync reads': {
-    kinds: ['sync'],
-    existing: [0, 1],
-    isSynced: true,
-    mayBeEdited: 2,
-    faults: ['window'],
-    faultsAtMost: 1,
-  },
-  'a review is listed late': {
-    kinds: ['sync'],
-    lastTick: 2,
-    existing: [],
-    mayBeWritten: 2,
-    faults: ['late'],
-    faultsAtMost: 1,
-  },
-  'a review or its change is listed later than the overlap': {
-    kinds: ['reconcile'],
-    existing: [0],
-    isSynced: true,
-    mayBeWritten: 1,
-    mayBeEdited: 1,
-    faults: ['late'],
-    faultsAtMost: 1,
-  },
-  'the clock that dates reviews is behind': {
-    kinds: ['sync'],
-    existing: [0],
-    isSynced: true,
-    mayBeWritten: 1,
-    datesBehind: 2,
-    faults: ['window'],
-    faultsAtMost: 1,
-  },
-  'one tick is refused for good': { kinds: ['sync'], existing: [0, 1], mayBeEdited: 1, refused: 1 },
-  'one tick is refused for good while a review is deleted': {
-    kinds: ['reconcile'],
-    existing: [0, 1],
-    isSynced: true,
-    mayBeDeleted: 1,
-    refused: 1,
-  },
-  'reviews are deleted or hidden': {
-    kinds: ['reconcile'],
-    existing: [0, 1],
-    isSynced: true,
-    mayBeDeleted: 1,
-    faults: ['no response', 'hidden', 'crash', 'lost run', 'short list'],
-    faultsAtMost: 2,
-  },
-  'a deleted review is restored in an older version': {
-    kinds: ['reconcile'],
-    existing: [0],
-    isSynced: true,
-    mayBeEdited: 1,
-    mayBeDeleted: 1,
-    faults: ['restored'],
-    faultsAtMost: 1,
-  },
-  'sync and reconcile read at once': {
-    kinds: ['sync', 'reconcile'],
-    lastTick: 2,
-    existing: [0],
-    isSynced: true,
-    mayBeEdited: 1,
-  },
-  'a backfill is interrupted and repeated': {
-    kinds: ['backfill'],
-    existing: [0],
-    mayBeWritten: 1,
-    mayBeEdited: 1,
-    faults: ['window', 'crash', 'short list', 'old overview', 'lost run'],
-    faultsAtMost: 1,
-  },
-  'a backfill is repeated after a review was listed late': {
-    kinds: ['backfill'],
-    existing: [0],
-    mayBeWritten: 1,
-    faults: ['late'],
-    faultsAtMost: 1,
-  },
-  'a gap has opened since a backfill was interrupted': {
-    kinds: ['sync', 'backfill'],
-    overlap: 0,
-    existing: [0],
-    mayBeEdited: 1,
-    // The backfill had read review 0; then it was edited, the sync of that tick failed, and the watermark moved on.
-    begin: {
-      now: 2,
-      reviews: [{ created: 0, version: 1, listed: 1, isLate: false, isHidden: false }],
-      rows: [{ version: 0, isDeleted: false }],
-      cursor: 2,
-      gaps: { created: 0, updated: 0b10 },
-      backfilled: 0b1,
-    },
-  },
-} satisfies Record<string, ReviewScenario>;
+const all: [string, OrderScenario][] = Object.entries(orderScenarios);
 
-const reviewReverts: [keyof ReviewDesign, keyof typeof reviewScenarios, issue: string][] = [
-  ['continuesOnlyUnfinished', 'a backfill is repeated after a review was listed late', '12, 3'],
-  ['failureDelaysNothingElse', 'one tick is refused for good', '12, 4'],
-  ['failureDelaysNothingElse', 'one tick is refused for good while a review is deleted', '12, 4'],
-  ['failedWindowIsOpenGap', 'the first sync', '12, 4'],
-  ['suspectsWithCoverage', 'reviews are deleted or hidden', '12, 5'],
-  ['keepsUnansweredSuspects', 'reviews are deleted or hidden', '12, 5'],
-  ['provesBeforeEntering', 'the first sync', '12, 6 and 7'],
-  ['boundsFromList', 'a backfill is interrupted and repeated', '12, 14'],
-  ['asksById', 'reviews are deleted or hidden', '12, tests that did not bite'],
-  ['newestVersionWins', 'sync and reconcile read at once', '12, the design'],
-  ['deletedRowsAreReplaced', 'a deleted review is restored in an older version', 'found beside this model'],
-  ['watermarkFollowsData', 'the clock that dates reviews is behind', '12, the design'],
-  ['readsOverlap', 'a review is listed late', '12, the design'],
-  ['closesOnlyGapsReadSince', 'a gap has opened since a backfill was interrupted', 'found beside this model'],
-  ['gapsEndWithThePresent', 'the first sync', 'found beside this model'],
-  ['leavesOutJustNow', 'a review or its change is listed later than the overlap', '12, the design'],
-];
+export const probes: readonly string[] = Object.keys(orderModel(orderScenarios['two equal lines']).probes);
 
-/** A protocol from its scenarios, and the parts of its design that are taken away in one of them. */
-function protocolOf<State, Of extends { faultsAtMost?: number }, Design, Name extends string>(
-  name: string,
-  model: (scenario: Of, changed?: Partial<Design>) => Model<State>,
-  scenarios: Record<Name, NoInfer<Of>>,
-  reverts: readonly [part: keyof NoInfer<Design> & string, scenario: NoInfer<Name>, issue: string][],
-): Protocol {
-  const all = Object.entries<Of>(scenarios);
-  return {
-    name,
-    probes: Object.keys(model(all[0]?.[1] as Of).probes),
-    scenarios: all.map(([of, scenario]) => ({
-      name: of,
-      run(bound = Number.POSITIVE_INFINITY) {
-        return explore(model({ ...scenario, faultsAtMost: Math.min(scenario.faultsAtMost ?? 0, bound) }));
-      },
-    })),
-    reverts: reverts.map(([part, of, issue]) => ({
-      name: `without ${part}, ${of}`,
-      issue,
-      run: () => explore(model(scenarios[of], { [part]: false } as Partial<Design>)),
-    })),
-  };
-}
+export const scenarios: readonly Scenario[] = all.map(([name, scenario]) => ({
+  name,
+  run: (bound = Number.POSITIVE_INFINITY) =>
+    explore(orderModel({ ...scenario, faultsAtMost: Math.min(scenario.faultsAtMost ?? 0, bound) })),
+}));
 
-export const protocols: readonly Protocol[] = [
-  protocolOf('each line once', orderModel, orderScenarios, orderReverts),
-  protocolOf('watermark, coverage, reconcile', reviewModel, reviewScenarios, reviewReverts),
-];
+export const reverts: readonly Revert[] = orderReverts.map(([part, of, issue]) => ({
+  name: `without ${part}, ${of}`,
+  issue,
+  run: () => explore(orderModel(orderScenarios[of], { [part]: false })),
+}));

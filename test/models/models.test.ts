@@ -1,34 +1,32 @@
 import { describe, expect, test } from 'vitest';
 import { isExhaustive } from '../harness/sampled.ts';
-import { protocols } from './catalogue.ts';
+import { probes, reverts, scenarios } from './catalogue.ts';
 import { describeFailure, explore, type Model } from './check.ts';
 
 /** Faults in one order of events. `npm run models` explores those with two and three, too. */
 const bound = isExhaustive ? undefined : 1;
 
-for (const { name: protocol, scenarios, reverts, probes } of protocols) {
-  describe(protocol, () => {
-    const reached = new Set<string>();
+describe('each line once', () => {
+  const reached = new Set<string>();
 
-    for (const { name, run } of scenarios) {
-      test(`${name}: no order of events breaks a promise`, () => {
-        const explored = run(bound);
-        for (const probe of explored.reached) reached.add(probe);
-        expect(explored.failure, describeFailure(explored)).toBeUndefined();
-      });
-    }
-
-    test('the states in which things go wrong were all visited', () => {
-      expect([...reached].sort()).toEqual([...probes].sort());
+  for (const { name, run } of scenarios) {
+    test(`${name}: no order of events breaks a promise`, () => {
+      const explored = run(bound);
+      for (const probe of explored.reached) reached.add(probe);
+      expect(explored.failure, describeFailure(explored)).toBeUndefined();
     });
+  }
 
-    for (const { name, run } of reverts) {
-      test(`${name}: the checker finds a broken promise`, () => {
-        expect(run().failure).toBeDefined();
-      });
-    }
+  test('the states in which things go wrong were all visited', () => {
+    expect([...reached].sort()).toEqual([...probes].sort());
   });
-}
+
+  for (const { name, run } of reverts) {
+    test(`${name}: the checker finds a broken promise`, () => {
+      expect(run().failure).toBeDefined();
+    });
+  }
+});
 
 describe('the checker', () => {
   /** Counts to three; `fault` may take it to a state that it cannot leave. */

@@ -4,6 +4,7 @@ import { secondOf } from '../../src/base/time/span.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
 import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
 import { runCli } from '../harness/cli.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
@@ -121,6 +122,15 @@ test('a run that one machine plans and another one reads, whose clock is behind,
   for (const window of plan.windows) await exportWindow(deps, { runId: 'a run', window });
   await concludeSyncReviews(deps.warehouse.db, 'a run', plan, 'it was not read to its end');
   expect(await openGaps(deps.warehouse.db)).toEqual([]);
+});
+
+test('the minute before a reading does not count as read: a review of then may not be listed yet', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const now = new Date();
+  const deps = { ...reviewDeps(await world.openApp(), AbortSignal.timeout(60_000)), now: () => now };
+  const [start, end] = [secondOf(now) - 3600, secondOf(now) + 86_400];
+  await exportWindow(deps, { runId: 'a run', window: { axis: 'created', span: { start, end } } });
+  expect(await coveredSpans(deps.warehouse.db, 'created')).toEqual([{ start, end: secondOf(now) - 60 }]);
 });
 
 test('a burst of refusals leaves no run incomplete once the gap was read', async () => {
