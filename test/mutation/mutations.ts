@@ -53,7 +53,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/orders/push/push-order.ts',
     find: 'if (!isSaved) await deps.store.saveLines(leased, subOrders.links);',
     replace: '',
-    tests: [promise('orders-cut-off'), `${orders('orders-crash')} > killed before or after any request`],
+    tests: [`${promise('orders-matching')} > a process dies right after it sent a creation`],
   },
   {
     name: 'a lost response counts as a refusal',

@@ -12,27 +12,6 @@ import { orderDeps, rescanOrdersOnce } from '../harness/sync-orders.ts';
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
 
-test('one order to which the service responds with 500 is a dead letter, and all others complete in the same run', async ({
-  world,
-}) => {
-  await world.place(...orders(20));
-  world.serviceRule(({ method, path, form }) =>
-    method === 'POST' && path === '/v1/orders' && form.get('code') === 'O7' ? { status: 500 } : 'pass',
-  );
-  const counts = await world.sync();
-  expect(counts).toMatchObject({ orders_pushed: 19, orders_failed: 1 });
-  expect(await world.atService(atService)).toEqual([{ orders: 19, lines: 19 }]);
-  expect(await world.openDeadLetters()).toMatchObject([
-    { kind: 'order', key: 'O7', reason: expect.stringContaining('500') },
-  ]);
-  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
-
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService(atService)).toEqual([{ orders: 20, lines: 20 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
 test('an order whose response takes long does not keep the others of its slice waiting', async ({ world }) => {
   await world.place(...orders(30));
   const lastCame = Promise.withResolvers<void>();
@@ -73,18 +52,6 @@ test('many orders to which the service always responds with 500 stop neither the
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('orders and lines that a firewall refused with 403 go by themselves once it lets them pass', async ({ world }) => {
-  await world.place(...orders(3));
-  world.serviceRule(({ path, form }) =>
-    path.endsWith('/sub_orders') || form.get('code') === 'O2' ? { status: 403 } : 'pass',
-  );
-  expect(await world.sync()).toMatchObject({ orders_failed: 1, lines_failed: 2 });
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService(atService)).toEqual([{ orders: 3, lines: 3 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
 test('a service that fails for every order stops the run and leaves no dead letter', async ({ world }) => {
   await world.place(...orders(30));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));
@@ -97,41 +64,6 @@ test('a service that fails for every order stops the run and leaves no dead lett
   await world.sync();
   expect(await world.atService(atService)).toEqual([{ orders: 30, lines: 30 }]);
   expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('404 or 500 for one line leaves its order and the other lines untouched, and nothing is created twice', async ({
-  world,
-}) => {
-  await world.place(...orders(3));
-  await world.shop(`insert into l (order_code, line_code, product_id) values ('O2', '2', 50), ('O3', '2', 60)`);
-  world.serviceRule(({ path, form }) => {
-    if (!path.endsWith('/sub_orders')) return 'pass';
-    if (form.get('product_id') === '2') return { status: 404 };
-    return form.get('product_id') === '3' ? { status: 500 } : 'pass';
-  });
-  await world.sync();
-  expect(await world.openDeadLetters()).toMatchObject([
-    { kind: 'order_line', key: 'O2/1', reason: expect.stringContaining('404') },
-    { kind: 'order_line', key: 'O3/1', reason: expect.stringContaining('500') },
-  ]);
-  const products = 'select product_id::integer as id from reference_service.sub_orders order by 1';
-  expect(await world.atService(products)).toEqual([{ id: 1 }, { id: 50 }, { id: 60 }]);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService(products)).toEqual([1, 2, 3, 50, 60].map((id) => ({ id })));
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('every bad order of a step is kept, not only the first', async ({ world }) => {
-  await world.place(...orders(5));
-  await world.shop(`update o set order_device = 'fridge' where code in ('O2', 'O4')`);
-  world.serviceRule(({ path, form }) =>
-    path === '/v1/orders' && ['O1', 'O5'].includes(form.get('code') ?? '') ? { status: 422 } : 'pass',
-  );
-  const end = await runCli(['sync', 'orders'], world.environment);
-  expect(end.status).toBe(1);
-  expect((await world.openDeadLetters()).map((one) => one.key)).toEqual(['O1', 'O2', 'O4', 'O5']);
-  expect(await world.atService(atService)).toEqual([{ orders: 1, lines: 1 }]);
 });
 
 test('a dead letter closes when the value goes back, when the row is deleted and when the order is deleted', async ({
@@ -186,15 +118,6 @@ test('lines that wait for a product id are no failure: the run is done, and they
   ]);
 });
 
-test('an order that is dated ahead does not take the cursor beyond the clock of the shop', async ({ world }) => {
-  await world.place(...orders(3));
-  await world.shop(`update o set updated_at = now() + interval '2 days' where code = 'O2'`);
-  await world.sync();
-  const ofFuture = `select 1 as n from sync.settings where (orders_cursor ->> 'at')::timestamptz > clock_timestamp()`;
-  expect(await world.warehouse(ofFuture)).toEqual([]);
-  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
-});
-
 test('an order that gets another grade, of which the service has no id yet, says so and is pushed once the grade is linked', async ({
   world,
 }) => {
@@ -243,44 +166,11 @@ test('an order that gets another grade, of which the service has no id yet, says
   expect((await runCli(['status'], world.environment)).stdout).not.toContain('member grade');
 });
 
-test.for([
-  ['orders.sql', `select code, created_at, updated_at, total_price from o where user_code::int is distinct from -1`],
-  ['order_lines.sql', `select order_code, line_code, product_id, price from l where invoice::int is distinct from -1`],
-] as const)(
-  'rows on which a condition of %s fails are dead letters of their orders, and the others go on',
-  async ([file, sql], { openWorld }) => {
-    const folder = await orderShopQueries();
-    await writeFile(join(folder, file), sql);
-    const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
-    await world.place(...orders(20));
-    await world.sync();
-    // Five such rows would count as a query that fails as a whole if no other order were read.
-    const bad = ['O3', 'O4', 'O6', 'O7', 'O8'];
-    await world.shop(`update o set user_code = 'x', updated_at = now() where code = any('{${bad}}');
-    update l set invoice = 'x' where order_code = any('{${bad}}');
-    update o set total_price = 99, updated_at = now() where code in ('O1', 'O5')`);
-    // Walked by its date, orders.sql fails as a whole; read by code, only these rows do.
-    const codes = ['O1', ...bad, 'O5'];
-    const { shop } = await world.openApp();
-    const read = await shop.orders(codes);
-    expect(read.filter((one) => one.fault === undefined).map((one) => one.order.code)).toEqual(
-      file === 'orders.sql' ? ['O1', 'O5'] : expect.arrayContaining(['O1', 'O5']),
-    );
-    expect(JSON.stringify(read)).toContain(`${file}: a row cannot be read`);
-  },
-);
-
-const aMinute = 'perform pg_sleep(60)';
-/** As after 30 s. A test of many slow orders would take minutes even with half a second for each. */
-const cancelled = `raise exception using errcode = 'query_canceled'`;
+const slowOf = (codes: string) => `create or replace function slow(code text) returns text stable language plpgsql as
+  $$ begin if code ~ '${codes}' then perform pg_sleep(60); end if; return 'paid'; end $$`;
 
 /** The shop cancels statements after half a second, and takes a minute for the rows of these orders. */
-async function slowWorld(
-  open: OpenOrderWorld,
-  file: 'orders' | 'order_lines',
-  slow: string,
-  how = aMinute,
-): Promise<OrderWorld> {
+async function slowWorld(open: OpenOrderWorld, file: 'orders' | 'order_lines', slow: string): Promise<OrderWorld> {
   const folder = await orderShopQueries();
   await writeFile(
     join(folder, `${file}.sql`),
@@ -290,9 +180,7 @@ async function slowWorld(
   );
   const world = await open({ environment: { SHOP_SQL_DIR: folder } });
   const database = new URL(world.shopUrl).pathname.slice(1);
-  await world.shop(`alter database ${database} set statement_timeout = '500ms';
-    create function slow(code text) returns text stable language plpgsql as
-      $$ begin if code ~ '${slow}' then ${how}; end if; return 'paid'; end $$`);
+  await world.shop(`alter database ${database} set statement_timeout = '500ms'; ${slowOf(slow)}`);
   return world;
 }
 
@@ -317,11 +205,16 @@ test('two orders that take the shop too long are dead letters that say what to d
   await world.shop(`update o set updated_at = '2020-01-01' where code !~ '^O[79]$'`);
   expect(await world.sync()).toMatchObject({ orders: 2, orders_failed: 2 });
   expect(await world.openDeadLetters()).toMatchObject(named);
-  await world.shop(mendSlow);
-  await world.timePasses('1 day');
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  await world.shop(slowOf('^$'));
+  expect((await runCli(['dead-letters', 'retry'], world.environment)).status).toBe(0);
   expect(await world.atService(atService)).toEqual([{ orders: 12, lines: 12 }]);
   expect(await world.openDeadLetters()).toEqual([]);
+
+  // A pushed order that takes too long is not gone from the shop.
+  await world.shop(slowOf('^O[79]$'));
+  await rescanOrdersOnce(await world.openApp(), 2);
+  expect(await world.openDeadLetters()).toMatchObject(named);
+  expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });
 
 test('a shop that takes too long for every order fails the run, and no order is a dead letter', async ({
@@ -332,67 +225,6 @@ test('a shop that takes too long for every order fails the run, and no order is 
   await expect(world.sync()).rejects.toMatchObject({ code: 'shop-timeout' });
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toEqual([]);
-});
-
-/** From now on no order of the shop takes long. */
-const mendSlow = `create or replace function slow(code text) returns text stable language sql as $$ select 'paid' $$`;
-
-test('160 of 200 orders that take too long are dead letters of one run, which pushes the other 40 and moves the cursor', async ({
-  openWorld,
-}) => {
-  const world = await slowWorld(openWorld, 'order_lines', '^O.*[2-9]$', cancelled);
-  await world.place(...orders(200));
-  const run = await runCli(['sync', 'orders'], world.environment);
-  expect(run.stdout).toContain('200 orders, 160 orders failed, 40 orders pushed');
-  expect(await world.atService(atService)).toEqual([{ orders: 40, lines: 40 }]);
-  expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
-  // To find them takes 2 s for each; within ten minutes the last of them cannot be tried for 30 s.
-  const reasons = (await world.openDeadLetters()).map(({ reason }) => reason);
-  const tried = (seconds: number) => reasons.filter((reason) => reason.includes(`longer than ${seconds} s, for this`));
-  expect(tried(30).length).toBeGreaterThan(2);
-  expect(tried(2)).toHaveLength(160 - tried(30).length);
-
-  await world.shop(mendSlow);
-  await world.timePasses('1 day');
-  await runCli(['sync', 'orders'], world.environment);
-  expect(await world.atService(atService)).toEqual([{ orders: 200, lines: 200 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('an order that takes too long is not gone from the shop, and is read again when a person says so', async ({
-  openWorld,
-}) => {
-  const world = await slowWorld(openWorld, 'order_lines', '^O[79]$', cancelled);
-  await world.place(...orders(10));
-  await world.sync();
-  await rescanOrdersOnce(await world.openApp(), 2);
-  expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
-  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O7', 'O9']);
-
-  await world.shop(mendSlow);
-  const retried = await runCli(['dead-letters', 'retry'], world.environment);
-  expect(retried.status).toBe(0);
-  expect(await world.atService(atService)).toEqual([{ orders: 10, lines: 10 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('an order that still takes too long is read again by the next run, and then after 10 and after 20 minutes', async ({
-  openWorld,
-}) => {
-  const world = await slowWorld(openWorld, 'orders', '^O7$', cancelled);
-  await world.place(...orders(10));
-  // The run's lookback does not reach it.
-  await world.shop(`update o set updated_at = '2020-01-01' where code = 'O7'`);
-  await world.sync();
-  const attempts = async () =>
-    (await world.warehouse<{ attempts: number }>('select attempts from sync.dead_letters'))[0]?.attempts;
-  const after = [];
-  for (let run = 0; run < 6; run += 1) {
-    await world.timePasses('11 minutes');
-    await world.sync();
-    after.push(await attempts());
-  }
-  expect(after).toEqual([2, 3, 3, 4, 4, 4]);
 });
 
 test('a line code and a product code that no index holds are dead letters, and the others go on', async ({ world }) => {

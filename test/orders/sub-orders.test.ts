@@ -70,47 +70,6 @@ const hasReviews = 'it has, or may have, reviews';
 const isForeign = 'review-sync did not create it';
 
 describe('lines and sub-orders', () => {
-  test('two equal lines get two sub-orders, and the one of a removed line goes', () => {
-    const [one, two] = [line('1'), line('2')];
-    const shown = [shownAs(11, one), shownAs(12, two)];
-    const links = [linked(one, 11), linked(two, 12)];
-    expect(effects({ lines: [one, two] })).toEqual(['create 1', 'create 2']);
-    expect(effects({ shown, lines: [one, two], links })).toEqual([]);
-    expect(effects({ shown, lines: [one], links })).toEqual(['remove 12']);
-  });
-
-  test('a line takes no sub-order that is exactly the one of another, whatever their order and whichever line lost it', () => {
-    const [s, m] = [line('s', small), line('m', medium)];
-    const shown = [shownAs(5, s)];
-    for (const lines of [
-      [s, m],
-      [m, s],
-    ]) {
-      expect(effects({ shown, lines, links: lines.map((one) => pending(one)) })).toEqual([
-        's gets 5',
-        'create m again',
-      ]);
-      const links = [linked(line('old', small), 5)];
-      expect(effects({ shown, lines, links })).toEqual(['s gets 5', 'create m', 'forget old']);
-      expect(effects({ shown, lines })).toEqual(['s gets 5', 'create m']);
-    }
-  });
-
-  test('the product alone is never enough: with other options and another price, a line gets a sub-order of its own', () => {
-    const shown = [
-      shownAs(5, line('', { ...small, price: '7' })),
-      shownAs(6, line('', { product_options: {}, price: '7' })),
-    ];
-    expect(effects({ shown, lines: [line('1', medium)] })).toEqual([
-      'create 1',
-      `keep 5: ${isForeign}`,
-      `keep 6: ${isForeign}`,
-    ]);
-    expect(effects({ shown: [shownAs(5, line('', small), { price: null })], lines: [line('1', medium)] })).toContain(
-      'create 1',
-    );
-  });
-
   test('of similar sub-orders a line gets the one with its options', () => {
     const shown = [shownAs(5, line('', medium)), shownAs(6, line('', { ...small, price: '12' }))];
     expect(effects({ shown, lines: [line('1', small)] })).toEqual([
@@ -232,13 +191,6 @@ describe('what is removed', () => {
     expect(effects({ shown: [shownAs(3, gone)] })).toEqual([`keep 3: ${isForeign}`]);
   });
 
-  test('lines that cannot be pushed now are not changed, and no other line takes their sub-orders', () => {
-    const held = line('1');
-    const given = { shown: [shownAs(3, line('', { price: '1' }))], links: [linked(held, 3)], untouched: ['1'] };
-    expect(effects(given)).toEqual([]);
-    expect(effects({ ...given, lines: [line('2', { price: '1' })] })).toEqual(['create 2']);
-  });
-
   test('a removed line whose sub-order is not shown is forgotten', () => {
     expect(effects({ links: [linked(line('1'), 3)] })).toEqual(['forget 1']);
   });
@@ -254,6 +206,12 @@ describe('a creation whose response was lost', () => {
     const shown = [before, shownAs(9, one)];
     expect(effects({ shown, lines: [now], links })).toEqual(['1 gets 9', 'change 9: price', `keep 5: ${isForeign}`]);
     expect(subOrderDifference(shown, [now], links).links).toMatchObject([{ subOrderId: 9, isOurs: true }]);
+  });
+
+  test('leaves the sub-order that is exactly that of another one to that one', () => {
+    const [s, m] = [line('s', small), line('m', medium)];
+    const given = { shown: [shownAs(5, s)], links: [pending(m), pending(s)] };
+    expect(effects({ ...given, lines: [m, s] })).toEqual(['s gets 5', 'create m again']);
   });
 
   test('is sent again where it is not shown, with what was there before the first request', () => {

@@ -1,5 +1,3 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
@@ -10,145 +8,93 @@ import { line, order } from '../harness/shop-orders.ts';
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
 
-test('a query that gets its e-mail column later mails nobody of the orders that were pushed before', async ({
-  world,
+/**
+ * What becomes of an order after the regular sync has pushed it. `age`: of the order when it was pushed, in days, and
+ * afterwards. `isLate`: the shop learns the contact only then. `shown`: what the service shows in the end; `own` is what
+ * the shop has.
+ */
+type Life = { age: [number, number?]; isLate?: true; service?: string; shown: 'own' | 'none' | 'corrected' };
+
+const lives: Record<string, Life> = {
+  LATE: { age: [2], isLate: true, shown: 'own' },
+  OLD_AND_LATE: { age: [31], isLate: true, shown: 'none' },
+  // The clock of this machine was set back when it was pushed.
+  SET_BACK: { age: [60], shown: 'none' },
+  NEARLY_A_DAY_AHEAD: { age: [-0.8], shown: 'own' },
+  AHEAD: { age: [-20_000], shown: 'none' },
+  // The service keeps what it has, and learns none anew.
+  GROWN_OLD: { age: [2, 90], shown: 'own' },
+  LOST: { age: [2, 90], service: 'delete from reference_service.orders', shown: 'none' },
+  ERASED: {
+    age: [2, 90],
+    service: 'update reference_service.orders set user_email = null, user_phone = null',
+    shown: 'none',
+  },
+  CORRECTED: {
+    age: [2, 90],
+    service: `update reference_service.orders set user_email = 'right@example.com'`,
+    shown: 'corrected',
+  },
+  DELETED_AND_RESTORED: { age: [20, 400], shown: 'none' },
+  // By the first backfill that pushed it.
+  REFUSED: { age: [2], shown: 'none' },
+};
+
+test('contact goes with young orders of the regular sync, and with no others, whatever becomes of them at either end', async ({
+  openWorld,
 }) => {
-  await world.shop(`insert into o (code, created_at, user_email)
-    select 'O' || n, now() - interval '300 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
-  const folder = world.environment.SHOP_SQL_DIR ?? '';
-  await writeFile(join(folder, 'orders.sql'), 'select code, created_at, updated_at, total_price from o');
-  // Pushed while they were young.
-  await world.sync({ now: () => new Date(Date.now() - 299 * 86_400_000) });
-  expect(await world.atService(contacts)).toHaveLength(20);
-
-  await rm(join(folder, 'orders.sql'));
-  await writeFile(join(folder, 'orders.sql'), 'select * from o');
-  const backfill = await runCli(['backfill', 'orders'], world.environment);
-  expect(backfill).toMatchObject({ status: 0 });
-  expect(backfill.stderr).toContain('nobody is mailed');
-  await world.shop(touchAll);
-  await world.sync();
-  const sent = await world.atService<{ user_email: string | null }>(contacts);
-  expect(sent.filter((order) => order.user_email !== null)).toEqual([]);
-});
-
-test('an address that is filled in late is sent for a young order and withheld for an old one', async ({ world }) => {
-  await world.shop(`insert into o (code, created_at) values
-    ('OLD', now() - interval '31 days'), ('YOUNG', now() - interval '2 days')`);
-  await world.sync();
-  await world.shop(
-    `update o set user_email = lower(code) || '@example.com', user_phone = '010-0000-0000', updated_at = now()`,
-  );
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([
-    { code: 'OLD', user_email: null, user_phone: null },
-    { code: 'YOUNG', user_email: 'young@example.com', user_phone: '010-0000-0000' },
-  ]);
-});
-
-test('an old order that was deleted and is restored is made again without contact', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await world.shop(
-    `insert into o (code, created_at, user_email) values ('R', now() - interval '20 days', 'r@example.com')`,
-  );
+  const contactOf = (code: string) => ({ user_email: `${code}@example.com`, user_phone: `010-${code}` });
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const entries = Object.entries(lives);
+  const ordersOf = (some: typeof entries) =>
+    some.map(([code, { age, isLate }]) =>
+      order(code, { created_at: daysAgo(age[0]), ...(!isLate && contactOf(code)) }),
+    );
+  const cli = async (...args: string[]) => runCli(args, world.environment);
+  /** The orders that went with an address since the last `serviceRule`. */
+  const carriers = () =>
+    new Set(world.requests().flatMap(({ form }) => (form.get('user_email') ? [form.get('code')] : [])));
+  await world.place(...ordersOf(entries.filter(([code]) => code !== 'REFUSED')));
+  expect((await cli('preview', 'order', 'AHEAD')).stdout).toContain('or its created_at lies in the future');
+  expect((await cli('doctor')).stdout).toContain('2 of 10 rows have a created_at in the future');
+  await world.sync({ now: () => daysAgo(50) });
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'DELETED_AND_RESTORED'`);
   await world.sync();
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'r@example.com' }]);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([]);
-  await world.shop(`update o set deleted_at = null, created_at = now() - interval '400 days', updated_at = now()`);
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
-});
+  expect(await world.atService(contacts)).toHaveLength(9);
 
-test('an old order that is pushed again goes without contact: the service keeps what it has, and learns none anew', async ({
-  world,
-}) => {
-  await world.place(order('A', { user_email: 'a@example.com' }), order('B', { user_email: 'b@example.com' }));
-  await world.sync();
-  await world.shop(`update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()`);
-  await world.atService(`delete from reference_service.orders where code = 'B'`);
   world.serviceRule(() => 'pass');
-  await world.sync();
-  const posts = world.requests().filter((one) => one.method === 'POST' && one.path === '/v1/orders');
-  expect(posts.map((one) => [one.form.get('code'), one.form.has('user_email')]).sort()).toEqual([
-    ['A', false],
-    ['B', false],
-  ]);
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
-
-  // The order that was made again without contact stays without, however often it changes.
+  for (const [code, { age, service }] of entries) {
+    await world.shop('update o set created_at = $2 where code = $1', [code, daysAgo(age[1] ?? age[0])]);
+    if (service) await world.atService(`${service} where code = $1`, [code]);
+  }
+  await world.shop(`update o set user_email = code || '@example.com', user_phone = '010-' || code, deleted_at = null`);
+  await world.shop(touchAll);
+  // Not done: the service had lost an order.
+  expect((await cli('backfill', 'orders')).stderr).toContain('nobody is mailed');
+  expect(await cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
+  expect(carriers()).toEqual(new Set());
+  await world.place(...ordersOf(entries.filter(([code]) => code === 'REFUSED')));
+  world.serviceRule(({ form }) => (form.get('code') === 'REFUSED' ? { status: 422 } : 'pass'));
+  expect(await cli('backfill', 'orders')).toMatchObject({ status: 1 });
+  world.serviceRule(() => 'pass');
+  await world.timePasses('2 days');
   await world.shop(touchAll);
   await world.sync();
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }, { user_email: null }]);
+
+  const shown = {
+    own: contactOf,
+    none: () => ({ user_email: null, user_phone: null }),
+    corrected: (code: string) => ({ ...contactOf(code), user_email: 'right@example.com' }),
+  };
+  const expected = entries.map(([code, life]) => ({ code, ...shown[life.shown](code) }));
+  const byCode = (a: { code: string }, b: { code: string }) => (a.code < b.code ? -1 : 1);
+  const atService = async () => (await world.atService<{ code: string }>(contacts)).sort(byCode);
+  expect(await atService()).toEqual(expected.sort(byCode));
+  expect(carriers()).toEqual(new Set(['LATE', 'NEARLY_A_DAY_AHEAD']));
   // Unless somebody asks for it.
-  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.atService(contacts)).toMatchObject([
-    { user_email: 'a@example.com' },
-    { user_email: 'b@example.com' },
-  ]);
-});
-
-test('addresses that the service has erased, or that were corrected there, are not sent again for an old order', async ({
-  world,
-}) => {
-  await world.place(
-    order('A', { user_email: 'a@example.com', user_phone: '010-1234-5678' }),
-    order('B', { user_email: 'b@example.com', user_phone: '010-2' }),
-    order('C', { user_email: 'c@example.com', user_phone: '010-3' }),
-  );
-  await world.sync();
-  await world.atService(`update reference_service.orders set user_email = null, user_phone = null where code = 'A'`);
-  await world.atService(`update reference_service.orders set user_email = 'right@example.com' where code = 'B'`);
-  await world.shop(`update o set created_at = now() - interval '90 days', total_price = 7, updated_at = now()`);
-  const backfill = await runCli(['backfill', 'orders'], world.environment);
-  expect(backfill).toMatchObject({ status: 0 });
-  const corrected = [
-    { code: 'A', user_email: null, user_phone: null },
-    { code: 'B', user_email: 'right@example.com', user_phone: '010-2' },
-    { code: 'C', user_email: 'c@example.com', user_phone: '010-3' },
-  ];
-  expect(await world.atService(contacts)).toEqual(corrected);
-  await world.shop(touchAll);
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual(corrected);
-  const verified = await runCli(['verify', 'orders', '--repair'], world.environment);
-  expect(verified).toMatchObject({ status: 0 });
-  expect(await world.atService(contacts)).toEqual(corrected);
-});
-
-test('an old order does not become young by a clock of this machine that was set back', async ({ world }) => {
-  await world.shop(`insert into o (code, created_at, user_email) values
-    ('OLD', now() - interval '60 days', 'old@example.com'), ('YOUNG', now() - interval '2 days', 'young@example.com')`);
-  await world.sync({ now: () => new Date(Date.now() - 50 * 86_400_000) });
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'young@example.com' }]);
-});
-
-test('an order dated more than a day ahead goes without contact, now and later, and preview and doctor say why', async ({
-  world,
-}) => {
-  await world.shop(`insert into o (code, created_at, user_email) values
-    ('2099', '2099-01-01', 'far@example.com'), ('SOON', now() + interval '20 hours', 'soon@example.com')`);
-  const previewed = await runCli(['preview', 'order', '2099'], world.environment);
-  expect(previewed.stdout).toContain('or its created_at lies in the future');
-  const doctor = await runCli(['doctor'], world.environment);
-  expect(doctor.stdout).toContain('2 of 2 rows have a created_at in the future');
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([
-    { code: '2099', user_email: null, user_phone: null },
-    { code: 'SOON', user_email: 'soon@example.com', user_phone: null },
-  ]);
-  await world.shop(touchAll);
-  await world.sync();
-  expect(await world.atService(contacts)).toMatchObject([{ user_email: null }, { user_email: 'soon@example.com' }]);
-});
-
-test('a contact that another integration left at the service is cleared when the shop has none', async ({ world }) => {
-  await world.atService(`insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
-    values ('X', 'left@example.com', '010', 1, now(), now())`);
-  await world.place(order('X'));
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([{ code: 'X', user_email: null, user_phone: null }]);
+  expect(await cli('backfill', 'orders', '--with-email')).toMatchObject({ status: 0 });
+  expect(await atService()).toContainEqual({ code: 'LOST', ...contactOf('LOST') });
 });
 
 test('a service that keeps what the shop cleared is named in a dead letter and by explain', async ({ world }) => {
@@ -230,16 +176,6 @@ test('a young order that a backfill or a repair pushes goes once more with its c
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(world.requests()).toEqual([]);
-});
-
-test('a backfill that the service refused does not let the next sync mail the customer', async ({ world }) => {
-  await world.place(order('R', { user_email: 'r@example.com' }));
-  world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 422 } : 'pass'));
-  expect((await runCli(['backfill', 'orders'], world.environment)).status).toBe(1);
-  world.serviceRule(() => 'pass');
-  await world.timePasses('2 days');
-  await world.sync();
-  expect(await world.atService(contacts)).toEqual([{ code: 'R', user_email: null, user_phone: null }]);
 });
 
 test.for([

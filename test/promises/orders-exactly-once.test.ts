@@ -19,17 +19,6 @@ const orders = (from: number, to: number) => `
   insert into l (order_code, line_code, product_id, price)
     select 'O' || n, line::text, n, 10 from generate_series(${from}, ${to}) n cross join generate_series(1, 2) line`;
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
-/** What the service was asked to write, tokens left out. */
-const writes = (world: World) =>
-  Object.fromEntries(Object.entries(world.service.requests()).filter(([route]) => !/oauth|GET/.test(route)));
-
-test('two runs at once over the same orders add no sub-order twice', async ({ world }) => {
-  await makeShop(world);
-  await world.shop(orders(1, 20));
-  const ends = await Promise.all([byCommand(world), byCommand(world), byCommand(world)]);
-  expect(ends.map((end) => end.status)).toEqual([0, 0, 0]);
-  expect(await world.atService(subOrders)).toEqual([{ n: 40 }]);
-});
 
 test('a service that fails, limits, loses responses and tokens has each line once in the end', async ({
   openWorld,
@@ -75,59 +64,6 @@ test('a shop whose updated_at is a date loses nothing at the seams of the batche
   await syncOrders(world);
   expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 26 }]);
   expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-});
-
-test('bad rows stay alone: they are kept whole, counted, and go once they are corrected', async ({ world }) => {
-  await makeShop(world);
-  await world.shop(`insert into o (code, order_device) values ('GOOD', 'pc'), ('DEVICE', 'fridge')`);
-  await world.shop(`insert into l (order_code, line_code, product_id, product_code, product_options) values
-    ('GOOD', '1', 1, null, '{}'), ('GOOD', '2', null, 'unknown', '{}'), ('GOOD', '1', 2, null, '{}'),
-    ('GOOD', '4', null, null, '{}'), ('GOOD', '5', 3, null, '[1]')`);
-  const end = await byCommand(world);
-  expect(end).toMatchObject({ status: 1, stdout: expect.not.stringContaining('steps failed') });
-  expect(await world.atService(subOrders)).toEqual([{ n: 0 }]);
-  const deadLetters = await world.warehouse(
-    'select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key collate "C"',
-  );
-  expect(deadLetters).toEqual([
-    { kind: 'order', key: 'DEVICE', reason: 'order_device is a text of 6 characters, expected pc or mobile' },
-    { kind: 'order_line', key: 'GOOD/1', reason: expect.stringContaining('line_code is there twice in its order') },
-    { kind: 'order_line', key: 'GOOD/4', reason: expect.stringContaining('both empty') },
-    { kind: 'order_line', key: 'GOOD/5', reason: expect.stringContaining('expected an object') },
-  ]);
-  expect((await runCli(['dead-letters'], world.environment)).stdout).toContain('expected pc or mobile');
-
-  // Mended in the shop, without moving updated_at; and the product has become known.
-  await world.shop(`update o set order_device = 'mobile' where code = 'DEVICE'`);
-  await world.shop(`delete from l where product_id = 2; update l set product_id = 4 where line_code = '4';
-    update l set product_options = '{"a": "b"}' where line_code = '5'`);
-  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('unknown', 9)`);
-  expect((await byCommand(world)).status).toBe(0);
-  expect(await world.atService('select product_id from reference_service.sub_orders order by product_id')).toEqual(
-    [1, 3, 4, 9].map((id) => ({ product_id: String(id) })),
-  );
-  expect(await world.warehouse('select id from sync.dead_letters where resolved_at is null')).toEqual([]);
-});
-
-test('what the service refuses is kept with its words, and tried again when asked or changed', async ({ world }) => {
-  await makeShop(world);
-  await world.shop(`insert into o (code, total_price) values ('HUGE', 1), ('FINE', 1)`);
-  // More digits than the service's integer takes.
-  await world.shop(`alter table o add column mileage integer; update o set mileage = 2147483647`);
-  await world.atService(`alter table reference_service.orders add check (code <> 'HUGE')`);
-  const end = await byCommand(world);
-  expect(end.status).toBe(1);
-  const [deadLetter] = await world.warehouse<{ reason: string }>('select reason from sync.dead_letters');
-  expect(deadLetter?.reason).toContain('POST /v1/orders: refused by the review service (status 422)');
-  const asked = writes(world)['POST /v1/orders'];
-  await byCommand(world);
-  expect(writes(world)['POST /v1/orders']).toBe(asked);
-  await world.atService('alter table reference_service.orders drop constraint orders_code_check');
-  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
-  expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
-    { code: 'FINE' },
-    { code: 'HUGE' },
-  ]);
 });
 
 test('money loses no cent on its way', async ({ world }) => {

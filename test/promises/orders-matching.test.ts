@@ -175,31 +175,6 @@ test('lines whose codes are renewed keep their sub-orders, although the process 
   expect(await world.atService(subOrders)).toEqual([after]);
 });
 
-test('sub-orders that another integration sent are taken over, although it read prices otherwise', async ({
-  world,
-}) => {
-  await world.place(
-    order(
-      'T',
-      line('1', 7, { price: 20, product_options: { size: 'S' } }),
-      line('2', 7, { price: 40, product_options: { size: 'M' } }),
-      line('3', 8, { price: 5, product_options: {} }),
-    ),
-  );
-  await world.atService(`
-    insert into reference_service.orders (code, total_price, created_at, updated_at) values ('T', 1, now(), now());
-    insert into reference_service.products (id) values (7), (8);
-    insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
-    select o.id, p, price, options::jsonb, now(), now() from reference_service.orders o,
-      (values (7, 10, '{"size": "M"}'), (7, 10, '{"size": "S"}'), (8, 2.5, '{}')) s (p, price, options)`);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([
-    { product: 7, price: '40', status: 'paid', size: 'M' },
-    { product: 7, price: '20', status: 'paid', size: 'S' },
-    { product: 8, price: '5', status: 'paid', size: null },
-  ]);
-});
-
 test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async ({
   world,
 }) => {
@@ -336,26 +311,6 @@ test('sub-orders of an order that was deleted at the service are not looked for 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('an order that the service lost is made again, one response is lost too, and a line that then goes takes its sub-order along', async ({
-  world,
-}) => {
-  await world.place(sizes);
-  await world.sync();
-  await world.atService('delete from reference_service.orders returning 1');
-  await world.shop(`update o set total_price = 30, updated_at = now()`);
-  let isLost = false;
-  world.serviceRule((request) => {
-    if (isLost || !isCreate(request) || !sizeOf(request).endsWith('M')) return 'pass';
-    isLost = true;
-    return 'lose';
-  });
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual(both);
-  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
-  expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
-  expect(await world.atService(subOrders)).toEqual(both.slice(0, 1));
-});
-
 test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async ({
   world,
 }) => {
@@ -369,30 +324,4 @@ test('where the service does not say whether it has a sub-order that it does not
   await world.sync();
   expect(await world.atService(subOrders)).toEqual(both.map((one) => ({ ...one, price: '20' })));
   expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('a response that shows another order does not lead the lines of this order into the other one', async ({
-  world,
-}) => {
-  await world.place(order('other', line('1', 7)));
-  await world.sync();
-  const [other] = await world.atService<{ id: number }>('select id::integer from reference_service.orders');
-  await world.place(order('A', line('1', 7, { status: 'delivery_finished' }), line('2', 8, { status: 'paid' })));
-  const detail = JSON.stringify({ id: other?.id, code: 'other', sub_orders: [] });
-  world.serviceRule(({ method, path, form }) =>
-    method === 'POST' && path === '/v1/orders' && form.get('code') === 'A' ? { status: 201, body: detail } : 'pass',
-  );
-  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'A', reason: expect.stringContaining('another one') }]);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.openDeadLetters()).toEqual([]);
-  expect(
-    await world.atService(`select o.code, s.product_id::integer as product, s.status from reference_service.orders o
-      join reference_service.sub_orders s on s.order_id = o.id order by o.code collate "C", product`),
-  ).toEqual([
-    { code: 'A', product: 7, status: 'delivery_finished' },
-    { code: 'A', product: 8, status: 'paid' },
-    { code: 'other', product: 7, status: 'paid' },
-  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
-import { type RunningCli, runCli, runProcess, startCli } from '../harness/cli.ts';
+import { type RunningCli, runCli, startCli } from '../harness/cli.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
@@ -87,22 +87,4 @@ test('of the removals that killed workers had begun, the next commands make or n
   expect(allowed).toMatchObject({ status: 0 });
   expect(await kept(world)).toBe(0);
   expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('a run and a backfill at the same time never remove more than the allowance, and say what is left', async ({
-  world,
-}) => {
-  await lostLines(world, 80);
-  // Nobody is killed here.
-  const { TAKE_OVER_SECONDS: _, ...environment } = world.environment;
-  const ends = await Promise.all(
-    [
-      ['sync', 'orders', '--json'],
-      ['backfill', 'orders', '--json'],
-    ].map((args) => runProcess(args, environment)),
-  );
-  expect(await kept(world)).toBe(30);
-  expect(ends.some(({ status }) => status === 1)).toBe(true);
-  await expectNamed(world, await runCli(['sync', 'orders', '--json'], environment));
-  expect(await kept(world)).toBe(30);
 });

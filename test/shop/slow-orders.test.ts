@@ -42,6 +42,13 @@ test('two slow orders that are all that is read are faults, not a slow shop', as
   expect(orders.map(({ fault }) => fault !== undefined)).toEqual([true, true]);
 });
 
+test('160 slow orders of 200 are faults, and the other 40 are read', async () => {
+  const slow = codes.filter((code) => /[2-9]$/.test(code));
+  const orders = await readSlowAlone(codes, shop(slowAre(slow, 60)).read);
+  expect(orders.filter(({ fault }) => fault !== undefined).map(({ order }) => order.code)).toEqual(slow);
+  expect(orders).toHaveLength(200);
+});
+
 test('orders that take 10 s each are read, beside one that takes too long', async () => {
   const { read } = shop((some) =>
     some.includes('O9') ? 60 : slowAre(['O5', 'O6', 'O7', 'O8'], some.length * 10)(some),

@@ -81,3 +81,18 @@ test('an order that cannot be read keeps the lease of a process that is pushing 
     { order_code: 'leased' },
   ]);
 });
+
+test('an order that cannot be read is read again after each of the distances in turn', async ({ world }) => {
+  const { db } = (await world.openApp()).warehouse;
+  const fault = { kind: 'order', key: 'A', order_code: 'A', reason: 'code is empty', payload: {} } as const;
+  const minutes = [];
+  for (let failures = 1; failures <= 4; failures += 1) {
+    await recordUnreadable(db, [fault], [0, 600_000, 1_200_000]);
+    minutes.push(
+      ...(await world.warehouse(
+        `select round(extract(epoch from due_at - now()) / 60)::integer as n from sync.order_links`,
+      )),
+    );
+  }
+  expect(minutes).toEqual([{ n: 0 }, { n: 10 }, { n: 20 }, { n: 20 }]);
+});
