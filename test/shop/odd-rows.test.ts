@@ -63,18 +63,6 @@ async function costsOnly(
   }
 }
 
-test('an order whose two rows lie in different slices is found to be there twice', async ({ openWorld }) => {
-  const world = await oddShop(openWorld, {
-    orders: `select code, created_at, updated_at, total_price from o
-      union all select code, created_at, updated_at - interval '3 days', 99 from o where code = 'O07'`,
-  });
-  await costsOnly(world, {
-    kind: 'order',
-    key: 'O07',
-    reason: expect.stringMatching(/^orders\.sql: code is there in 2 rows/),
-  });
-});
-
 test('a value of orders.sql that cannot be cast costs its own order; the reason names the column, not the value', async ({
   openWorld,
 }) => {
@@ -175,16 +163,4 @@ test('every value that no request or column can hold costs its own order or line
     return without.has(code) ? [] : shorter.has(code) ? `${code}:1` : one;
   });
   expect(await atService(world)).toEqual(expected);
-});
-
-test('a query whose condition fails on some row ends the run with a sentence that names the file', async ({
-  openWorld,
-}) => {
-  const world = await oddShop(openWorld, {
-    orders: 'select code, created_at, updated_at, total_price from o where odd::integer > 0 or odd is null',
-  });
-  await world.shop(`update o set odd = 'x' where code = 'O07'`);
-  const end = await syncOrders(world);
-  expect(end.status).toBe(1);
-  expect(end.stderr).toMatch(/orders\.sql cannot be computed, and no single row can be named: .*SQLSTATE 22P02/);
 });

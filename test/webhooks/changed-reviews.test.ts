@@ -9,9 +9,8 @@ import {
   postponeChangedReview,
   takeChangedReview,
 } from '../../src/warehouse/changed-reviews.ts';
-import { countOpenDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
-import { acceptWebhook, storeEvents } from '../../src/webhooks/accept-webhook.ts';
+import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { readEvents } from '../../src/webhooks/event.ts';
 import { createDatabase } from '../harness/database.ts';
 
@@ -103,14 +102,6 @@ test('of a product that changed the newest review that the service still has is 
   expect(await takeChangedReview(db, 300)).toBeUndefined();
 });
 
-test('brands are those of the last seven days', async () => {
-  await noteBrands(warehouse.db, [1, 2]);
-  await warehouse.pool.query(
-    `update sync.settings set webhook_brands = webhook_brands || jsonb_build_object('1', now() - interval '7 days 1 second')`,
-  );
-  expect(await noteBrands(warehouse.db, [3])).toEqual([2, 3]);
-});
-
 test('a summary of a second brand is not believed either where it comes by itself', async () => {
   const store = (brand_id: number) => {
     const body = [{ brand_id, products: [{ id: 7, reviews_count: brand_id, score: 4 }] }];
@@ -152,21 +143,4 @@ test('a summary that came earlier, and is retried, undoes no later one, and one 
     const n = Math.max(5, reviews_count);
     expect(rows).toEqual([{ n, code: 'P7', others: [n, n, n] }]);
   }
-});
-
-test('a body has at most 1,000 events, webhooks leave at most 200 dead letters, and 50,000 reviews may wait', async () => {
-  const { db, pool } = warehouse;
-  const accept = (...ids: unknown[]) => {
-    const body = JSON.stringify([{ brand_id: 1, reviews: ids.map((id) => ({ id })) }]);
-    return acceptWebhook(db, { brandIds: [], receivedAt: new Date() }, body);
-  };
-  const bad = (count: number) => Array.from({ length: count }, (_, n) => `bad ${n}`);
-  expect(await accept(1, ...bad(1000))).toEqual({ status: 422, reason: 'expected at most 1000 events' });
-  expect(await accept(1, ...bad(199))).toEqual({ status: 200 });
-  expect(await countOpenDeadLetters(db, ['webhook'])).toBe(199);
-  expect(await accept(1, ...bad(999).reverse())).toEqual({ status: 200 });
-  expect(await countOpenDeadLetters(db, ['webhook'])).toBe(200);
-  await pool.query('insert into sync.changed_reviews (review_id) select generate_series(2, 49999)');
-  expect(await accept(50_000)).toEqual({ status: 200 });
-  expect(await accept(50_000)).toEqual({ status: 503, reason: 'too many changed reviews wait' });
 });
