@@ -41,56 +41,27 @@ test('a first review of a new product tells of the product, the review and the s
   expect(await told()).toEqual([product(1), review(id), summary(1, 'P-1', 1, 5)]);
 });
 
-test('every update of a review tells of it with its time; a summary only follows where it changed', async () => {
-  let now = new Date('2024-06-15T03:00:00Z');
+test('each change of a review tells of it, and then of the summaries that it changes: of displayed reviews, the average of rated ones', async () => {
+  let now = new Date(noon);
   const { call, told } = await runTelling({ now: () => now });
-  const { id } = (await call('POST', '/v1/reviews', { json: { ...aReview, code: 'R-1' } })).body;
+  const { id } = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score: 5 } })).body;
+  const unrated = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm' } })).body.id;
   await told();
+  await call('PATCH', `/v1/reviews/${unrated}`, { json: { message: 'other' } });
+  expect(await told()).toEqual([review(unrated)]);
   now = new Date('2024-06-15T03:00:01.5Z');
   const later = '2024-06-15T12:00:01.500+09:00';
-  await call('PATCH', `/v1/reviews/${id}`, { json: { message: 'Better.', score: 5 } });
-  expect(await told()).toEqual([review(id, later)]);
-  await call('PUT', '/v1/reviews', { query: { code: 'R-1', score: 3 } });
-  expect(await told()).toEqual([review(id, later), summary(1, 'P-1', 1, 3)]);
-  await call('POST', '/v1/reviews', { json: { code: 'R-1', message: 'Best.' } });
-  expect(await told()).toEqual([review(id, later)]);
-});
-
-test('the score is the average of the rated reviews that are displayed, 0 where there are none', async () => {
-  const { call, told } = await runTelling();
-  const post = async (score?: number) =>
-    (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score } })).body.id;
-  const unrated = await post();
-  expect(await told()).toEqual([product(7), review(unrated), summary(7, null, 1, 0)]);
-  const good = await post(5);
-  await told();
-  const fair = await post(4);
-  expect(await told()).toEqual([review(fair), summary(7, null, 3, 4.5)]);
-  await call('PATCH', `/v1/reviews/${good}`, { json: { display: 0 } });
-  expect(await told()).toEqual([review(good), summary(7, null, 2, 4)]);
-  await call('PATCH', `/v1/reviews/${good}`, { json: { score: 1 } });
-  expect(await told(), 'a hidden review counts for nothing').toEqual([review(good)]);
-  await call('DELETE', `/v1/reviews/${good}`);
-  expect(await told()).toEqual([]);
-});
-
-test('a deleted review is told by its product’s summary alone', async () => {
-  const { call, told } = await runTelling();
-  const { id } = (await call('POST', '/v1/reviews', { json: aReview })).body;
-  await told();
-  await call('DELETE', `/v1/reviews/${id}`);
-  expect(await told()).toEqual([summary(1, 'P-1', 0, 0)]);
-});
-
-test('a review that moves to another product changes both summaries, in one body', async () => {
-  const { call, told } = await runTelling();
-  const { id } = (await call('POST', '/v1/reviews', { json: { ...aReview, product_id: 1 } })).body;
-  await told();
-  await call('PATCH', `/v1/reviews/${id}`, { json: { product_id: 2 } });
-  const bodies = await told();
-  expect(bodies).toContainEqual(product(2));
-  const products = [...summary(1, 'P-1', 0, 0), ...summary(2, null, 1, 5)].flatMap((brand) => brand.products);
-  expect(bodies.at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
+  await call('PATCH', `/v1/reviews/${id}`, { json: { score: 4 } });
+  expect(await told()).toEqual([review(id, later), summary(7, null, 2, 4)]);
+  await call('PATCH', `/v1/reviews/${id}`, { json: { display: 0 } });
+  expect(await told()).toEqual([review(id, later), summary(7, null, 1, 0)]);
+  await call('PATCH', `/v1/reviews/${id}`, { json: { score: 1 } });
+  expect(await told(), 'a hidden review counts for nothing').toEqual([review(id, later)]);
+  await call('PATCH', `/v1/reviews/${unrated}`, { json: { product_id: 8 } });
+  const products = [...summary(7, null, 0, 0), ...summary(8, null, 1, 0)].flatMap((brand) => brand.products);
+  expect((await told()).at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
+  await call('DELETE', `/v1/reviews/${unrated}`);
+  expect(await told()).toEqual([summary(8, null, 0, 0)]);
 });
 
 test('a product that is named by a sub-order, then paired with a code, is told of both times', async () => {
@@ -114,28 +85,6 @@ test('images that are stored later are an update at that time, whether anybody r
   now = new Date('2024-06-15T03:00:05Z');
   await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
   expect(await told()).toEqual([review(id, '2024-06-15T12:00:01.000+09:00')]);
-});
-
-test('an order or a sub-order that takes reviews along changes their products’ summaries', async () => {
-  const { call, told, databaseUrl } = await runTelling();
-  const order = (await call('POST', '/v1/orders', { json: anOrder })).body.id;
-  const add = async (product_code: string) =>
-    (await call('POST', `/v1/orders/${order}/sub_orders`, { json: { product_code } })).body.id;
-  const [first, second] = [await add('P-1'), await add('P-2')];
-  const [created_at, updated_at] = [new Date(noon), new Date(noon)];
-  const seed = { message: 'm', score: 4, created_at, updated_at };
-  await seedReviews(databaseUrl, [
-    { ...seed, product_code: 'P-1', sub_order_id: first },
-    { ...seed, product_code: 'P-2', sub_order_id: second },
-    { ...seed, product_code: 'P-3', order_code: 'A-1' },
-  ]);
-  await told();
-  await call('DELETE', `/v1/orders/${order}/sub_orders/${first}`);
-  expect(await told()).toEqual([summary(1, 'P-1', 0, 0)]);
-  await call('DELETE', `/v1/orders/${order}`);
-  const products = [...summary(2, 'P-2', 0, 0), ...summary(3, 'P-3', 0, 0)].flatMap((brand) => brand.products);
-  const brands = (await told()).flat() as { products: unknown[] }[];
-  expect(brands.flatMap((brand) => brand.products)).toEqual(products);
 });
 
 test('seeds tell nothing, and without a receiver nothing is kept', async () => {
