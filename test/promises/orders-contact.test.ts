@@ -98,6 +98,7 @@ test('contact goes with young orders of the regular sync, and with no others, wh
 });
 
 test('a service that keeps what the shop cleared is named in a dead letter and by explain', async ({ world }) => {
+  await world.shop('alter table o add column user_name text');
   await world.place(order('K', { user_email: 'k@example.com' }));
   await world.sync();
   await world.shop(`update o set user_email = null, updated_at = now()`);
