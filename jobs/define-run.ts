@@ -89,8 +89,11 @@ async function begin(
     // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule
     // until then.
     const isOfTheFuture = other.startedAt.getTime() > app.now().getTime() + clockErrorMs;
-    if (isOfTheFuture || !(await isAlive(other.id))) {
+    if (isOfTheFuture) {
       await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned' }, { onlyOpen: true });
+    } else if (!(await isAlive(other.id))) {
+      const error = 'its job is no longer in the queue. Nothing is lost; run it again';
+      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'failed', error }, { onlyOpen: true });
     } else if (other.job === job && run.trigger === 'schedule') {
       app.log.warn({ job, running: other.id, since: other.startedAt }, 'not started: the run before it has not ended');
       return false;

@@ -12,6 +12,7 @@ import {
   type Wait,
 } from '../review-api/index.ts';
 import { openShop, type Shop } from '../shop/index.ts';
+import { installationOf } from '../warehouse/connected-service.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
 import type { Config } from './config.ts';
@@ -83,7 +84,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });
-  const queues = opened.use(await openQueues(config.queueUrl));
+  const queues = opened.use(await openQueues(config.queueUrl, await installationOf(warehouse.db, config.api)));
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(
     openReviewApi({

@@ -9,7 +9,8 @@ limitHeap(process.argv.slice(2));
 
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+// A terminal that is closed stops a command, as Ctrl-C does; `nohup` goes on.
+for (const signal of ['SIGINT', 'SIGTERM', ...(process.stderr.isTTY ? (['SIGHUP'] as const) : [])] as const) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(1);
     stop.abort(new Error(`stopped by ${signal}`));

@@ -1,5 +1,6 @@
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import {
+  AuthenticationError,
   type CallOptions,
   MalformedResponseError,
   NotFoundError,
@@ -37,8 +38,8 @@ export type Requests = { write: Send; read: Send };
  * only.
  *
  * @param beforeWrite called right before each attempt of a write: the check of the lease.
- * @returns `write` and `read`, which throw the client's errors that are not about this record: credentials, 429 without
- *   end, an abort.
+ * @returns `write` and `read`, which throw the client's errors that are not about this record: no token, 429 without end,
+ *   an abort.
  */
 export function openRequests(
   { patience, signal }: { patience: Patience; signal: AbortSignal },
@@ -58,6 +59,10 @@ export function openRequests(
           // 403, 301 and others are about access, an address that moved or a proxy: the same request may soon succeed.
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
           return { kind: 'failed', reason: error.message, failure };
+        }
+        // Each request is sent again with a fresh token before that: it is about this record, not about our credentials.
+        if (error instanceof AuthenticationError && error.path !== '/oauth/token') {
+          return { kind: 'failed', reason: error.message, failure: 'transient' };
         }
         const mayPass =
           error instanceof MalformedResponseError || (error instanceof UnavailableError && error.retryable);

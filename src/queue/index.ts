@@ -6,12 +6,7 @@ import type { AnyRunJob, RunReport } from './job.ts';
  * Three queues. `scheduled` holds the runs that cron starts, `runs` those that commands start: the worker inside a
  * command takes no scheduled run. `steps` holds the steps of both.
  */
-export const queueNames = {
-  scheduled: 'review-sync-scheduled',
-  runs: 'review-sync-runs',
-  steps: 'review-sync-steps',
-} as const;
-export type QueueName = keyof typeof queueNames;
+export type QueueName = 'scheduled' | 'runs' | 'steps';
 
 type BullQueue = InstanceType<QueueClasses['Queue']>;
 
@@ -50,6 +45,8 @@ export type Queues = AsyncDisposable & {
   readonly url: string;
   readonly kind: 'redis' | 'postgres';
   readonly classes: QueueClasses;
+  /** As the server has them. */
+  readonly names: Readonly<Record<QueueName, string>>;
   readonly bull: Readonly<Record<QueueName, BullQueue>>;
   /**
    * Enqueues a run and returns its id, which is unique.
@@ -83,12 +80,16 @@ const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: 
 /**
  * Opens the three queues.
  *
+ * @param installation goes into their names: another installation on the same server must not take these runs, which
+ *   it would carry out on its own shop.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
-export async function openQueues(url: string): Promise<Queues> {
+export async function openQueues(url: string, installation: string): Promise<Queues> {
   const classes = await queueClasses(url);
+  const nameOf = (name: QueueName) => `review-sync-${name}-${installation}`;
+  const names = { scheduled: nameOf('scheduled'), runs: nameOf('runs'), steps: nameOf('steps') };
   const open = async (name: QueueName) => {
-    const queue = new classes.Queue(queueNames[name], {
+    const queue = new classes.Queue(names[name], {
       connection: classes.connection,
       defaultJobOptions: retention,
       // BullMQ would write its version and its default number of events for each queue that is opened.
@@ -117,36 +118,39 @@ export async function openQueues(url: string): Promise<Queues> {
     return state !== undefined && !['completed', 'failed', 'unknown'].includes(state);
   }
 
+  async function progress(runId: string): Promise<JobProgress> {
+    const job = await findRun(runId);
+    if (!job) return { state: 'lost', planned: undefined, ended: 0 };
+    const state = await job.getState();
+    if (state === 'completed' || state === 'failed') {
+      // The run may have ended after the job was read, so read the result again.
+      const ended = (await findRun(runId)) ?? job;
+      const planned = plannedOf(ended.data as RunData) ?? 0;
+      return state === 'completed'
+        ? { state: 'ended', planned, ended: planned, report: ended.returnvalue as RunReport }
+        : { state: 'failed', planned, ended: 0, error: ended.failedReason ?? '' };
+    }
+    const planned = plannedOf(job.data as RunData);
+    if (planned === undefined) return { state: 'running', planned, ended: 0 };
+    const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
+    return { state: 'running', planned, ended: processed + ignored };
+  }
+
   return {
     url,
     kind: isRedis(url) ? 'redis' : 'postgres',
     classes,
+    names,
     bull,
     isAlive,
     async enqueue(job, payload, key) {
       const jobId = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
       const data: RunData = { payload, ...(key !== undefined && { key }) };
       const once = key === undefined ? {} : { deduplication: { id: key } };
-      const added = await bull.runs.add(job.name, data, { jobId, ...runAttempts, ...once });
+      const added = await respondsInTime(bull.runs.add(job.name, data, { jobId, ...runAttempts, ...once }));
       return { id: String(added.id), joined: added.id !== jobId };
     },
-    async progress(runId) {
-      const job = await findRun(runId);
-      if (!job) return { state: 'lost', planned: undefined, ended: 0 };
-      const state = await job.getState();
-      if (state === 'completed' || state === 'failed') {
-        // The run may have ended after the job was read, so read the result again.
-        const ended = (await findRun(runId)) ?? job;
-        const planned = plannedOf(ended.data as RunData) ?? 0;
-        return state === 'completed'
-          ? { state: 'ended', planned, ended: planned, report: ended.returnvalue as RunReport }
-          : { state: 'failed', planned, ended: 0, error: ended.failedReason ?? '' };
-      }
-      const planned = plannedOf(job.data as RunData);
-      if (planned === undefined) return { state: 'running', planned, ended: 0 };
-      const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
-      return { state: 'running', planned, ended: processed + ignored };
-    },
+    progress: (runId) => respondsInTime(progress(runId)),
     async withdraw(runId) {
       // BullMQ removes the steps with it, or throws where one is locked.
       const remove = async () => (await findRun(runId))?.remove();

@@ -2,7 +2,7 @@ import { type Job as BullJob, UnrecoverableError, WaitingChildrenError } from 'b
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
-import { type AddingRun, type Queues, queueNames, type RunData, type StepData, type WaitingRun } from './index.ts';
+import type { AddingRun, Queues, RunData, StepData, WaitingRun } from './index.ts';
 import { type AnyRunJob, named, type RunInfo, type RunReport } from './job.ts';
 
 export type RunOptions<Context> = {
@@ -41,7 +41,7 @@ export async function runRun<Context>(
 ): Promise<RunReport> {
   const definition = named(options.jobs, job.name);
   const stored = job.data as RunData;
-  const run = runInfo(job, options.now());
+  const run = runInfo(job, options);
   const held: Held<Context> = { options, definition, job, token: token ?? '', run };
   try {
     const payload = definition.parse(stored.payload);
@@ -153,13 +153,12 @@ async function addedSteps(job: BullJob): Promise<Set<string>> {
 /** Whether the queue will not try the job again when it fails now. */
 const isLastAttempt = (job: BullJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);
 
-/** @param now when the run begins, if it has not yet. */
-function runInfo(job: BullJob, now: Date): RunInfo {
+function runInfo(job: BullJob, { queues, now }: Pick<RunOptions<unknown>, 'queues' | 'now'>): RunInfo {
   const data = job.data as RunData;
   return {
     id: String(job.id),
     key: data.key,
-    trigger: job.queueName === queueNames.scheduled ? 'schedule' : 'command',
-    startedAt: data.stage === undefined ? now : new Date(data.startedAt),
+    trigger: job.queueName === queues.names.scheduled ? 'schedule' : 'command',
+    startedAt: data.stage === undefined ? now() : new Date(data.startedAt),
   };
 }

@@ -4,7 +4,7 @@ import { describeError, describeWithHint, IncompleteError, ReviewSyncError } fro
 import { type Logger, withRun } from '../base/log.ts';
 import { withTimeout } from '../base/timeout.ts';
 import type { QueueClasses } from './connection.ts';
-import { type QueueName, queueNames, type StepData } from './index.ts';
+import type { QueueName, StepData } from './index.ts';
 import { named, type RunReport, type StepJob } from './job.ts';
 import { type RunOptions, runRun } from './run-stages.ts';
 
@@ -73,7 +73,7 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
   const { queues, log, abort } = options;
   const isSteps = name === 'steps';
   const worker = new queues.classes.Worker(
-    queueNames[name],
+    queues.names[name],
     (job, token) =>
       returnWhenAborted<Counts | RunReport>(job, token, abort.signal, () =>
         isSteps

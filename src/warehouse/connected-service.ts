@@ -16,6 +16,13 @@ export async function recordConnectedService(db: Db, { address, client }: Connec
   await sql`update sync.settings set service_address = ${address}, service_client = ${client}`.execute(db);
 }
 
+/** A short name of this installation: of this warehouse with this account at the service. */
+export async function installationOf(db: Db, { baseUrl, clientId }: { baseUrl: string; clientId: string }) {
+  const { rows } = await sql<{ name: string }>`
+    select left(md5(order_salt || ${baseUrl} || ${clientId}), 8) as name from sync.settings`.execute(db);
+  return rows[0]?.name ?? '';
+}
+
 /** Records by which a service is recognised: orders that were pushed, and reviews. */
 export type KnownRecords = { orders: { id: number; code: string }[]; reviews: { id: number; createdAt: Date }[] };
 

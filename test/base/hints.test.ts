@@ -129,12 +129,18 @@ test.skipIf(!hasRedis)(
     const redis = await startRedis(['--requirepass', 'secret']);
     onTestFinished(redis.close);
     const site = await listening(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
-    expect(await failure(openQueues(redis.url))).toMatch(/cannot be reached: the server requires a password \(NOAUTH/);
-    expect(await failure(openQueues(redis.url.replace('//', '//:wrong@')))).toMatch(
+    expect(await failure(openQueues(redis.url, 'test'))).toMatch(
+      /cannot be reached: the server requires a password \(NOAUTH/,
+    );
+    expect(await failure(openQueues(redis.url.replace('//', '//:wrong@'), 'test'))).toMatch(
       /user or password is wrong \(WRONGPASS/,
     );
-    expect(await failure(openQueues('redis://127.0.0.1:1'))).toMatch(/nothing listens there \(connect ECONNREFUSED/);
-    expect(await failure(openQueues(`redis://127.0.0.1:${site}`))).toMatch(/the server at this port is not a Redis/);
+    expect(await failure(openQueues('redis://127.0.0.1:1', 'test'))).toMatch(
+      /nothing listens there \(connect ECONNREFUSED/,
+    );
+    expect(await failure(openQueues(`redis://127.0.0.1:${site}`, 'test'))).toMatch(
+      /the server at this port is not a Redis/,
+    );
   },
 );
 

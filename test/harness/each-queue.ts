@@ -38,7 +38,7 @@ export function onEachQueue(declare: (queue: TestQueue) => void): void {
 /** Empty queues. */
 export async function openTestQueues(redisUrl: string | undefined): Promise<Queues> {
   if (redisUrl !== undefined) await emptyRedis(redisUrl);
-  const queues = await openQueues(redisUrl ?? (await createDatabase('migrated')));
+  const queues = await openQueues(redisUrl ?? (await createDatabase('migrated')), 'test');
   onTestFinished(() => queues.close());
   return queues;
 }

@@ -14,6 +14,7 @@ describe('once the service is corrected, an order goes by itself within a day, a
     ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
     ['422 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 422 }],
     ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
+    ['401 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 401 }],
     ['403 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 403 }],
     ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
   ] as const)('%s', async ([_, { refuses, status }], { world }) => {

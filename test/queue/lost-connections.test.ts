@@ -4,11 +4,12 @@ import { openLog } from '../../src/base/log.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import { startWorker } from '../../src/queue/worker.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { hasRedis, startRedis } from '../harness/redis.ts';
 import { until } from '../harness/world.ts';
 
 test('a worker whose connections broke while it waited, and again when it looked, takes a job soon after it is due', async () => {
   const url = await createDatabase('migrated');
-  const queues = await openQueues(url);
+  const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
   const started: string[] = [];
   const worker = await startWorker<null>({
@@ -53,7 +54,7 @@ test('a worker whose connections broke while it waited, and again when it looked
   };
   const waits = `
     select pid from pg_stat_activity
-    where datname = current_database() and application_name = 'review-sync-scheduled'
+    where datname = current_database() and application_name = 'review-sync-scheduled-test'
     and query ~ 'LISTEN bullmq'`;
   await until(async () => (await query(url, waits)).length > 0);
   Object.assign(pool, {
@@ -74,4 +75,14 @@ test('a worker whose connections broke while it waited, and again when it looked
   await until(async () => started.length > 0);
   expect(failures).toEqual(['connect', 'next_delay']);
   expect(started).toEqual(['due']);
+});
+
+test.skipIf(!hasRedis)('a Redis that is gone is an error of each call, not a wait without an end', async () => {
+  const redis = await startRedis();
+  const queues = await openQueues(redis.url, 'test');
+  onTestFinished(() => queues.close());
+  await redis.close();
+  const job = { name: 'test' } as unknown as Parameters<typeof queues.enqueue>[0];
+  const ends = await Promise.allSettled([queues.progress('some run'), queues.enqueue(job, {})]);
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });

@@ -6,6 +6,8 @@ import { openLog } from '../../src/base/log.ts';
 import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
 import type { RunJob, StepsEnd } from '../../src/queue/job.ts';
 import { startWorker } from '../../src/queue/worker.ts';
+import { installationOf } from '../../src/warehouse/connected-service.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { onEachQueue, openTestQueues, runEnded, startTestWorker } from '../harness/each-queue.ts';
 import { until } from '../harness/world.ts';
@@ -349,9 +351,24 @@ onEachQueue(({ isHere, redisUrl }) => {
   );
 });
 
+test('another installation on the same server takes no run of this one', async () => {
+  const url = await createDatabase('migrated');
+  const [ours, theirs] = await Promise.all([openQueues(url, 'ours'), openQueues(url, 'theirs')]);
+  onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
+  const [left, taken] = await Promise.all([ours.enqueue(job, {}), theirs.enqueue(job, {})]);
+  await startTestWorker(theirs, { jobs: [job], context: calls(), take: ['runs', 'steps'] });
+  expect(await runEnded(theirs, taken.id)).toMatchObject({ state: 'ended' });
+  expect(await ours.progress(left.id)).toMatchObject({ state: 'running' });
+  const { db, close } = await openWarehouse({ url, connections: 1 });
+  onTestFinished(close);
+  const name = (clientId: string) => installationOf(db, { baseUrl: 'https://reviews.example.com', clientId });
+  expect(await name('a')).toBe(await name('a'));
+  expect(await name('a')).not.toBe(await name('b'));
+});
+
 test('a run whose workers were lost five times is taken over once more', async () => {
   const url = await createDatabase('migrated');
-  const queues = await openQueues(url);
+  const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
   const { id } = await queues.enqueue(job, {});
   await query(
@@ -363,7 +380,7 @@ test('a run whose workers were lost five times is taken over once more', async (
 });
 
 test('a job of a dead worker is taken over within the given seconds: its lock ends, then a worker looks for such locks', async () => {
-  const queues = await openQueues(await createDatabase('migrated'));
+  const queues = await openQueues(await createDatabase('migrated'), 'test');
   onTestFinished(() => queues.close());
   const seconds: number[] = [];
   const Worker = new Proxy(queues.classes.Worker, {
@@ -379,7 +396,7 @@ test('a job of a dead worker is taken over within the given seconds: its lock en
 
 test('a worker that lost the run while it planned the next batch writes no plan over the other worker’s', async () => {
   const url = await createDatabase('migrated');
-  const queues = await openQueues(url);
+  const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
   const context = calls();
   let plans = 0;
@@ -390,7 +407,7 @@ test('a worker that lost the run while it planned the next batch writes no plan 
       plans += 1;
       if (plans > 1) return { state: 1, steps: ['plan of the other worker'] };
       // As if this process had been frozen until another one took the run over.
-      await query(url, `update bullmq.job set lock_token = 'another' where queue = 'review-sync-runs'`);
+      await query(url, `update bullmq.job set lock_token = 'another' where queue = 'review-sync-runs-test'`);
       return { state: 1, steps: ['plan of the frozen worker'] };
     },
   };

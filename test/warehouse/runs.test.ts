@@ -88,6 +88,17 @@ test('a run that ends while the next one looks at it keeps its end, and the next
   expect(second?.startedAt.getTime()).toBeGreaterThan(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
 });
 
+test('a run whose job the queue has lost has failed, and its error says so', async () => {
+  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  onTestFinished(warehouse.close);
+  const run = { key: undefined, trigger: 'command' as const, startedAt: now };
+  await beginRun(warehouse.db, { ...run, id: 'lost', job: 'backfill-orders' });
+  const app = { warehouse, now: () => now, log: openLog('silent') } as unknown as App;
+  await syncReviews.begin(app, { ...run, id: 'next' }, async () => false);
+  const lost = (await lastRuns(warehouse.db, 2)).find(({ id }) => id === 'lost');
+  expect(lost).toMatchObject({ outcome: 'failed', error: expect.stringContaining('run it again') });
+});
+
 test('what a flow brought is counted by the last 24 hours, the 24 before, and so on; a day without a run is unknown', async () => {
   const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
   onTestFinished(warehouse.close);

@@ -6,6 +6,7 @@ import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { plausibleDates } from '../../reviews/review-bounds.ts';
 import { openShop } from '../../shop/index.ts';
+import { installationOf } from '../../warehouse/connected-service.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { type Config, isLoopback } from '../config.ts';
 import { otherServiceProblem, shortLimits } from '../require-same-service.ts';
@@ -24,7 +25,7 @@ export type Diagnosis = (Finding & { area: Area })[];
  * the row that it writes to the warehouse is rolled back.
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
-  const opening = inTime(openQueues(config.queueUrl));
+  const opening = openOurQueues(config);
   const parts = await Promise.all([
     inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
     inArea('warehouse', async () => {
@@ -52,6 +53,13 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
     ),
   ]);
   return parts.flat();
+}
+
+/** Where the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
+async function openOurQueues(config: Config): Promise<Queues> {
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
+  const installation = await withClosing(warehouse, ({ db }) => inTime(installationOf(db, config.api))).catch(() => '');
+  return inTime(openQueues(config.queueUrl, installation));
 }
 
 async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {

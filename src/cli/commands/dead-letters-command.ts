@@ -85,7 +85,9 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
   const { isCatalog, codes } = await retryDeadLetters(app, deadLetters);
-  if (isCatalog) await runToEnd(app, { job: syncCatalog, payload: {} }, following);
+  // With an App of its own: its end aborts what that one sends.
+  if (isCatalog)
+    await withApp(context, undefined, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following));
   // These orders alone: a first `sync orders` would push the whole shop.
   const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: undefined });
   const ends = await Promise.allSettled(steps.map((step) => pushNow(app, step, context.signal)));

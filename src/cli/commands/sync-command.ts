@@ -89,26 +89,24 @@ async function announceContact({ terminal, signal }: Context, app: App): Promise
   });
 }
 
-/** Two runs, one after the other. What stops the first does not stop the second. */
+/** Two runs, one after the other, each with an App of its own: what stops the first does not stop the second. */
 async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
-  const { signal } = context;
-  return withApp(context, undefined, async (app) => {
-    const reports: [name: string, report: RunReport][] = [];
-    for (const [name, job] of [
-      ['reviews', reconcileReviews],
-      ['orders', rescanOrders],
-    ] as const) {
-      const progress = openProgress(context.terminal, `sync reconcile: ${name}`, 'steps');
-      const report = await runToEnd(app, { job, payload: { allowRemovals } }, { progress, signal }).catch(
-        (error: unknown): RunReport => {
-          if (signal.aborted) throw error;
-          return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
-        },
-      );
-      reports.push([name, report]);
-    }
-    return drawReconcile(reports);
-  });
+  const reports: [name: string, report: RunReport][] = [];
+  for (const [name, job] of [
+    ['reviews', reconcileReviews],
+    ['orders', rescanOrders],
+  ] as const) {
+    const progress = openProgress(context.terminal, `sync reconcile: ${name}`, 'steps');
+    const following = { progress, signal: context.signal };
+    const report = await withApp(context, undefined, (app) =>
+      runToEnd(app, { job, payload: { allowRemovals } }, following).catch((error: unknown): RunReport => {
+        if (context.signal.aborted) throw error;
+        return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
+      }),
+    );
+    reports.push([name, report]);
+  }
+  return drawReconcile(reports);
 }
 
 function drawReconcile(reports: readonly [name: string, report: RunReport][]): Report {
