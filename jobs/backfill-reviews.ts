@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { reviewDeps } from '../src/app/deps.ts';
+import { IncompleteError } from '../src/base/errors.ts';
 import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
-import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';
+import { closeGapsReadSince, gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
@@ -23,17 +24,19 @@ export const backfillReviews = defineRun({
   parse: (payload) => parsePayload(shape, payload),
   async plan(app, { gaps, ...range }, run, signal) {
     const key = backfillReviewsKey({ ...range, gaps });
-    const since = gaps ? new Date(0) : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? run.startedAt);
+    const since = gaps ? undefined : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? run.startedAt);
     return {
       steps: await planBackfillReviews(reviewDeps(app, signal), range, { since }),
-      state: { since: since.toISOString() },
+      state: { since: since?.toISOString() },
     };
   },
   /** A backfill of some days says nothing of others: only what it has read, or the runs that it continues. */
   deadLettersSince: ({ since }, { gaps, from, to }) =>
-    !gaps && (from ?? to) !== undefined ? new Date(since) : undefined,
-  async complete(app) {
-    await closeGapsReadSince(app.warehouse.db);
+    !gaps && (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
+  async complete({ warehouse: { db } }, _state, _run, _failures, { gaps }) {
+    await closeGapsReadSince(db);
+    const problem = gaps ? await gapsProblem(db) : undefined;
+    if (problem !== undefined) throw new IncompleteError(problem);
     return {};
   },
 });

@@ -54,7 +54,7 @@ comment on column sync.runs.job is 'Name of the job, as in jobs/.';
 comment on column sync.runs.trigger is 'schedule: by its cron pattern; command: by a person or a script.';
 comment on column sync.runs.started_at is 'When the run began.';
 comment on column sync.runs.finished_at is 'When it ended; null while it is running.';
-comment on column sync.runs.outcome is 'done, incomplete (some records or windows failed), failed, abandoned (its job vanished); null while it is running.';
+comment on column sync.runs.outcome is 'done, incomplete (some records or windows failed), failed, abandoned (stopped by a person, or begun by a clock that was ahead); null while it is running.';
 comment on column sync.runs.counts is 'What the run did, by kind.';
 comment on column sync.runs.error is 'Why the run did not end with done. Cleared after 90 days.';
 comment on column sync.runs.key is 'What the run is about, where runs of the same key continue each other: a backfill and its range of days; null otherwise.';
@@ -99,7 +99,7 @@ comment on column sync.dead_letters.order_code is 'The order that the record is 
 comment on column sync.dead_letters.is_discarded is 'Whether a person closed it: while the record fails for the same reason, no dead letter is opened for it again.';
 comment on index sync.dead_letters_one_open_a_record is 'One open letter a record.';
 comment on index sync.dead_letters_of_open_orders is 'Open dead letters of an order and its lines.';
-comment on index sync.dead_letters_by_first_failure is 'Dead letters that a run found first.';
+comment on index sync.dead_letters_by_first_failure is 'Dead letters by the day of their first failure, for the chart.';
 comment on index sync.dead_letters_by_last_failure is 'Dead letters that a run left or tried again.';
 comment on index sync.dead_letters_by_resolution is 'Deletes resolved dead letters after 90 days.';
 comment on index sync.dead_letters_discarded is 'Finds the discarded dead letters of a record that failed again.';

@@ -1,5 +1,5 @@
--- The state of orders and the catalog: what the service has of the shop and under which ids, what waits, which orders a
--- run reads, and what the shop stopped showing.
+-- The state of orders and the catalog: what the service has of the shop and under which ids, what waits, and
+-- what the shop stopped showing.
 create table sync.order_links (
   order_code       text primary key,
   order_id         bigint,
@@ -65,7 +65,6 @@ create table sync.sub_order_links (
   delivered_at timestamptz,
   primary key (order_code, line_code)
 );
-create index sub_order_links_by_id on sync.sub_order_links (sub_order_id);
 create index sub_order_links_by_delivery on sync.sub_order_links (delivered_at) where delivered_at is not null;
 create index sub_order_links_by_product on sync.sub_order_links (product_id, delivered_at);
 comment on table sync.sub_order_links is 'The shop''s order lines and the ids of their sub-orders at the service.';
@@ -79,7 +78,6 @@ comment on column sync.sub_order_links.linked_at is 'When the creation of the su
 comment on column sync.sub_order_links.product_id is 'The service''s product id, taken from content.';
 comment on column sync.sub_order_links.status is 'Status of the line, taken from content.';
 comment on column sync.sub_order_links.delivered_at is 'When the line was delivered, taken from content; null: not delivered, or the shop''s query has no such date.';
-comment on index sync.sub_order_links_by_id is 'The line of a sub-order.';
 comment on index sync.sub_order_links_by_delivery is 'bi.sub_orders of a period, and the deliveries of a day when they are counted again.';
 comment on index sync.sub_order_links_by_product is 'The sub-orders of a product, and its deliveries of a month.';
 

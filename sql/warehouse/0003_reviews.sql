@@ -55,7 +55,6 @@ $$;
 create index reviews_by_creation on warehouse.reviews (created_at) include (
   deleted_at, display, score, product_id, product_code, review_type, images_count, videos_count, source, order_code
 );
-create index reviews_by_update on warehouse.reviews (updated_at);
 -- Reviews without a product are found as those of product 0.
 create index reviews_by_product on warehouse.reviews (coalesce(product_id, 0), created_at) where deleted_at is null;
 create index reviews_by_order on warehouse.reviews (order_code) include (product_id, created_at, score)
@@ -96,7 +95,6 @@ comment on column warehouse.reviews.deleted_at is 'When the review was found to 
 comment on column warehouse.reviews.first_seen_at is 'When review-sync first wrote this row.';
 comment on column warehouse.reviews.synced_at is 'When review-sync last wrote this row.';
 comment on index warehouse.reviews_by_creation is 'Windows by creation; and, with the columns that go with it, most of bi without the table.';
-comment on index warehouse.reviews_by_update is 'Windows by update.';
 comment on index warehouse.reviews_by_product is 'The reviews of a product and month, when they are counted again.';
 comment on index warehouse.reviews_by_order is 'The reviews of an order, when it is counted again.';
 
@@ -255,7 +253,7 @@ comment on table sync.open_gaps is 'Spans of reviews that could not be read or p
 comment on column sync.open_gaps.axis is 'created or updated: which date of the reviews the span is over.';
 comment on column sync.open_gaps.start_at is 'First second of the gap.';
 comment on column sync.open_gaps.end_at is 'Where the gap ends, the second itself left out.';
-comment on column sync.open_gaps.kind is 'refused (the service refuses the requests: 4xx), failed (the service fails on them: 5xx, no or a malformed response; or the step of a run failed), too-many (more reviews than any query shows), unproven (the list changed at each reading, or shows dates that were not requested).';
+comment on column sync.open_gaps.kind is 'refused (the service refuses the requests: 4xx), failed (the service fails on them: 5xx, no or a malformed response; or the step of a run failed), too-many (more reviews than any query shows), unproven (the list changed at each reading).';
 comment on column sync.open_gaps.reason is 'The same as a sentence.';
 comment on column sync.open_gaps.attempts is 'How often it was tried.';
 comment on column sync.open_gaps.first_seen_at is 'When it could not be read for the first time.';

@@ -65,8 +65,10 @@ export function orderParts(order: OrderExplanation): Part[] {
       title: 'Pushed',
       lines: link
         ? [
-            `Pushed: ${link.pushedAt ? `last recorded at ${utc(link.pushedAt)}` : 'never recorded'}, ` +
-              `${isWith ? 'with' : 'without'} e-mail and phone.`,
+            link.pushedAt && link.orderId === null
+              ? `Pushed: never accepted by the service, last tried at ${utc(link.pushedAt)}.`
+              : `Pushed: ${link.pushedAt ? `last recorded at ${utc(link.pushedAt)}` : 'never recorded'}, ` +
+                `${isWith ? 'with' : 'without'} e-mail and phone.`,
             `Due again: ${link.dueAt ? utc(link.dueAt) : 'no'}. Failed in a row: ${link.failedPushes}.`,
           ]
         : ['No push of it is remembered.'],

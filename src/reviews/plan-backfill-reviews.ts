@@ -3,6 +3,7 @@ import { UsageError } from '../base/errors.ts';
 import { type DayRange, spanOfDays } from '../base/time/day-range.ts';
 import { dayOf, intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
+import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { allReviews } from './review-bounds.ts';
@@ -21,17 +22,21 @@ export const backfillReviewsKey = ({ from, to, gaps }: DayRange & { gaps: boolea
  * The windows of a backfill, on the created axis.
  *
  * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where
- *   it was interrupted. The epoch leaves out all that was ever read (`--gaps`).
+ *   it was interrupted. Undefined (`--gaps`): nothing is read again that ever was, but all open gaps.
  * @throws UsageError for a range that is none.
  */
 export async function planBackfillReviews(
   deps: ReviewDeps,
   range: DayRange,
-  resume: { since: Date },
+  { since }: { since: Date | undefined },
 ): Promise<Window[]> {
-  const covered = await coveredSpans(deps.warehouse.db, 'created', { since: resume.since });
+  const { db } = deps.warehouse;
+  const covered = await coveredSpans(db, 'created', since && { since });
   const span = spanOf(range, deps, await allReviews(deps));
-  return (span ? planWindows(span, covered) : []).map((one) => ({ axis: 'created', span: one }));
+  const created = (span ? planWindows(span, covered) : []).map((one): Window => ({ axis: 'created', span: one }));
+  if (since) return created;
+  // What a gap of creation dates lacks may be covered by an earlier reading.
+  return [...created, ...(await openGaps(db)).map((gap): Window => ({ axis: gap.axis, span: gap.span }))];
 }
 
 /**

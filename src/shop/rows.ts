@@ -1,10 +1,7 @@
-import { isStorable } from '../base/is-storable.ts';
+import { isStorable, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
 export { isStorable };
-
-/** Bytes of a code. Indexes of the warehouse hold two of them in at most 2,704 bytes; real codes are far shorter. */
-export const longestCode = 1000;
 
 /**
  * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO

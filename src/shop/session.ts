@@ -1,7 +1,8 @@
+import { longestCode } from '../base/is-storable.ts';
 import type { QueryName } from './contract.ts';
 import type { ColumnType, DriverConnection, SqlWords, StatementPlan } from './driver.ts';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
-import { longestCode, type RawRow } from './rows.ts';
+import type { RawRow } from './rows.ts';
 import { timeoutError } from './shop-timeout.ts';
 import { replaceParameter } from './sql-text.ts';
 

@@ -53,9 +53,9 @@ export async function finishChangedReview(db: Db, { id, events }: TakenReview): 
     where review_id = ${id} and events <> ${events}`.execute(db);
 }
 
-/** The review could not be read and is tried again: after 4 s, then after four times as long each time, up to a day. */
+/** The review could not be read and is tried again: after 4 s, then after four times as long each time. */
 export async function postponeChangedReview(db: Db, { id, attempts }: TakenReview, error: string): Promise<void> {
-  const seconds = Math.min(86_400, 4 ** attempts);
+  const seconds = 4 ** attempts;
   await sql`
     update sync.changed_reviews
     set due_at = now() + ${seconds} * interval '1 second', last_error = ${error.slice(0, 1000)}

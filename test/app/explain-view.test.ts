@@ -57,7 +57,7 @@ const letters = [
 
 test('what is known of an order is said whole, part by part, and so is what is not', () => {
   const unknown = { code: 'A', lines: [], deadLetters: [] };
-  const link = { pushedAt: at(1), dueAt: at(2), failedPushes: 3, sentFields: ['user_phone'] };
+  const link = { orderId: 1, pushedAt: at(1), dueAt: at(2), failedPushes: 3, sentFields: ['user_phone'] };
   const subOrder = {
     id: 7,
     product_id: 8,

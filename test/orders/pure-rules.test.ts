@@ -161,6 +161,8 @@ describe('isUnchanged', () => {
     expect(isUnchanged(desired, pushed, usual)).toBe(true);
     expect(isUnchanged(desired, { ...pushed, isDue: true }, usual)).toBe(false);
     expect(isUnchanged(desired, pushed, { ...usual, allowRemovals: true })).toBe(false);
+    // It is only to be looked at once more in an hour.
+    expect(isUnchanged(desired, { ...pushed, failedPushes: 0 }, { ...usual, allowRemovals: true })).toBe(true);
   });
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { initShop } from '../../src/app/init/init-shop.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
 
 /** A shop with the tables of a preset under a prefix of its own, and what init makes of it. */
@@ -27,6 +28,19 @@ async function initOf(preset: string, prefix: string, renamed: string, sql = '')
   const faults = report.findings.filter(({ level }) => level === 'fault');
   return { preset: report.preset?.name, prefix: report.preset?.prefix, warnings: report.warnings, faults, zone };
 }
+
+test.skipIf(!hasMariadb)('an unknown shop on MariaDB gets the template in its own SQL', async () => {
+  const database = await createMysqlDatabase();
+  onTestFinished(() => database.drop());
+  await database.query('create table something (id integer)');
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-preset-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const dir = join(folder, 'shop-sql');
+  const more = { preset: undefined, force: false, timeZone: undefined, isSet: () => false };
+  await initShop({ url: database.url, dir, ...more, envFile: join(folder, '.env') });
+  const template = await readFile(packagePath('sql', 'demo', 'mariadb', 'order_lines.sql'), 'utf8');
+  expect(await readFile(join(dir, 'order_lines.sql'), 'utf8')).toBe(template);
+});
 
 const optionOf = (value: string) =>
   `insert into wp_options (option_name, option_value) values ('siteurl', 'https://shop.example.com'),

@@ -62,6 +62,13 @@ test('a second that the service refuses stops neither the cursor nor the detecti
     'select extract(epoch from end_at - start_at)::integer as seconds from sync.open_gaps',
   );
   expect(gap?.seconds).toBeLessThan(5);
+  // A gap whose next attempt is due later, of dates that were read before.
+  await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+    select 'updated', start_at, end_at, kind, reason from sync.open_gaps`);
+  const gapsRead = await cli('backfill', 'reviews', '--gaps');
+  expect([gapsRead.status, reportOf(gapsRead).counts.requests]).toEqual([1, expect.any(Number)]);
+  expect(reportOf(gapsRead).error).toContain('cannot be read');
+  await world.warehouse(`delete from sync.open_gaps where axis = 'updated'`);
 
   await world.atService('delete from reference_service.reviews where id = 50');
   const reconciled = await cli('sync', 'reconcile');

@@ -12,7 +12,8 @@ test('all orders that are due are read, page by page, and none whose time has no
   await world.warehouse(`
     insert into sync.order_links (order_code, failed_pushes, due_at)
       select 'F' || n, 5, now() - n * interval '1 minute' from generate_series(1, 2500) n;
-    insert into sync.order_links (order_code, due_at) values ('later', now() + interval '1 minute'), ('never', null);
+    insert into sync.order_links (order_code, due_at, failed_pushes) values
+      ('later', now() + interval '1 minute', 1), ('to be looked at', now() + interval '1 hour', 0), ('never', null, 0);
     insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
       ('dead', 'a', now() - interval '1 day'), ('leased', 'b', now() + interval '1 day');
     insert into sync.product_links (product_code, product_id) values ('known', 7);

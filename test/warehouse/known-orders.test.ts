@@ -10,13 +10,16 @@ test('an order that no rescan reads does not vouch for a shop that shows none of
   expect(await isAnyPresent(db, '2025-12-01T00:00:00Z')).toBe(true);
 });
 
-test('an order of which no push has begun cannot have left, and all others are looked at, however many', async ({
+test('an order of which no push has begun, or that the service never accepted, cannot have left, and all others are looked at, however many', async ({
   world,
 }) => {
   await world.warehouse(`insert into sync.order_links (order_code, ordered_at, contact)
     select n::text, '2026-03-01', case when n > 0 then 'allowed' end from generate_series(0, 2000) n`);
+  await world.warehouse(`insert into sync.order_links (order_code, ordered_at, contact, pushed_at, failed_pushes)
+    values ('refused', '2026-03-01', 'allowed', now(), 1)`);
   const known = (await Array.fromAsync(knownOrders((await world.openApp()).warehouse.db, {}))).flat();
   expect(known).not.toContain('0');
+  expect(known).not.toContain('refused');
   expect(new Set(known).size).toBe(2000);
 });
 

@@ -1,4 +1,7 @@
--- What changed in the sample shop on MariaDB. sql/shop/changed_orders.sql says how such a query is read.
+-- Which orders changed since a moment, in the sample shop on MariaDB.
+--
+-- This file belongs to you: put your own tables in and keep the names of the columns. The same query for Postgres, with
+-- a comment on each column, is sql/shop/changed_orders.sql of review-sync; docs/connecting.md leads you through it.
 select o.order_no as code, o.modified_at as changed_at
 from orders o
 where o.modified_at >= :since

@@ -1,4 +1,7 @@
--- The lines of the sample shop on MariaDB. sql/shop/order_lines.sql says what each column means.
+-- The lines of the orders, as the sample shop has them on MariaDB.
+--
+-- This file belongs to you: put your own tables in and keep the names of the columns. The same query for Postgres, with
+-- a comment on each column, is sql/shop/order_lines.sql of review-sync; docs/connecting.md leads you through it.
 select
   o.order_no as order_code,
   i.line_no as line_code,

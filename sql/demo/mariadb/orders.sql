@@ -1,4 +1,7 @@
--- The orders of the sample shop on MariaDB. sql/shop/orders.sql says what each column means.
+-- The orders, as the sample shop has them on MariaDB. One row an order.
+--
+-- This file belongs to you: put your own tables in and keep the names of the columns. The same query for Postgres, with
+-- a comment on each column, is sql/shop/orders.sql of review-sync; docs/connecting.md leads you through it.
 select
   o.order_no as code,
   -- Without zone, in Korean time: SHOP_TIME_ZONE=Asia/Seoul.

@@ -67,7 +67,7 @@ export async function initShop(input: InitInput): Promise<InitReport> {
     }
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
-    const queries = await writeQueries(dir, found, input);
+    const queries = await writeQueries(dir, found, { force: input.force, dialect: looking.dialect });
     const warnings = found
       ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
       : unknownSystem(await readPresets(), tables);

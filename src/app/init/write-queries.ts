@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../../base/make-folder.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
-import { renameTables } from '../../shop/sql-text.ts';
+import { renameTables, type SqlDialect } from '../../shop/sql-text.ts';
 import { presetFolder } from './presets.ts';
 import type { Recognised } from './recognise.ts';
 
@@ -17,16 +17,17 @@ export type WrittenQueries = {
 };
 
 /**
- * Writes the queries of a preset, with the names of this shop's tables, or the commented template into a folder. A
+ * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database into a folder. A
  * folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. A README.md that is
  * there already is kept, too.
  */
 export async function writeQueries(
   folder: string,
   found: Recognised | undefined,
-  options: { force: boolean },
+  options: { force: boolean; dialect: SqlDialect },
 ): Promise<WrittenQueries> {
-  const from = found ? presetFolder(found.preset.name) : packagePath('sql', 'shop');
+  const template = options.dialect === 'mysql' ? packagePath('sql', 'demo', 'mariadb') : packagePath('sql', 'shop');
+  const from = found ? presetFolder(found.preset.name) : template;
   const files = await readdir(from);
   const shipped = queryNames.map((name) => `${name}.sql`).filter((file) => files.includes(file));
   const there = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sql'));

@@ -70,7 +70,7 @@ Examples:
       .option('--to <day>', 'last day, inclusive (default: the overview’s last review)')
       .option('--dry-run', 'only print the windows and the requests they would cost')
       .option('--detach', 'only enqueue it, for running workers')
-      .option('--gaps', 'read only what the coverage ledger lacks')
+      .option('--gaps', 'read only what the coverage ledger lacks, and open gaps')
       .addHelpText(
         'after',
         `
@@ -105,7 +105,7 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
 async function planReviews(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {
   const { timeZone } = app.config.api;
   const unfinished = await unfinishedSince(app.warehouse.db, backfillReviewsKey({ ...range, gaps }), app.now());
-  const since = gaps ? new Date(0) : (unfinished ?? app.now());
+  const since = gaps ? undefined : (unfinished ?? app.now());
   const deps = reviewDeps(app, context.signal);
   const planned = await planBackfillReviews(deps, range, { since });
   const { requests, atLeast } = await estimateRequests(deps, planned);

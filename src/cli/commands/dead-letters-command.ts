@@ -2,6 +2,7 @@ import { pushNow, stepsUnder } from '../../../jobs/push-orders.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
+import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import {
   type DeadLetter,
@@ -99,8 +100,8 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const resolved = after.filter((deadLetter) => deadLetter.resolvedAt !== null).length;
   const open = (await openDeadLetters(db)).length;
   const text =
-    `${resolved} of ${deadLetters.length} were synced. ` +
-    `${open} are open${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
+    `${resolved} of ${counted(deadLetters.length, 'record')}: synced, or gone from the shop. ` +
+    `Open: ${open}${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
   return { text, json: { tried: deadLetters.length, resolved, open }, incomplete: resolved < deadLetters.length };
 }
 

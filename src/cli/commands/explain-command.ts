@@ -53,6 +53,6 @@ function reviewId(text: string): number {
 const draw = (parts: readonly Part[]): string =>
   parts
     .map(({ title, lines, tables }) =>
-      [title, ...lines, ...tables.map(({ head, rows }) => table(head, rows))].join('\n'),
+      [title, ...lines, ...tables.flatMap((one) => [`${one.title}:`, table(one.head, one.rows)])].join('\n'),
     )
     .join('\n\n');

@@ -82,7 +82,7 @@ async function announceContact({ terminal, signal }: Context, app: App): Promise
   terminal.say(contactText(app, withContact));
   terminal.say(`The first run begins in ${thinkMs / 1000} seconds; Ctrl-C stops it.`);
   await sleep(thinkMs, signal).catch((cause: unknown) => {
-    throw new IncompleteError('Stopped before anything was sent.', {
+    throw new IncompleteError('Stopped before anything was sent', {
       cause,
       hint: 'npx review-sync backfill orders pushes the orders of today without e-mail and phone, for good.',
     });

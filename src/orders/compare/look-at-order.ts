@@ -1,4 +1,4 @@
-import type { OrderDetail, ReviewApi } from '../../review-api/index.ts';
+import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
@@ -41,14 +41,8 @@ export type OrderLook = ShopOrder & {
   isYoung: boolean | undefined;
 };
 
-/** What looking at orders works with; the status page has no more of it. */
-export type LookDeps = Pick<OrderDeps, 'db' | 'now' | 'contactMaxAgeDays' | 'deletes' | 'patience' | 'signal'> & {
-  api: Pick<ReviewApi, 'orders'>;
-  shop: Pick<OrderDeps['shop'], 'orders'>;
-};
-
 /** What the shop gave, with what is remembered of it. */
-export async function shopOrders(deps: LookDeps, raws: readonly RawOrder[]): Promise<ShopOrder[]> {
+export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[]): Promise<ShopOrder[]> {
   const codes = raws.map((raw) => raw.order.code ?? '');
   const links = await orderLinks(deps.db, codes);
   const lines = await orderLines(deps.db, codes);
@@ -67,7 +61,7 @@ export async function shopOrders(deps: LookDeps, raws: readonly RawOrder[]): Pro
  * Looks orders up at the service and compares. Sends nothing but GET. Its verbs throw the client's errors where the
  * service as a whole fails.
  */
-export async function openLookup(deps: LookDeps) {
+export async function openLookup(deps: OrderDeps) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
 
   async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {

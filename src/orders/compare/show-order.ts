@@ -5,14 +5,15 @@ import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../
 import { whyNothing } from '../order/desired-order.ts';
 import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../order/order-difference.ts';
 import { findInShop } from '../order/read-orders.ts';
-import { type LookDeps, type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
 
 /**
  * The order that a person asks for, at both ends.
  *
  * @param asked its code; the shop's own spelling is found by itself, see findInShop.
  */
-async function lookUp(deps: LookDeps, asked: string) {
+async function lookUp(deps: OrderDeps, asked: string) {
   const { code, raw } = await findInShop(deps, asked);
   const link = (await orderLinks(deps.db, [code])).get(code);
   const lookup = await openLookup(deps);
@@ -52,7 +53,7 @@ export type OrderPreview = {
 /**
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
-export async function previewOrder(deps: LookDeps, asked: string): Promise<OrderPreview> {
+export async function previewOrder(deps: OrderDeps, asked: string): Promise<OrderPreview> {
   const { code, raw, look, shown, lookupFault } = await lookUp(deps, asked);
   const nothingToSend = nothingOf(look);
   const difference = look?.difference;
@@ -100,7 +101,7 @@ export type OrderExplanation = {
  * The life of one order: what the shop has, what was pushed, what the service has, and how they compare. Changes
  * nothing.
  */
-export async function explainOrder(deps: LookDeps, asked: string): Promise<OrderExplanation> {
+export async function explainOrder(deps: OrderDeps, asked: string): Promise<OrderExplanation> {
   const { code, raw, link, look, shown, lookupFault } = await lookUp(deps, asked);
   const isFound = shown.kind === 'found';
   return {

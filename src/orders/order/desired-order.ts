@@ -113,7 +113,7 @@ export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${
 /** Whether the order was last pushed as it is in the shop now, and is not due. */
 export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, policy: PushPolicy): boolean {
   if (!link || link.fingerprint !== desired.fingerprint || link.isDue) return false;
-  if (policy.allowRemovals && link.dueAt !== null) return false;
+  if (policy.allowRemovals && link.failedPushes > 0) return false;
   if (policy.contact !== 'always') return true;
   return contactFields.every((field) => desired.body[field] === undefined || link.sentFields.includes(field));
 }

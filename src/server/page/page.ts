@@ -1,5 +1,6 @@
 import type { StatusReport } from '../../app/status-report.ts';
 import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
+import { counted } from '../../base/counts.ts';
 import type { View } from '../views.ts';
 import { calendar } from './calendar.ts';
 import { chart } from './chart.ts';
@@ -11,7 +12,7 @@ import { runsInProgress } from './run-progress.ts';
 /** The status page. */
 export function statusPage(view: View): string {
   const { report, history } = view;
-  const title = view.issues.length === 0 ? 'all is well' : `${view.issues.length} issues`;
+  const title = view.issues.length === 0 ? 'all is well' : counted(view.issues.length, 'issue');
   const tables = statusTables(report);
   const { error } = report.queue;
   const notRead = error === undefined ? undefined : html`<p>Not known, the queue cannot be read: ${error}.</p>`;

@@ -15,7 +15,6 @@ a{color:var(--link)}p{max-width:45rem}.soft{color:var(--soft)}
 .scroll .text{display:inline-block;min-width:15rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.issues{padding-left:1.2rem}.issues strong,.failed,.incomplete{color:var(--bad)}
 .done{color:var(--good)}.issues li{margin:.4rem 0;overflow-wrap:anywhere}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-details ul{margin:0;padding-left:1.2rem}
 .years{display:flex;flex-wrap:wrap;gap:.2rem .9rem;list-style:none;padding:0}.years a{display:inline-block;padding:.15rem}.years [aria-current]{font-weight:700;color:var(--fg)}
 .months{display:grid;align-items:start;margin-bottom:1rem;grid-template-columns:repeat(auto-fill,minmax(15.5rem,1fr));gap:1rem}
 .month{table-layout:fixed;border-spacing:2px;border-collapse:separate;width:15rem}.month caption{text-align:left;font-weight:600}
@@ -35,6 +34,5 @@ summary{cursor:pointer;padding:.15rem 0;width:max-content;color:var(--link)}.cha
 .chart td{text-align:right;font-variant-numeric:tabular-nums}.chart td:last-child{text-align:left}
 .chart .scroll{max-height:20rem;overflow:auto}
 .progress{list-style:none;padding:0}.progress li{margin:.6rem 0}progress{width:min(100%,20rem);vertical-align:middle;accent-color:var(--link)}
-.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.5rem 1.5rem;max-width:60rem}.facts div{min-width:0}
-.facts dt{color:var(--soft);font-size:.9rem}.facts dd{margin:0;overflow-wrap:anywhere}code,h2,.reason{overflow-wrap:anywhere}
+code,h2{overflow-wrap:anywhere}
 `;

@@ -19,7 +19,7 @@ export const waitingLinesOf = sql`
 const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
   select order_code as code from sync.order_links where lease_owner is not null
   union
-  select order_code from sync.order_links where due_at is not null and (${isAnyTime} or due_at <= ${before}::timestamptz)
+  select order_code from sync.order_links where due_at <= ${before}::timestamptz or (${isAnyTime} and due_at is not null and failed_pushes > 0)
   union
   select order_code from (${waitingLinesOf}) as waiting join sync.product_links using (product_code)
   union
@@ -31,7 +31,7 @@ const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
  *
  * @param page.before instant by the warehouse's clock: what becomes due later is left to the next run, so that a walk
  *   ends.
- * @param page.isAnyTime also those whose time has not come yet.
+ * @param page.isAnyTime also those that failed, as where removals were held, and whose time has not come yet.
  */
 export async function dueOrders(
   db: Db,

@@ -7,13 +7,13 @@ export type KnownRange = { from?: string; to?: string; afterCode?: string; lastC
 /** Orders read in one statement. */
 const pageSize = 1000;
 
-/** Codes of pushed orders in the range, a page at a time, by code. */
+/** Codes of pushed orders in the range, a page at a time, by code. One that the service never accepted is none. */
 export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<string[], void, undefined> {
   let after = range.afterCode ?? '';
   for (;;) {
     const { rows } = await sql<{ code: string }>`
       select order_code as code from sync.order_links
-      where contact is not null and order_code > ${after}
+      where contact is not null and (order_id is not null or pushed_at is null) and order_code > ${after}
         and (${range.lastCode ?? null}::text is null or order_code <= ${range.lastCode ?? null})
         and ordered_at >= ${range.from ?? '-infinity'}::timestamptz
         and ordered_at < ${range.to ?? 'infinity'}::timestamptz

@@ -1,4 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
+import { isStorable, longestCode } from '../../base/is-storable.ts';
 import type { Db, Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
@@ -12,7 +13,7 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   for (const record of records) {
     const { product_code: code, product_id: id } = record ?? {};
     if (typeof code !== 'string' || knownProducts.get(code) === id) continue;
-    if (isStorable(code) && Number.isSafeInteger(id)) pairs.set(code, id as number);
+    if (isUsableCode(code) && Number.isSafeInteger(id)) pairs.set(code, id as number);
   }
   if (pairs.size === 0) return;
   const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
@@ -20,9 +21,8 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
 
-/** Whether Postgres can store and index the text. */
-const isStorable = (code: string) =>
-  code !== '' && code.length <= 500 && code.isWellFormed() && !code.includes('\u0000');
+/** Whether Postgres can store and index the code, as long as a code of the shop may be. */
+const isUsableCode = (code: string) => code !== '' && Buffer.byteLength(code) <= longestCode && isStorable(code);
 
 /** Product codes without a known id for which order lines wait. */
 export async function awaitedProducts(db: Db): Promise<Set<string>> {

@@ -14,7 +14,7 @@ const keptDays = 90;
  * 2. Runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
  *    whose spans are not yet read again.
  * 3. Errors of runs that ended 90 days ago are cleared.
- * 4. Dead letters that were resolved 90 days ago are deleted, except for discarded ones that the service still shows.
+ * 4. Dead letters that were resolved 90 days ago are deleted, except for discarded ones whose record failed since.
  * 5. Captures of the overview that are older than 90 days are deleted, except for the newest.
  *
  * @param readAgainDays age at which a reconcile reads a span again.
