@@ -318,7 +318,7 @@ test('on a terminal the first sync of orders says who can be mailed before it se
   const { status, stderr } = await first.ended;
   expect(status).toBe(1);
   expect(stderr).toContain('E-mail and phone of 1 customer GO TO THE SERVICE, with orders younger than 30 days');
-  expect(stderr).toContain('Stopped before anything was sent.');
+  expect(stderr).toContain('Stopped before anything was sent');
   expect(await world.atService(contacts)).toEqual([]);
 
   await world.sync();

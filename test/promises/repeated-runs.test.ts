@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
@@ -41,11 +41,14 @@ test('a backfill repeated after the queue removed the first run reads everything
 test('a backfill of which a step failed is completed by the same command', async () => {
   await using here = await world();
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-  const first = await startFaultProxy(here.serviceUrl);
+  const proxy = await startFaultProxy(here.serviceUrl);
+  onTestFinished(() => proxy.close());
+  here.environment.REVIEW_API_BASE_URL = proxy.url;
+  let isRefusing = true;
   // No request for the last window goes through.
-  first.refuse((path) => path.includes('2024-03'), 403);
-  const broken = await runCli(backfill, { ...here.environment, REVIEW_API_BASE_URL: first.url });
-  await first.close();
+  proxy.refuse((path) => isRefusing && path.includes('2024-03'), 403);
+  const broken = await runCli(backfill, here.environment);
+  isRefusing = false;
   expect(broken.status).toBe(1);
   expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: 'incomplete', reason: 'steps-failed' });
   await trimRuns(here);
