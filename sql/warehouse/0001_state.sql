@@ -80,7 +80,7 @@ create table sync.dead_letters (
 );
 create unique index dead_letters_one_open_a_record on sync.dead_letters (kind, key) where resolved_at is null;
 create index dead_letters_of_open_orders on sync.dead_letters (order_code)
-  where resolved_at is null and order_code is not null;
+  where (resolved_at is null or is_discarded) and order_code is not null;
 create index dead_letters_by_first_failure on sync.dead_letters (first_failed_at);
 create index dead_letters_by_last_failure on sync.dead_letters (last_failed_at);
 create index dead_letters_by_resolution on sync.dead_letters (resolved_at) where resolved_at is not null;
@@ -96,9 +96,9 @@ comment on column sync.dead_letters.first_failed_at is 'When it failed first.';
 comment on column sync.dead_letters.last_failed_at is 'When it failed last.';
 comment on column sync.dead_letters.resolved_at is 'When the record was synced or discarded. The row is deleted 90 days later, and 90 days after the record failed last.';
 comment on column sync.dead_letters.order_code is 'The order that the record is or belongs to; null: another kind of record.';
-comment on column sync.dead_letters.is_discarded is 'Whether a person closed it: while the record fails for the same reason, no dead letter is opened for it again.';
+comment on column sync.dead_letters.is_discarded is 'Whether a person closed it: until it is synced or fails for another reason, no dead letter is opened for it again.';
 comment on index sync.dead_letters_one_open_a_record is 'One open letter a record.';
-comment on index sync.dead_letters_of_open_orders is 'Open dead letters of an order and its lines.';
+comment on index sync.dead_letters_of_open_orders is 'Open and discarded dead letters of an order and its lines.';
 comment on index sync.dead_letters_by_first_failure is 'Dead letters by the day of their first failure, for the chart.';
 comment on index sync.dead_letters_by_last_failure is 'Dead letters that a run left or tried again.';
 comment on index sync.dead_letters_by_resolution is 'Deletes resolved dead letters after 90 days.';

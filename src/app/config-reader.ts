@@ -87,7 +87,8 @@ export const timeZone = check(isTimeZone, withValue('an IANA time zone such as A
 const cron = check((pattern) => {
   if (pattern.split(/\s+/).length < 5) return false;
   try {
-    CronExpressionParser.parse(pattern);
+    // Some patterns can be read and name no day, such as the 31st of April.
+    CronExpressionParser.parse(pattern).next();
     return true;
   } catch {
     return false;

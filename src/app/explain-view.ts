@@ -122,10 +122,10 @@ export function reviewParts(review: ReviewExplanation): Part[] {
 }
 
 function deadLetterPart(deadLetters: OrderExplanation['deadLetters']): Part {
-  const rows = deadLetters.map(({ id, kind, resolvedAt, lastFailedAt, reason }) => [
+  const rows = deadLetters.map(({ id, kind, resolvedAt, isDiscarded, lastFailedAt, reason }) => [
     String(id),
     kind,
-    resolvedAt ? `closed ${utc(resolvedAt)}` : 'open',
+    resolvedAt ? `${isDiscarded ? 'discarded' : 'closed'} ${utc(resolvedAt)}` : 'open',
     utc(lastFailedAt),
     reason,
   ]);

@@ -69,10 +69,13 @@ function failedRuns({ newest, at }: StatusReport): Issue[] {
 }
 
 function lagging({ flows, alertLagMinutes }: StatusReport): Issue[] {
-  return flows.flatMap(({ flow, lagSeconds, overdueSeconds }) => {
-    if (lagSeconds === null || overdueSeconds === null || overdueSeconds <= alertLagMinutes * 60) return [];
+  return flows.flatMap(({ flow, lagSeconds, isScheduled, overdueSeconds }) => {
+    // Without a schedule somebody else starts the runs: once a day, it is supposed.
+    const lateSeconds = isScheduled ? overdueSeconds : lagSeconds && lagSeconds - 86_400;
+    if (lagSeconds === null || lateSeconds === null || lateSeconds <= alertLagMinutes * 60) return [];
     const what = `${flow} are ${durationText(lagSeconds)} behind`;
-    return urgent(`lag ${flow}`, what, 'check that a worker is running, and its log');
+    const hint = 'check that a worker is running, and its log';
+    return urgent(`lag ${flow}`, what, isScheduled ? hint : 'no schedule is set: check what starts these runs');
   });
 }
 

@@ -59,8 +59,9 @@ export function startWebhookApplier(app: App): { close(): Promise<void> } {
         log.warn({ error: describeError(error) }, 'the reviews that webhooks named cannot be read; trying again');
         return false;
       });
-      const [isRead] = await Promise.all([reading, wait(spacingMs)]);
-      await wait(Math.max(isRead ? 0 : lookEveryMs, pausedUntilMs - performance.now()));
+      const nextAtMs = performance.now() + spacingMs;
+      const waitMs = (await reading) ? nextAtMs - performance.now() : lookEveryMs;
+      await wait(Math.max(waitMs, pausedUntilMs - performance.now()));
     }
   };
   const loops = Array.from({ length: atATime }, loop);

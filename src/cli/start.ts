@@ -56,7 +56,7 @@ function envFile() {
   } catch (error) {
     writeSync(
       2,
-      `review-sync: .env cannot be read: ${(error as Error).message}\nIts owner must be the user that runs this command.\n`,
+      `review-sync: .env cannot be read: ${(error as Error).message}\nIt must be a file that this user may read.\n`,
     );
     return process.exit(2);
   }

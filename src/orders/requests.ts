@@ -68,7 +68,8 @@ export function openRequests(
           error instanceof MalformedResponseError || (error instanceof UnavailableError && error.retryable);
         if (!mayPass) throw error;
         giveUpAfterMs = 0;
-        return { kind: 'failed', reason: describeError(error), failure: 'transient' };
+        // The same failure has the same reason, however often it was tried (discarded dead letters).
+        return { kind: 'failed', reason: describeError(error).replace(/, \d+ attempts/, ''), failure: 'transient' };
       }
     };
   return { write: send(beforeWrite), read: send(undefined) };

@@ -16,10 +16,10 @@ export async function recordConnectedService(db: Db, { address, client }: Connec
   await sql`update sync.settings set service_address = ${address}, service_client = ${client}`.execute(db);
 }
 
-/** A short name of this installation: of this warehouse with this account at the service. */
-export async function installationOf(db: Db, { baseUrl, clientId }: { baseUrl: string; clientId: string }) {
+/** A short name of this installation: of this warehouse with this client id. An address may be spelled in two ways. */
+export async function installationOf(db: Db, { clientId }: { clientId: string }): Promise<string> {
   const { rows } = await sql<{ name: string }>`
-    select left(md5(order_salt || ${baseUrl} || ${clientId}), 8) as name from sync.settings`.execute(db);
+    select left(md5(order_salt || ${clientId}), 8) as name from sync.settings`.execute(db);
   return rows[0]?.name ?? '';
 }
 

@@ -25,7 +25,8 @@ export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =
 
 /**
  * Stores records that could not be synced. An open dead letter of one gets the new reason and one attempt more; one that
- * a person has discarded stays closed while the reason is the same. Of two under one key the last is stored.
+ * a person has discarded stays closed until the record is synced or fails for another reason. Of two under one key the
+ * last is stored.
  *
  * @returns how many of them are open.
  */
@@ -45,6 +46,11 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
       from given g
       where d.kind = g.kind and d.key = g.key and d.reason = g.reason and d.is_discarded
       returning d.kind, d.key
+    ),
+    over as (
+      update sync.dead_letters d set is_discarded = false
+      from given g
+      where d.kind = g.kind and d.key = g.key and d.reason <> g.reason and d.is_discarded
     )
     insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
     select kind, key, order_code, reason, coalesce(payload, 'null') from given
@@ -55,11 +61,11 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   return Number(numAffectedRows);
 }
 
-/** Closes the open dead letters of a kind for which the condition holds. */
+/** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */
 async function close(db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>): Promise<void> {
   await sql`
-    update sync.dead_letters set resolved_at = now()
-    where kind = ${kind} and resolved_at is null and ${condition}`.execute(db);
+    update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
+    where kind = ${kind} and (resolved_at is null or is_discarded) and ${condition}`.execute(db);
 }
 
 /** Closes those of these records, which were synced. */
@@ -116,6 +122,11 @@ export async function countOpenDeadLetters(
   return rows[0]?.n ?? 0;
 }
 
+/** Takes back that these were discarded: where their records fail again, dead letters are opened. */
+export async function undoDiscard(db: Db, ids: readonly number[]): Promise<void> {
+  await sql`update sync.dead_letters set is_discarded = false where id = any(${ids}) and is_discarded`.execute(db);
+}
+
 /** Another attempt at the record of a dead letter has failed. */
 export async function failAgain(db: Db, id: number, reason: string): Promise<void> {
   await sql`
@@ -152,13 +163,15 @@ export type DeadLetter = {
   firstFailedAt: Date;
   lastFailedAt: Date;
   resolvedAt: Date | null;
+  isDiscarded: boolean;
 };
 
 /** Without their records, which may be large. */
 async function select(db: Db, condition: RawBuilder<unknown>): Promise<DeadLetter[]> {
   const { rows } = await sql<DeadLetter>`
     select id, kind, key, order_code as "orderCode", reason, attempts, first_failed_at as "firstFailedAt",
-      last_failed_at as "lastFailedAt", resolved_at as "resolvedAt"
+      last_failed_at as "lastFailedAt", resolved_at as "resolvedAt",
+      is_discarded as "isDiscarded"
     from sync.dead_letters where ${condition}`.execute(db);
   return rows;
 }
@@ -169,6 +182,13 @@ export const deadLettersById = (db: Db, ids: readonly number[]) => select(db, sq
 /** The open ones, of a kind or all; the oldest first. */
 export const openDeadLetters = (db: Db, kind: DeadLetterKind | null = null) =>
   select(db, sql`resolved_at is null and kind = coalesce(${kind}, kind) order by id limit 100000`);
+
+/** The keys of the records of a kind that failed last, discarded ones too. */
+export async function failingKeys(db: Db, kind: DeadLetterKind): Promise<Set<string>> {
+  const { rows } = await sql<{ key: string }>`
+    select key from sync.dead_letters where kind = ${kind} and (resolved_at is null or is_discarded)`.execute(db);
+  return new Set(rows.map(({ key }) => key));
+}
 
 /** The record of a dead letter. */
 export async function payloadOf(db: Db, id: number): Promise<unknown> {

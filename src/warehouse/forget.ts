@@ -100,7 +100,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
         sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
       where id = any(${found.reviews.map(({ id }) => id)})`.execute(trx);
     await sql`
-      update sync.dead_letters set reason = ${forgotten}, payload = 'null'
+      update sync.dead_letters set reason = case when is_discarded then reason else ${forgotten} end, payload = 'null'
       where id = any(${found.deadLetters.map(({ id }) => id)})`.execute(trx);
     await sql`
       update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'

@@ -107,6 +107,7 @@ describe('readConfig', () => {
     ['ORDER_DELETES', 'yes'],
     ['SCHEDULE_ORDERS', 'every 5 minutes'],
     ['SCHEDULE_ORDERS', '*/5 * * *'],
+    ['SCHEDULE_ORDERS', '0 0 31 4,6 *'],
     ['SCHEDULE_TIME_ZONE', 'KST+9'],
     ['LOG_LEVEL', 'loud'],
   ])('%s=%s is refused by name, and no secret is shown', (name, value) => {

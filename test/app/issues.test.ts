@@ -22,6 +22,9 @@ beforeAll(async () => {
 const day = 86_400_000;
 const ago = (ms: number) => new Date(calm.at.getTime() - ms);
 
+const unscheduled = (lagSeconds: number): Partial<StatusReport> => ({
+  flows: [{ flow: 'orders', watermark: '2026-01-01', lagSeconds, isScheduled: false, overdueSeconds: null }],
+});
 const late = (overdueSeconds: number | null): Partial<StatusReport> => ({
   flows: [{ flow: 'orders', watermark: '2026-01-01', lagSeconds: 90_000, isScheduled: true, overdueSeconds }],
 });
@@ -76,6 +79,8 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['a run that is overdue by an hour', () => late(3600), undefined],
   ['a run that is overdue by an hour and a second', () => late(3601), 'lag orders, urgent'],
   ['one of which an alert is wanted later', () => ({ ...late(3601), alertLagMinutes: 120 }), undefined],
+  ['a flow without a schedule, a day and an hour after its last run', () => unscheduled(90_000), undefined],
+  ['a flow without a schedule, a second later', () => unscheduled(90_001), 'lag orders, urgent'],
   ['one of which an alert is wanted sooner', () => ({ ...late(301), alertLagMinutes: 5 }), 'lag orders, urgent'],
   ['a flow that never ran', () => neverRun(true), 'never reviews'],
   ['a flow without a schedule that never ran', () => neverRun(false), undefined],

@@ -46,6 +46,6 @@ test('a .env that cannot be read is no fault of the program', async () => {
   await mkdir(join(cwd, '.env'));
   expect(await runProcess(['status'], {}, cwd)).toMatchObject({
     status: 2,
-    stderr: expect.stringMatching(/^review-sync: \.env cannot be read: EISDIR.*\nIts owner must be/),
+    stderr: expect.stringMatching(/^review-sync: \.env cannot be read: EISDIR.*\nIt must be a file/),
   });
 });

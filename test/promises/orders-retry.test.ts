@@ -86,6 +86,18 @@ test('a discarded order is tried again, and stays discarded until it fails for a
   expect(await failing(() => 'pass')).toMatchObject({ outcome: 'done', open: [] });
   await world.shop(`update l set product_id = 2 where order_code = 'O2'`);
   expect(await failing(refused(413))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
+  // After a success the discard is over, and after another failure too.
+  await world.warehouse(
+    'update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null',
+  );
+  expect(await failing(() => 'pass')).toMatchObject({ outcome: 'done', open: [] });
+  await world.shop(`update o set total_price = 77, updated_at = now() where code = 'O2'`);
+  expect(await failing(refused(413))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
+  await world.warehouse(
+    'update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null',
+  );
+  expect(await failing(refused(422))).toMatchObject({ open: [{ reason: expect.stringContaining('422') }] });
+  expect(await failing(refused(413))).toMatchObject({ open: [{ reason: expect.stringContaining('413') }] });
 });
 
 test('an order that the service always fails on is tried again by the next run, then with growing distance', async ({

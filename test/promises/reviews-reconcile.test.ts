@@ -240,7 +240,7 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
   expect(differences).not.toContainEqual(expect.objectContaining({ day: null }));
   const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
   const unrepairable = expect.stringMatching(
-    /^review without a usable id of \S+ cannot be held by the warehouse as it is.*\n3 reviews differ; .* The warehouse cannot hold 3 of them/ms,
+    /^review without a usable id of \S+ cannot be held by the warehouse as it is.*\n3 reviews differ\. The warehouse cannot hold 3 of them/ms,
   );
   expect(await verify('--repair')).toMatchObject({ status: 1, stdout: unrepairable });
   await world.warehouse('delete from warehouse.reviews where id = 6');

@@ -68,7 +68,7 @@ test('verify says that a repair would bring back a customer whose reviews forget
   const masked = await runCli(['verify', 'reviews'], world.environment);
   expect(masked.status).toBe(1);
   expect(masked.stdout).toMatch(new RegExp(`^${n} reviews? differs?\\.`, 'm'));
-  expect(masked.stdout).toContain('which also brings back what forget masked and the service still has');
+  expect(masked.stdout).toContain('It also brings back what forget masked: have that deleted at the service first');
 });
 
 test('forget user first shows what it would mask, then masks it everywhere, and changes no other customer', async () => {

@@ -3,8 +3,8 @@ import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../s
 import { orderTest as test } from '../harness/order-test.ts';
 
 test('an order that no rescan reads does not vouch for a shop that shows none of the others', async ({ world }) => {
-  await world.warehouse(`insert into sync.order_links (order_code, ordered_at, absent_since) values
-    ('old', '2026-01-31T23:59:59Z', null), ('gone', '2026-03-01', now())`);
+  await world.warehouse(`insert into sync.order_links (order_code, order_id, ordered_at, absent_since) values
+    ('old', 1, '2026-01-31T23:59:59Z', null), ('gone', 2, '2026-03-01', now()), ('refused', null, '2026-03-01', null)`);
   const { db } = (await world.openApp()).warehouse;
   expect(await isAnyPresent(db, '2026-02-01T00:00:00Z')).toBe(false);
   expect(await isAnyPresent(db, '2025-12-01T00:00:00Z')).toBe(true);

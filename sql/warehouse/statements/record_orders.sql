@@ -20,9 +20,9 @@ with leased as (
 ),
 @write_line_links,
 closed as (
-  update sync.dead_letters d set resolved_at = now()
+  update sync.dead_letters d set resolved_at = coalesce(d.resolved_at, now()), is_discarded = false
   from leased o
-  where d.order_code = o.order_code and d.resolved_at is null
+  where d.order_code = o.order_code and (d.resolved_at is null or d.is_discarded)
     and not o.dead_letters @> jsonb_build_array(jsonb_build_object('kind', d.kind, 'key', d.key))
 ),
 failed as (
@@ -35,6 +35,11 @@ discarded as (
   from failed f
   where d.kind = f.kind and d.key = f.key and d.reason = f.reason and d.is_discarded
   returning d.kind, d.key
+),
+over as (
+  update sync.dead_letters d set is_discarded = false
+  from failed f
+  where d.kind = f.kind and d.key = f.key and d.reason <> f.reason and d.is_discarded
 ),
 opened as (
   insert into sync.dead_letters as d (kind, key, order_code, reason, payload)

@@ -11,6 +11,7 @@ import {
   groupDeadLetters,
   openDeadLetters,
   payloadOf,
+  undoDiscard,
 } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
@@ -32,11 +33,13 @@ export const command: Command = {
       .action((id: string) => within((_, app) => show(app, parseId(id))));
     commander
       .command('retry [ids...]')
-      .description('retry open dead letters, all or these')
+      .description('retry open dead letters, all or these; discarded ones by their ids')
       .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(parseId))));
     commander
       .command('discard <ids...>')
-      .description('close these without syncing them; each stays closed while its record fails for the same reason')
+      .description(
+        'close these without syncing them; each stays closed until its record is synced or fails for another reason',
+      )
       .action((ids: string[]) => within((_, app) => discard(app, ids.map(parseId))));
   },
 };
@@ -82,13 +85,13 @@ async function discard(app: App, ids: number[]): Promise<Report> {
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
   const found = ids.length > 0 ? await requireKnown(app, ids) : await openDeadLetters(db);
-  const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
+  const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null || deadLetter.isDiscarded);
+  await undoDiscard(db, ids);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
   const { isCatalog, codes } = await retryDeadLetters(app, deadLetters);
   // With an App of its own: its end aborts what that one sends.
-  if (isCatalog)
-    await withApp(context, undefined, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following));
+  if (isCatalog) await withApp(context, progress, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following));
   // These orders alone: a first `sync orders` would push the whole shop.
   const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: undefined });
   const ends = await Promise.allSettled(steps.map((step) => pushNow(app, step, context.signal)));

@@ -98,7 +98,7 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
   ] as const) {
     const progress = openProgress(context.terminal, `sync reconcile: ${name}`, 'steps');
     const following = { progress, signal: context.signal };
-    const report = await withApp(context, undefined, (app) =>
+    const report = await withApp(context, progress, (app) =>
       runToEnd(app, { job, payload: { allowRemovals } }, following).catch((error: unknown): RunReport => {
         if (context.signal.aborted) throw error;
         return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };

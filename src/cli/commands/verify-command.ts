@@ -100,13 +100,15 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
   }
   const summary = counted(differing, 'review differs', 'reviews differ');
   const done = `; ${repaired ? 'all of them' : 'those that could be read and held'} are repaired now.`;
-  const next =
-    '. To correct: npx review-sync verify reviews --repair, ' +
-    'which also brings back what forget masked and the service still has.';
+  const isStuck = unrepairable === differing;
+  const next = isStuck
+    ? '.'
+    : '. To correct: npx review-sync verify reviews --repair. It also brings back what forget masked: ' +
+      'have that deleted at the service first.';
   const stuck =
     ` The warehouse cannot hold ${formatCount(unrepairable)} of them: ` +
     'see npx review-sync dead-letters, which leaves out discarded ones.';
-  return summary + (repair ? done : next) + (unrepairable > 0 ? stuck : '');
+  return summary + (repair && !isStuck ? done : next) + (unrepairable > 0 ? stuck : '');
 }
 
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {

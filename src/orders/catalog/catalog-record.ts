@@ -2,16 +2,16 @@ import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
 import {
+  failingKeys,
   keyOf,
   type NewDeadLetter,
-  openDeadLetters,
   putDeadLetters,
   resolveDeadLettersExcept,
 } from '../../warehouse/dead-letters.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests } from '../requests.ts';
 
-export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'signal' | 'patience'> & {
+export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'signal' | 'patience' | 'onWait'> & {
   api: Pick<ReviewApi, 'categories' | 'userGrades' | 'orders'>;
 };
 
@@ -30,7 +30,7 @@ export type CatalogAttempt = <T>(
  * @throws the client's errors where the service itself fails.
  */
 export async function openAttempts(deps: CatalogDeps, kind: Kind): Promise<CatalogAttempt> {
-  const failing = new Set((await openDeadLetters(deps.db, kind)).map(({ key }) => key));
+  const failing = await failingKeys(deps.db, kind);
   const breaker = openBreaker();
   return async (code, send) => {
     const record = breaker.begin(failing.has(code));

@@ -28,17 +28,21 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
   const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
 
   const left: string[] = [];
+  let isHeld = isNoneLeft;
   for (const code of due) {
     signal.throwIfAborted();
     const outcome = noneLeft ?? (await deleteVanished(deps, code, allowRemovals));
     if (outcome.kind === 'deleted') counts.push({ orders_deleted: 1 });
     if (outcome.kind === 'kept') counts.push({ orders_deleted_kept: 1 });
-    if (outcome.kind === 'failed') left.push(`${code} (${outcome.held ? usedUp : outcome.reason})`);
+    if (outcome.kind !== 'failed') continue;
+    isHeld ||= outcome.held !== undefined;
+    left.push(`${code} (${outcome.held ? usedUp : outcome.reason})`);
   }
   if (left.length === 0) return addCounts(counts);
   throw new IncompleteError(
     `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
-      'The next rescan tries again. If that is right, delete all of them now: npx review-sync sync reconcile --allow-removals',
+      'The next rescan tries again.' +
+      (isHeld ? ' If that is right, delete all of them now: npx review-sync sync reconcile --allow-removals' : ''),
   );
 }
 

@@ -52,9 +52,8 @@ export async function absentOrders(db: Db, since: string, waitHours: number): Pr
 /** Whether some pushed order created since the moment is still in the shop. */
 export async function isAnyPresent(db: Db, since: string): Promise<boolean> {
   const { rows } = await sql`
-    select from sync.order_links where ordered_at >= ${since}::timestamptz and absent_since is null limit 1`.execute(
-    db,
-  );
+    select from sync.order_links
+    where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`.execute(db);
   return rows.length > 0;
 }
 
