@@ -194,7 +194,7 @@ test('a run that loses the warehouse, or whose process is frozen, while it creat
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 4) n`);
   const { api, shop, warehouse } = await world.openApp();
   const patience = { giveUpAfterMs: 50, settleMs: 1 };
-  const deps = { shop, db: warehouse.db, signal: new AbortController().signal, patience };
+  const deps = { shop, db: warehouse.db, now: () => new Date(), signal: new AbortController().signal, patience };
   const lose = () =>
     world.warehouse(`select pg_terminate_backend(pid) from pg_locks
       where relation = 'sync.user_grade_links'::regclass and mode = 'ShareRowExclusiveLock'`);
@@ -415,7 +415,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
     ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
   const { api, shop, warehouse } = await world.openApp();
-  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal };
+  const deps = { api, shop, db: warehouse.db, now: () => new Date(), signal: new AbortController().signal };
   const patience = { giveUpAfterMs: 1000, settleMs: 1 };
   for (let run = 1; run <= 2; run += 1) {
     sent.clear();
@@ -466,7 +466,7 @@ test('a service that fails for five records of the catalog in a row counts as do
   await world.shop(`insert into c select 'C' || n, 'Category', null from generate_series(1, 6) n`);
   const { api, shop, warehouse } = await world.openApp();
   const patience = { giveUpAfterMs: 0, settleMs: 1 };
-  const deps = { api, shop, db: warehouse.db, signal: new AbortController().signal, patience };
+  const deps = { api, shop, db: warehouse.db, now: () => new Date(), signal: new AbortController().signal, patience };
   await expect(syncCategories(deps)).rejects.toMatchObject({ code: 'unavailable' });
   expect(await openLetters(world)).toEqual([]);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)

@@ -11,7 +11,7 @@ import {
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests } from '../requests.ts';
 
-export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'signal' | 'patience' | 'onWait'> & {
+export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'now' | 'signal' | 'patience' | 'onWait'> & {
   api: Pick<ReviewApi, 'categories' | 'userGrades' | 'orders'>;
 };
 

@@ -122,9 +122,9 @@ const findOrCreate = (
     waiting(deps),
   );
 
-const waiting = ({ signal, onWait }: CatalogDeps) => ({
+const waiting = ({ signal, now, onWait }: CatalogDeps) => ({
   signal,
-  onWait: () => onWait?.({ reason: 'another process makes a member grade', untilMs: Date.now() + 150_000 }),
+  onWait: () => onWait?.({ reason: 'another process makes a member grade', untilMs: now().getTime() + 150_000 }),
 });
 
 /** Changes what the grade at the service has otherwise. */
