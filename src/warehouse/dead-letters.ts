@@ -122,9 +122,13 @@ export async function countOpenDeadLetters(
   return rows[0]?.n ?? 0;
 }
 
-/** Takes back that these were discarded: where their records fail again, dead letters are opened. */
-export async function undoDiscard(db: Db, ids: readonly number[]): Promise<void> {
-  await sql`update sync.dead_letters set is_discarded = false where id = any(${ids}) and is_discarded`.execute(db);
+/** Opens these again where they were discarded. Of a webhook nothing is left that could be retried. */
+export async function reopenDiscarded(db: Db, ids: readonly number[]): Promise<void> {
+  await sql`
+    update sync.dead_letters d set resolved_at = null, is_discarded = false
+    where id = any(${ids}) and is_discarded and kind <> 'webhook' and not exists (
+      select from sync.dead_letters o where o.kind = d.kind and o.key = d.key and o.resolved_at is null
+    )`.execute(db);
 }
 
 /** Another attempt at the record of a dead letter has failed. */

@@ -78,6 +78,9 @@ test('a discarded order is tried again, and stays discarded until it fails for a
   const [letter] = await world.warehouse('select id from sync.dead_letters');
   expect(await runCli(['dead-letters', 'discard', String(letter?.id)], world.environment)).toMatchObject({ status: 0 });
   expect(await failing(refused(422))).toEqual({ outcome: 'done', open: [], isTried: true });
+  // By its id it can be tried again all the same.
+  const retried = await runCli(['dead-letters', 'retry', String(letter?.id)], world.environment);
+  expect(retried).toMatchObject({ status: 1, stdout: expect.stringMatching(/^0 of 1 record: .* Open: 1/) });
   // Recorded by the push, and by the reading of the shop.
   await world.shop(`update l set product_id = 0 where order_code = 'O2'`);
   const unreadable = await failing(() => 'pass');

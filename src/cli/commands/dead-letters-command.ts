@@ -11,7 +11,7 @@ import {
   groupDeadLetters,
   openDeadLetters,
   payloadOf,
-  undoDiscard,
+  reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
@@ -84,9 +84,9 @@ async function discard(app: App, ids: number[]): Promise<Report> {
 
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
+  await reopenDiscarded(db, ids);
   const found = ids.length > 0 ? await requireKnown(app, ids) : await openDeadLetters(db);
-  const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null || deadLetter.isDiscarded);
-  await undoDiscard(db, ids);
+  const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
   const { isCatalog, codes } = await retryDeadLetters(app, deadLetters);
