@@ -1,4 +1,3 @@
-import type { CallOptions } from '../review-api/index.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
 import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
@@ -35,10 +34,9 @@ export type ReviewExplanation = {
 export async function explainReview(
   deps: Pick<ReviewDeps, 'reviews' | 'warehouse'>,
   id: number,
-  options?: CallOptions,
 ): Promise<ReviewExplanation> {
   const { db } = deps.warehouse;
-  const asked = await askReview(deps, id, options);
+  const asked = await askReview(deps, id);
   const service = asked.kind === 'shown' ? asked : undefined;
   const warehouse = await reviewRow(db, id);
   const dates = {

@@ -1,5 +1,5 @@
 import { describeError } from '../base/errors.ts';
-import { type CallOptions, NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
+import { NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
 import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { usableId } from '../warehouse/reviews/check-page.ts';
 import { type Landed, landOne } from '../warehouse/reviews/land-reviews.ts';
@@ -13,13 +13,9 @@ export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | {
 const giveUpAfterMs = 10_000;
 
 /** Asks the service for a review by its id. @throws what is not an error of the service, such as an abort. */
-export async function askReview(
-  { reviews }: Pick<ReviewDeps, 'reviews'>,
-  id: number,
-  options: CallOptions = { giveUpAfterMs },
-): Promise<AskedReview> {
+export async function askReview({ reviews }: Pick<ReviewDeps, 'reviews'>, id: number): Promise<AskedReview> {
   try {
-    return { kind: 'shown', ...(await reviews.getRaw(id, options)) };
+    return { kind: 'shown', ...(await reviews.getRaw(id, { giveUpAfterMs })) };
   } catch (error) {
     if (!(error instanceof ReviewApiError)) throw error;
     return error instanceof NotFoundError ? { kind: 'gone' } : { kind: 'failed', reason: describeError(error) };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { mask, privateTextsOf } from '../base/mask.ts';
-import type { Db } from './index.ts';
+import { type Db, statement } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -35,30 +35,14 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   const given = new Map(
     deadLetters.map((one) => [`${one.kind} ${one.key}`, { ...one, partOf: undefined, reason: maskedReason(one) }]),
   );
-  // The same in record_orders.sql.
-  const { numAffectedRows = 0n } = await sql`
-    with given as materialized (
+  const { rows } = await sql<{ n: number }>`
+    with failed as materialized (
       select * from jsonb_to_recordset(${asStorableJson([...given.values()])}::jsonb)
         as r (kind text, key text, order_code text, reason text, payload jsonb)
     ),
-    discarded as (
-      update sync.dead_letters d set attempts = d.attempts + 1, last_failed_at = now()
-      from given g
-      where d.kind = g.kind and d.key = g.key and d.reason = g.reason and d.is_discarded
-      returning d.kind, d.key
-    ),
-    over as (
-      update sync.dead_letters d set is_discarded = false
-      from given g
-      where d.kind = g.kind and d.key = g.key and d.reason <> g.reason and d.is_discarded
-    )
-    insert into sync.dead_letters as kept (kind, key, order_code, reason, payload)
-    select kind, key, order_code, reason, coalesce(payload, 'null') from given
-    where (kind, key) not in (select kind, key from discarded)
-    on conflict (kind, key) where resolved_at is null do update
-    set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
-      attempts = kept.attempts + 1, last_failed_at = now()`.execute(db);
-  return Number(numAffectedRows);
+    ${sql.raw(await statement('put_dead_letters'))}
+    select count(*)::integer as n from opened`.execute(db);
+  return rows[0]?.n ?? 0;
 }
 
 /** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */
@@ -95,7 +79,10 @@ export type DeadLetterGroup = {
 const reasonWithoutValues = sql`regexp_replace(
   regexp_replace(left(reason, 2000), '"(?:[^"\\\\]|\\\\.)*"', '"…"', 'g'), '\\d{4,}[\\d.:TZ+-]*', '…', 'g')`;
 
-/** Open dead letters by kind and by reason without its values; each group shows one of the reasons. The most frequent come first. */
+/**
+ * Open dead letters by kind and by reason without its values; each group shows one of the reasons. The most frequent come
+ * first.
+ */
 export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   const { rows } = await sql<DeadLetterGroup>`
     select kind, min(reason) as reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,

@@ -1,7 +1,7 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
 -- letters; and gives the lease back. Only for orders whose lease is still ours.
 -- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders, dead_letters_discarded.
--- @write_line_links: write_line_links.sql.
+-- @write_line_links: write_line_links.sql. @put_dead_letters: put_dead_letters.sql.
 with leased as (
   update sync.order_links l
   set order_id = g.order_id, fingerprint = g.fingerprint, sent_fields = array(select jsonb_array_elements_text(g.sent_fields)),
@@ -30,23 +30,5 @@ failed as (
   from leased o
   cross join lateral jsonb_to_recordset(o.dead_letters) as r (kind text, key text, reason text, payload jsonb)
 ),
-discarded as (
-  update sync.dead_letters d set attempts = d.attempts + 1, last_failed_at = now()
-  from failed f
-  where d.kind = f.kind and d.key = f.key and d.reason = f.reason and d.is_discarded
-  returning d.kind, d.key
-),
-over as (
-  update sync.dead_letters d set is_discarded = false
-  from failed f
-  where d.kind = f.kind and d.key = f.key and d.reason <> f.reason and d.is_discarded
-),
-opened as (
-  insert into sync.dead_letters as d (kind, key, order_code, reason, payload)
-  select kind, key, order_code, reason, payload from failed
-  where (kind, key) not in (select kind, key from discarded)
-  on conflict (kind, key) where resolved_at is null do update
-  set reason = excluded.reason, payload = excluded.payload, order_code = excluded.order_code,
-    attempts = d.attempts + 1, last_failed_at = now()
-)
+@put_dead_letters
 select order_code as "orderCode" from leased

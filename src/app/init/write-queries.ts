@@ -17,9 +17,9 @@ export type WrittenQueries = {
 };
 
 /**
- * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database into a folder. A
- * folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. A README.md that is
- * there already is kept, too.
+ * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database
+ * into a folder. A folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. A
+ * README.md that is there already is kept, too.
  */
 export async function writeQueries(
   folder: string,

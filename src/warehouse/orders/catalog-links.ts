@@ -34,8 +34,8 @@ export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLi
 
 /**
  * Runs `work` in a transaction while no other process on this warehouse links member grades. Nobody who reads the links
- * waits; another one that links looks every half second. A process that is frozen or cut off loses the lock after 150 s, longer than a request to the service may take:
- * its next statement fails.
+ * waits; another process that links looks every half second. One that is frozen or cut off loses the lock after 150 s,
+ * longer than a request to the service may take: its next statement fails.
  */
 export async function withGradesLocked<T>(
   db: Db,

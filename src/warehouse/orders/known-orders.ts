@@ -7,7 +7,7 @@ export type KnownRange = { from?: string; to?: string; afterCode?: string; lastC
 /** Orders read in one statement. */
 const pageSize = 1000;
 
-/** Codes of pushed orders in the range, a page at a time, by code. One that the service never accepted is none. */
+/** Codes of pushed orders in the range, a page at a time, by code. What the service never accepted is left out. */
 export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<string[], void, undefined> {
   let after = range.afterCode ?? '';
   for (;;) {

@@ -62,9 +62,10 @@ export type OrderStore = Awaited<ReturnType<typeof openOrderStore>>;
  *   take.
  */
 export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
-  const writeLineLinks = (await statement('write_line_links')).trimEnd();
-  const withLineLinks = async (name: string) =>
-    (await statement(name)).replace(/^@write_line_links/m, () => writeLineLinks);
+  const parts = new Map<string, string>();
+  for (const part of ['write_line_links', 'put_dead_letters']) parts.set(part, (await statement(part)).trimEnd());
+  const withParts = async (name: string) =>
+    (await statement(name)).replaceAll(/^@(\w+)/gm, (at, part: string) => parts.get(part) ?? at);
   const leaseSql = (await statement('lease_orders')).replace('@order_link_columns', orderLinkColumns);
   const rows = async <Row>(text: string, values: unknown[]) =>
     (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows;
@@ -78,8 +79,8 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
       return items.map((item) => codes.has(item.order_code));
     });
   const renew = whereOurs(await statement('renew_order_leases'), leaseMs);
-  const save = whereOurs(await withLineLinks('save_order_lines'), leaseMs);
-  const record = whereOurs(await withLineLinks('record_orders'));
+  const save = whereOurs(await withParts('save_order_lines'), leaseMs);
+  const record = whereOurs(await withParts('record_orders'));
   const forget = whereOurs(await statement('forget_orders'));
 
   const lease = openBatch(async (wanted: readonly WantedLease[]) => {
