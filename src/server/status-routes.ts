@@ -3,13 +3,16 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { describeWithHint } from '../base/errors.ts';
+import { describeError, describeWithHint } from '../base/errors.ts';
+import { withTimeout } from '../base/timeout.ts';
+import { windowTotals } from '../warehouse/reviews/export-windows.ts';
+import type { Run } from '../warehouse/runs/runs.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
 import type { MeasuredApp } from './measured-app.ts';
 import { script } from './page/layout.ts';
 import { statusPage, unavailablePage } from './page/page.ts';
+import type { RunInProgress } from './page/run-progress.ts';
 import { style } from './page/style.ts';
-import { openViews } from './views.ts';
 import type { LogWrongToken } from './wrong-token-log.ts';
 
 const cspHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -27,19 +30,18 @@ const boardPolicy =
  * password of HTTP Basic with any user.
  */
 export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, logWrongToken: LogWrongToken): void {
-  const { app } = measured;
+  const { app, reports } = measured;
   const { statusToken: token } = app.config;
   if (token === undefined) return;
-  const views = openViews(measured);
   parent.register(async (server) => {
     server.addHook('onRequest', async (request, reply) => {
       if (hasToken(request, token)) return undefined;
       if (hasCredentials(request)) logWrongToken('the status page');
       return challenge(reply);
     });
-    server.get('/', { errorHandler: sendUnavailable }, async (request, reply) => {
-      const year = new URLSearchParams(request.url.split('?')[1]).get('year');
-      return send(reply, statusPage(await views(Number(year))));
+    server.get('/', { errorHandler: sendUnavailable }, async (_request, reply) => {
+      const report = await reports.get();
+      return send(reply, statusPage(report, await readProgress(measured, report.runs)));
     });
     await server.register(async (board) => {
       board.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', boardPolicy));
@@ -53,6 +55,28 @@ export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, log
       await board.register(adapter.registerPlugin(), { prefix: '/queues' });
     });
   });
+}
+
+/** Runs in progress that are looked at. More than a handful is a queue full of commands. */
+const mostInProgress = 5;
+const queueTimeoutMs = 2000;
+
+/** How far the runs are that have not ended. */
+function readProgress({ app, reports }: MeasuredApp, runs: readonly Run[]): Promise<RunInProgress[]> {
+  const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
+  return Promise.all(
+    open.map(async (run) => {
+      const { reviews } = await windowTotals(reports.warehouse.db, run.id);
+      try {
+        const late = () => new Error('the queue did not respond in time');
+        const { planned, ended, state } = await withTimeout(app.queues.progress(run.id), queueTimeoutMs, late);
+        if (state !== 'lost') return { run, reviews, steps: { planned, ended }, unknown: undefined };
+        return { run, reviews, steps: undefined, unknown: 'its job is no longer in the queue' };
+      } catch (error) {
+        return { run, reviews, steps: undefined, unknown: describeError(error) };
+      }
+    }),
+  );
 }
 
 function challenge(reply: FastifyReply): FastifyReply {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { newestBut, storedBounds, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpan } from '../../src/warehouse/reviews/export-windows.ts';
+import { coveredSpans, enterSpan, windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
 import {
   closeGaps,
   closeGapsReadSince,
@@ -234,4 +234,18 @@ test('a gap takes in those within it, a proven span cuts what it touches, and ot
   await gap(5, 30);
   await closeGaps(warehouse.db, 'created', { start: 8, end: 40 });
   expect(new Set(await all())).toEqual(new Set([...others, ['created', 5, 8, 3], ['created', 40, 60, 2]]));
+});
+
+test('a run has the sums of its windows', async () => {
+  await query(
+    url,
+    `insert into sync.export_windows
+      (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at) values
+    ('r', 'created', '2026-01-01', '2026-02-01', 2, 150, 3, '2026-11-01T00:00:10Z', '2026-11-01T00:00:20Z'),
+    ('r', 'created', '2026-02-01', '2026-03-01', 1, 50, 1, '2026-11-01T00:00:15Z', '2026-11-01T00:00:30Z'),
+    ('r', 'created', '2026-03-01', '2026-04-01', 1, 50, 1, '2026-11-01T00:01:00Z', '2026-11-01T00:01:10Z'),
+    ('other', 'created', '2026-03-01', '2026-04-01', 9, 999, 9, '2026-11-01T00:01:00Z', '2026-11-01T00:09:10Z')`,
+  );
+  expect(await windowTotals(warehouse.db, 'r')).toEqual({ windows: 3, reviews: 250, requests: 5 });
+  expect(await windowTotals(warehouse.db, 'none')).toEqual({ windows: 0, reviews: 0, requests: 0 });
 });

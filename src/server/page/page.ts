@@ -1,38 +1,33 @@
+import { type Issue, issuesOf } from '../../app/issues.ts';
 import type { StatusReport } from '../../app/status-report.ts';
 import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { counted } from '../../base/counts.ts';
-import type { View } from '../views.ts';
-import { calendar } from './calendar.ts';
-import { chart } from './chart.ts';
-import { dailyCharts, deadLetterChart, lagCharts, unknownCharts } from './charts.ts';
+import { dailyCharts } from './daily-charts.ts';
 import { type Html, html } from './html.ts';
 import { layout, section, statusTable } from './layout.ts';
-import { runsInProgress } from './run-progress.ts';
+import { type RunInProgress, runsInProgress } from './run-progress.ts';
 
-/** The status page. */
-export function statusPage(view: View): string {
-  const { report, history } = view;
-  const title = view.issues.length === 0 ? 'all is well' : counted(view.issues.length, 'issue');
+/** The status page: a format of the report, and of how far the runs in progress are. */
+export function statusPage(report: StatusReport, progress: readonly RunInProgress[]): string {
+  const issues = issuesOf(report);
+  const title = issues.length === 0 ? 'all is well' : counted(issues.length, 'issue');
   const tables = statusTables(report);
   const { error } = report.queue;
   const notRead = error === undefined ? undefined : html`<p>Not known, the queue cannot be read: ${error}.</p>`;
-  const ofHistory = (draw: (known: Exclude<typeof history, { unknown: string }>) => Html) =>
-    'unknown' in history ? unknownCharts(history.unknown) : draw(history);
-  const main = html`${issues(view)}
-<p class="soft">As of ${utc(report.at)}. All times are in UTC, days are those of ${view.timeZone}. <a href="/">Refresh</a></p>
+  const main = html`${issueList(issues)}
+<p class="soft">As of ${utc(report.at)}. All times are in UTC; days and months of the coverage are those of REVIEW_API_TIME_ZONE. <a href="/">Refresh</a></p>
 ${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
-${section('progress', 'In progress', runsInProgress(view.progress, report.at))}
-${section('daily', 'Reviews and orders per day', ofHistory(dailyCharts))}
-${section('lag', 'Lag over the last week', ofHistory(lagCharts))}
-${section('dead-letters', 'Dead letters', html`${statusTable(tables.deadLetters)}${ofHistory((known) => chart(deadLetterChart(known)))}`)}
-${section('coverage', 'Coverage', html`${calendar(view)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
+${section('progress', 'In progress', runsInProgress(progress, report.at))}
+${section('daily', 'Reviews and orders per day', dailyCharts(report))}
+${section('dead-letters', 'Dead letters', statusTable(tables.deadLetters))}
+${section('coverage', 'Coverage', html`${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runsTable(tables.runs, report))}
 ${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
   return layout({ title, main, isLive: true });
 }
 
-function issues({ issues: found }: View): Html {
+function issueList(found: readonly Issue[]): Html {
   if (found.length === 0) return html`<p class="well">All is well.</p>`;
   return html`<ul class="issues">${found.map(
     ({ what, hint }) => html`<li><strong>${what}</strong><br>What to do: ${hint}</li>`,

@@ -1,7 +1,16 @@
 import { counted, formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
-import type { RunInProgress } from '../views.ts';
+import type { Run } from '../../warehouse/runs/runs.ts';
 import { type Html, html } from './html.ts';
+
+export type RunInProgress = {
+  run: Run;
+  /** Undefined where the queue cannot say; `unknown` is why. */
+  steps: { planned: number | undefined; ended: number } | undefined;
+  unknown: string | undefined;
+  /** Reviews in the spans that it has read and proven so far. */
+  reviews: number;
+};
 
 /** The runs in progress: how far they are, how fast, and for how long still. */
 export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
@@ -15,7 +24,7 @@ export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html 
 }
 
 /** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
-export function progressText({ run, steps, unknown, read }: RunInProgress, now: Date): string {
+export function progressText({ run, steps, unknown, reviews }: RunInProgress, now: Date): string {
   const plansInBatches = run.job.endsWith('orders');
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
@@ -23,10 +32,10 @@ export function progressText({ run, steps, unknown, read }: RunInProgress, now: 
   if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
   else if (planned === undefined) parts.push('it is being planned, or waits for a worker');
   else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
-  if (read.reviews > 0 && seconds > 0) {
-    const rate = read.reviews / seconds;
+  if (reviews > 0 && seconds > 0) {
+    const rate = reviews / seconds;
     const perSecond = rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate));
-    parts.push(`${counted(read.reviews, 'review')}, ${perSecond} per second`);
+    parts.push(`${counted(reviews, 'review')}, ${perSecond} per second`);
   }
   if (planned !== undefined) {
     if (plansInBatches) parts.push('time left not known: it plans in batches');

@@ -1,9 +1,9 @@
 /** Inline, so that the page needs one request. Contrast of at least 4.5 in both colour schemes. */
 export const style = `
 :root{color-scheme:light dark;--bg:#fff;--fg:#1a1c1f;--soft:#50565e;--line:#c9ced6;--link:#0b57b0;--bad:#a3160b;--good:#14602e;
---s0:#f1f3f5;--s1:#cfe3f7;--s2:#8fc0ee;--s3:#276fb4;--s4:#0b4a86;--on:#fff;--c0:#2b78c2;--c1:#e09a00;--c2:#7d0f24}
+--bar:#2b78c2;--hover:#f1f3f5}
 @media (prefers-color-scheme:dark){:root{--bg:#15181c;--fg:#e8eaed;--soft:#aab1bb;--line:#3d444d;--link:#8ab8f5;--bad:#ff9a90;
---good:#7fd69a;--s0:#22262c;--s1:#1d3a57;--s2:#24598c;--s3:#74b2ea;--s4:#b9dcfb;--on:#10151b;--c0:#4c98dd;--c1:#f2cd72;--c2:#ff5f6d}}
+--good:#7fd69a;--bar:#4c98dd;--hover:#22262c}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:70rem;padding:1rem;background:var(--bg);color:var(--fg);font:1rem/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}
@@ -15,24 +15,13 @@ a{color:var(--link)}p{max-width:45rem}.soft{color:var(--soft)}
 .scroll .text{display:inline-block;min-width:15rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.issues{padding-left:1.2rem}.issues strong,.failed,.incomplete{color:var(--bad)}
 .done{color:var(--good)}.issues li{margin:.4rem 0;overflow-wrap:anywhere}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-.years{display:flex;flex-wrap:wrap;gap:.2rem .9rem;list-style:none;padding:0}.years a{display:inline-block;padding:.15rem}.years [aria-current]{font-weight:700;color:var(--fg)}
-.months{display:grid;align-items:start;margin-bottom:1rem;grid-template-columns:repeat(auto-fill,minmax(15.5rem,1fr));gap:1rem}
-.month{table-layout:fixed;border-spacing:2px;border-collapse:separate;width:15rem}.month caption{text-align:left;font-weight:600}
-.month th{font-weight:400;color:var(--soft);font-size:.8rem}.month td{text-align:center;font-size:.8rem;height:1.7rem;position:relative;border-radius:3px}
-.month abbr{text-decoration:none}.outside{color:var(--soft)}
-.s0{background:var(--s0)}.s1{background:var(--s1)}.s2{background:var(--s2);color:var(--fg)}.s3{background:var(--s3);color:var(--on)}.s4{background:var(--s4);color:var(--on)}
-.hole{outline:2px dashed var(--bad);outline-offset:-2px;font-weight:700}
 h1 a{color:inherit;text-decoration:none}
 .charts{display:grid;gap:0 2.5rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
-figure{margin:0 0 1rem;min-width:0}.charts figure{display:grid;grid-row:span 4;grid-template-rows:subgrid;row-gap:0;margin-bottom:1.5rem}.chart>*{min-width:0}h3{font-size:1rem;margin:.6rem 0 .1rem}figcaption p{margin:0 0 .4rem;color:var(--soft);font-size:.9rem}
-.legend{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;margin:.3rem 0;padding:0;font-size:.9rem}.key{vertical-align:-1px;margin-right:.3rem}
-.plot{display:grid;grid-template-columns:3.6rem minmax(0,1fr);gap:.4rem;max-width:44rem}.plot svg{width:100%;display:block;overflow:visible}
-.plot text{font-size:12px;fill:var(--soft)}.ticks text{text-anchor:end}.bars line{stroke:var(--line);shape-rendering:crispEdges}
-.c0{fill:var(--c0)}.c1{fill:var(--c1)}.c2{fill:var(--c2)}.free{fill:transparent}.partial{fill:transparent;stroke:var(--bad);stroke-dasharray:3 3}.unknown{fill:var(--line);opacity:.55;shape-rendering:crispEdges}
-.bars g:hover .free{fill:var(--s0)}
-summary{cursor:pointer;padding:.15rem 0;width:max-content;color:var(--link)}.chart th[scope=row]{font-weight:400;text-align:left;white-space:nowrap}
-.chart td{text-align:right;font-variant-numeric:tabular-nums}.chart td:last-child{text-align:left}
-.chart .scroll{max-height:20rem;overflow:auto}
+figure{display:grid;grid-row:span 3;grid-template-rows:subgrid;row-gap:0;margin:0 0 1rem}figure>*{min-width:0}
+h3{font-size:1rem;margin:.6rem 0 .1rem}figcaption p{margin:0 0 .4rem;color:var(--soft);font-size:.9rem}
+figure>svg{width:100%;display:block}text{font-size:12px;fill:var(--soft)}line{stroke:var(--line);shape-rendering:crispEdges}
+.bar{fill:var(--bar)}.room{fill:transparent}g:hover .room{fill:var(--hover)}.no-run{fill:var(--line);opacity:.55;shape-rendering:crispEdges}
+summary{cursor:pointer;padding:.15rem 0;width:max-content;color:var(--link)}
 .progress{list-style:none;padding:0}.progress li{margin:.6rem 0}progress{width:min(100%,20rem);vertical-align:middle;accent-color:var(--link)}
 code,h2{overflow-wrap:anywhere}
 `;

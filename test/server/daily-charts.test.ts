@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { StatusReport } from '../../src/app/status-report.ts';
+import { dailyCharts } from '../../src/server/page/daily-charts.ts';
+
+const at = new Date('2026-11-26T10:47:03Z');
+type Days = readonly (number | null)[];
+
+/** The charts of reviews and of orders, of a report whose days are given as it has them: the newest first. */
+function chartsOf(reviews: Days, orders: Days = []): [reviews: string, orders: string] {
+  const daily = [
+    { flow: 'orders', days: [...orders] },
+    { flow: 'reviews', days: [...reviews] },
+  ];
+  const [, first = '', second = ''] = dailyCharts({ at, daily } as StatusReport).text.split('<figure>');
+  return [first, second];
+}
+
+const summaryOf = (chart: string) => /<h3>(.*)<\/h3><p>(.*)<\/p>/.exec(chart)?.slice(1).join(': ');
+const titlesOf = (chart: string) => [...chart.matchAll(/<title>(.*)<\/title>/g)].map(([, text]) => text);
+const rowsOf = (chart: string) =>
+  [...chart.matchAll(/<td>(.*?)<\/td><td>(.*?)<\/td>/g)].map(
+    ([, until, text]) => `24 hours up to ${until} UTC: ${text}`,
+  );
+const barsOf = (chart: string) =>
+  [...chart.matchAll(/class="bar" x="([\d.]+)" width=".8" y="([\d.]+)" height="([\d.]+)"/g)].map((bar) =>
+    bar.slice(1).map(Number),
+  );
+
+test('each chart says in a sentence what the flow brought, and a day without a run is grey and no 0', () => {
+  const [reviews, orders] = chartsOf([0, null, 1200], [3, 4, 0]);
+  expect(summaryOf(reviews)).toBe(
+    'Reviews per day: 1,200 reviews written in 2 days, at most 1,200 in one. Grey: 1 day without a run of sync reviews.',
+  );
+  expect(reviews).toContain('role="img" aria-label="Reviews per day. 1,200 reviews written in 2 days');
+  expect(summaryOf(orders)).toBe('Orders per day: 7 orders pushed by sync orders in 3 days, at most 4 in one.');
+  // The oldest day is on the left.
+  expect(titlesOf(reviews)).toEqual([
+    '24 hours up to 2026-11-24 10:47 UTC: 1,200',
+    '24 hours up to 2026-11-25 10:47 UTC: no run',
+    '24 hours up to 2026-11-26 10:47 UTC: 0',
+  ]);
+  expect(reviews.match(/class="no-run" x="\d+"/g)).toEqual(['class="no-run" x="1"']);
+  expect(barsOf(orders)).toEqual([
+    [0.1, 4, 0],
+    [1.1, 0, 4],
+    [2.1, 1, 3],
+  ]);
+});
+
+test('the table of a chart has the figures of its bars', () => {
+  const [reviews] = chartsOf([5, null, 0, 7]);
+  expect(reviews).toContain('<details><summary>Figures<span class="sr"> of Reviews per day</span></summary>');
+  expect(rowsOf(reviews)).toHaveLength(4);
+  expect(rowsOf(reviews)).toEqual(titlesOf(reviews));
+});
+
+test('where there is nothing to draw, a sentence says whether that is known', () => {
+  const [reviews, orders] = chartsOf(Array(15).fill(null), [0, null]);
+  expect(summaryOf(reviews)).toBe('Reviews per day: Not known: 15 days without a run of sync reviews.');
+  expect(summaryOf(orders)).toBe(
+    'Orders per day: 0 orders pushed by sync orders in 1 day, at most 0 in one. Grey: 1 day without a run of sync orders.',
+  );
+  expect(reviews + orders).not.toMatch(/<svg|<details/);
+});
+
+test('every day with a record is seen, and no bar leaves the chart', () => {
+  const days = fc.array(fc.option(fc.oneof(fc.nat(3), fc.maxSafeNat())), { minLength: 1, maxLength: 15 });
+  fc.assert(
+    fc.property(days, (counts) => {
+      const most = Math.max(0, ...counts.map((n) => n ?? 0));
+      const [reviews] = chartsOf(counts);
+      expect(reviews).not.toMatch(/NaN|Infinity|undefined|null/);
+      const bars = barsOf(reviews);
+      expect(bars).toHaveLength(most === 0 ? 0 : counts.length);
+      for (const [index, [, y = 0, height = 0]] of bars.entries()) {
+        // 120 pixels are the whole.
+        expect(height * 120 >= most).toBe((counts.at(-1 - index) ?? 0) > 0);
+        expect(y).toBeGreaterThanOrEqual(0);
+        expect(y + height).toBeLessThanOrEqual(most * 1.001);
+      }
+    }),
+  );
+});

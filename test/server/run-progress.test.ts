@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { progressText, runsInProgress } from '../../src/server/page/run-progress.ts';
+import type { Run } from '../../src/warehouse/runs/runs.ts';
+
+const at = (hours: number) => new Date(Date.parse('2026-11-15T00:00:00Z') + hours * 3_600_000);
+
+const run: Run = {
+  id: 'r',
+  job: 'backfill-reviews',
+  key: null,
+  trigger: 'command',
+  startedAt: at(0),
+  finishedAt: null,
+  outcome: null,
+  reason: null,
+  counts: {},
+  error: null,
+};
+
+/** What a reader of the page sees, without its tags. */
+const wordsOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+describe('a run in progress', () => {
+  const progress = (planned: number | undefined, ended: number, reviews: number) => ({
+    run,
+    steps: { planned, ended },
+    unknown: undefined,
+    reviews,
+  });
+
+  test('is described with what is known of it', () => {
+    const text = (one: ReturnType<typeof progress>, job = 'backfill-reviews') =>
+      progressText({ ...one, run: { ...run, job } }, at(1));
+    expect(text(progress(30, 10, 7200))).toBe(
+      'For 1 h; 10 of 30 steps; 7,200 reviews, 2.0 per second; about 2 h left.',
+    );
+    expect(text(progress(30, 0, 0))).toContain('0 of 30 steps; time left not known: no step has ended yet');
+    // The clock of the warehouse may be behind.
+    expect(progressText(progress(30, 10, 5), at(-1))).toBe('For 0 s; 10 of 30 steps; about 0 s left.');
+    expect(text(progress(30, 10, 0), 'sync-orders')).toContain(
+      '10 of 30 steps planned so far; time left not known: it plans in',
+    );
+    expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it is being planned, or waits for a worker.');
+    const unknown = { ...progress(1, 0, 0), steps: undefined, unknown: 'the queue did not respond in time' };
+    expect(progressText(unknown, at(1))).toBe(
+      'For 1 h; how far it is, is not known: the queue did not respond in time.',
+    );
+  });
+
+  test('is listed with a bar', () => {
+    expect(runsInProgress([], at(1)).text).toBe('<p>No run is in progress.</p>');
+    const { text } = runsInProgress([progress(30, 10, 20)], at(1));
+    expect(text).toContain('<progress max="30" value="10" aria-label="Steps of backfill-reviews">');
+    expect(wordsOf(text)).toContain(
+      'backfill-reviews For 1 h; 10 of 30 steps; 20 reviews, 0.0 per second; about 2 h left.',
+    );
+    expect(runsInProgress([progress(undefined, 0, 0)], at(1)).text).not.toContain('<progress');
+  });
+});
