@@ -81,7 +81,6 @@ create table sync.dead_letters (
 create unique index dead_letters_one_open_a_record on sync.dead_letters (kind, key) where resolved_at is null;
 create index dead_letters_of_open_orders on sync.dead_letters (order_code)
   where (resolved_at is null or is_discarded) and order_code is not null;
-create index dead_letters_by_first_failure on sync.dead_letters (first_failed_at);
 create index dead_letters_by_last_failure on sync.dead_letters (last_failed_at);
 create index dead_letters_by_resolution on sync.dead_letters (resolved_at) where resolved_at is not null;
 create index dead_letters_discarded on sync.dead_letters (kind, key) where is_discarded;
@@ -99,7 +98,6 @@ comment on column sync.dead_letters.order_code is 'The order that the record is 
 comment on column sync.dead_letters.is_discarded is 'Whether a person closed it: until it is synced or fails for another reason, no dead letter is opened for it again.';
 comment on index sync.dead_letters_one_open_a_record is 'One open letter a record.';
 comment on index sync.dead_letters_of_open_orders is 'Open and discarded dead letters of an order and its lines.';
-comment on index sync.dead_letters_by_first_failure is 'Dead letters by the day of their first failure, for the chart.';
 comment on index sync.dead_letters_by_last_failure is 'Dead letters that a run left or tried again.';
 comment on index sync.dead_letters_by_resolution is 'Deletes resolved dead letters after 90 days.';
 comment on index sync.dead_letters_discarded is 'Finds the discarded dead letters of a record that failed again.';

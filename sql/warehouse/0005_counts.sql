@@ -1,4 +1,4 @@
--- Counts from which the views of bi, `status` and the calendar are answered, so that a question does not read every
+-- Counts from which the views of bi and `status` are answered, so that a question does not read every
 -- review and every order. All of these tables but sync.touches can be made again from the reviews and orders at any time.
 --
 -- 1. A statement that changes reviews or orders appends the keys under which they were counted, and are to be counted
