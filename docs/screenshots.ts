@@ -3,7 +3,7 @@
  *
  * 1. Start what the demo starts: an embedded Postgres, the sample shop, the review service.
  * 2. Read and push everything once.
- * 3. Make up a month of earlier runs and some dead letters: a minute of the demo has no history.
+ * 3. Make up two weeks of earlier runs and some dead letters: a minute of the demo has no history.
  * 4. Begin a backfill under a ceiling of requests, and take the pictures while it is in progress.
  *
  * It needs Chromium on the path.
@@ -26,22 +26,20 @@ import { startBrowser } from '../test/harness/browser.ts';
 
 const history = `
   insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
-  select job || '-' || n, job, 'schedule', at, at + took, 'done', counts
+  select job || '-' || n, job, 'schedule', at, at + took * (1 + (n * 7919 % 13) / 6.0), 'done', counts
   from (
-    select n, job, now() - n * every - interval '5 minutes' as at, took * (1 + (n * 7919 % 13) / 6.0) as took,
-      jsonb_build_object('orders_pushed', 20 + n * 31 % 90, 'orders_unchanged', 5 + n * 17 % 11,
-        'orders_failed', case when n % 211 = 0 then 240 else 0 end, 'orders_deleted', case when n % 97 = 0 then 160 else 0 end) as counts
-    from (values ('sync-orders', interval '30 minutes', interval '8 seconds'),
-      ('sync-reviews', interval '30 minutes', interval '20 seconds')) as flow (job, every, took)
-    cross join generate_series(1, 1460) as n
+    select n, job, took, now() - n * interval '30 minutes' - interval '5 minutes' as at,
+      jsonb_build_object('orders_pushed', 20 + n * 31 % 90, 'orders_unchanged', 5 + n * 17 % 11) as counts
+    from (values ('sync-orders', interval '8 seconds'), ('sync-reviews', interval '20 seconds')) as flow (job, took)
+    cross join generate_series(1, 740) as n
   ) as made
-  -- The service was down for some hours, four days ago.
-  where at not between now() - interval '100 hours' and now() - interval '89 hours';
-  insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
+  -- The worker was off for a day.
+  where at not between now() - interval '145 hours' and now() - interval '120 hours';
+  insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at)
   select case when n % 3 = 0 then 'review' when n % 7 = 0 then 'webhook' else 'order' end, 'made-up-' || n,
     case when n % 3 = 0 then 'score: expected 1 to 5 or nothing, found 9' else 'refused by the service (422): total price is missing' end,
-    '{}', at, at, case when n > 9 then least(at + interval '4 days' * (1 + n % 3), now()) end
-  from (select n, now() - interval '1 day' * (n % 26) as at from generate_series(1, 60) as n) as made`;
+    '{}', at, at
+  from (select n, now() - interval '1 day' * n as at from generate_series(1, 9) as n) as made`;
 
 await using opened = new AsyncDisposableStack();
 const stage = await setStage(opened, sampleShop(new Date(), 3000));
@@ -77,7 +75,7 @@ const url = await startServing({ app, metrics, reports }, opened);
 const browser = await startBrowser();
 opened.defer(() => browser.close());
 for (const [name, width, height, colorScheme] of [
-  ['desktop', 1200, 1720, 'light'],
+  ['desktop', 1200, 1670, 'light'],
   ['phone', 390, 1800, 'dark'],
 ] as const) {
   const page = await browser.newPage({
