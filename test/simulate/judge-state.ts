@@ -57,7 +57,8 @@ export async function countRows({ warehouse }: Sides): Promise<Map<string, numbe
  * The state that review-sync keeps, and what the last runs of a quiet day said.
  *
  * @param openRuns runs that had not ended on the quiet evening before; afterwards those of this one. The queue hands
- *   the run of a killed command to the second command after it, which may end before that run does.
+ *   the run of a killed command to the second command after it, which may end before that run does. It hands a
+ *   scheduled run to workers only: the simulation starts one on an evening on which such a run is open.
  */
 export async function judgeState(
   sides: Sides,

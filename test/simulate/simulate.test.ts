@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { openLog } from '../../src/base/log.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -188,6 +191,43 @@ test('what webhooks announced is compared at once, and what they did not bring i
   );
   expect(broken.failure?.story.at(-1)).toContain('serve: 0');
   expect(broken.failure?.findings).toContainEqual(expect.stringMatching(/review \d+ is missing in the warehouse/));
+});
+
+test('a run that is open on two quiet evenings is found, one of the schedule too', async () => {
+  const openRuns = new Set<string>();
+  const judgeRuns = async () => {
+    const found = await judgeState(stage, { ends: [], day: 9, openRuns });
+    return found.filter((one) => one.startsWith('runs'));
+  };
+  await stage.warehouse(`insert into sync.runs (id, job, trigger, started_at)
+    values ('killed', 'sync-orders', 'command', now()), ('left', 'sync-orders', 'schedule', now())`);
+  expect(await judgeRuns()).toEqual([]);
+  expect(await judgeRuns()).toEqual([expect.stringMatching(/not ended.*: (killed, left|left, killed)$/)]);
+  await stage.warehouse(`delete from sync.runs where id in ('killed', 'left')`);
+});
+
+test('a scheduled run that a worker left is ended by a worker in the evening', async () => {
+  const { days: _, ...plan } = planSimulation(3, 1, usualRates);
+  const moments: Moment[] = [{ hour: 9, events: [{ kind: 'reviewsOfOneSecond', seed: 1 }], runs: [] }];
+  const ends: unknown[] = [];
+  const lived = await simulate(
+    { ...plan, days: [{ number: 1, isOffline: false, moments }] },
+    {
+      server,
+      clock,
+      sabotage: async ({ environment, warehouse }) => {
+        await using app = await openApp(readConfig(environment), { log: openLog('fatal') });
+        await app.queues.bull.scheduled.add('sync-orders', { payload: {} }, { jobId: 'left' });
+        await warehouse(`insert into sync.runs (id, job, trigger, started_at)
+          values ('left', 'sync-orders', 'schedule', now())`);
+      },
+      onDay: async (_day, story, { warehouse }) => {
+        ends.push(story.at(-1), ...(await warehouse(`select outcome from sync.runs where id = 'left'`)));
+      },
+    },
+  );
+  expect(lived.failure?.findings).toBeUndefined();
+  expect(ends).toEqual([expect.stringContaining('worker: 0'), { outcome: 'done' }]);
 });
 
 test('a seed always gives the same plan, and another seed another one', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
-import { patienceMs } from '../harness/patience.ts';
+import { patienceMs, until } from '../harness/patience.ts';
 import type { Clock } from './clock.ts';
 import { watchContacts } from './contact.ts';
 import { ruleWith } from './faults.ts';
@@ -77,8 +77,8 @@ const events: Readonly<Record<string, Event>> = { ...shopEvents, ...serviceEvent
  *
  * 1. Each moment of a day: set the clock, let the events happen, then run commands while a fault strikes. After a run
  *    of orders or reviews that ends `done`, both sides are compared: what the run can have seen is at the other side.
- * 2. At the end of the day, without faults: reviews and orders side by side, catalog if it was touched, reconcile. Then
- *    everything is compared.
+ * 2. At the end of the day, without faults: reviews and orders side by side, catalog if it was touched, reconcile, and
+ *    a worker if a scheduled run is open. Then everything is compared.
  *
  * A comparison reads snapshots of the databases. What happens next goes on meanwhile and changes nothing of it.
  *
@@ -393,10 +393,27 @@ async function endDay(now: Now): Promise<void> {
   if (said.includes('sync reconcile --allow-removals')) {
     reconcile = await quietly(() => run('sync', 'reconcile', '--allow-removals'));
   }
+  const worker = await quietly(() => endScheduledRuns(now));
+  if (worker) findings.push(...judgeEnd(worker));
   memory.unseenOrders.clear();
   memory.unseenReviews.clear();
   await requireNone(now, [...findings, ...now.watch.take()]);
   await compare(now, { flows, quietEnds: [reviews, orders, reconcile] });
+}
+
+/**
+ * Commands leave scheduled runs to workers. Where a worker was stopped or killed before its runs ended, another one
+ * works until they have. The judge names a run that stays open all the same.
+ */
+async function endScheduledRuns(now: Now): Promise<End | undefined> {
+  const openSql = `select from sync.runs where finished_at is null and trigger = 'schedule'`;
+  const haveEnded = async () => (await now.stage.warehouse(openSql)).length === 0;
+  if (await haveEnded()) return undefined;
+  const stopping = new AbortController();
+  const working = note(now, ['worker'], command(now.stage, ['worker'], stopping.signal));
+  await until(haveEnded, 10).catch(() => {});
+  stopping.abort();
+  return await working;
 }
 
 async function areLinesWaiting({ warehouse }: Stage): Promise<boolean> {
