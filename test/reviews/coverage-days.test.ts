@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { coverageByMonth } from '../../src/warehouse/reviews/coverage.ts';
+import { coverageByDay, coverageByMonth } from '../../src/warehouse/reviews/coverage.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 /** The days that were not read completely. */
@@ -112,5 +112,27 @@ test('the months of the coverage count reviews by these counts, and end where da
   expect(months.length).toBeLessThan(12 * 200);
   expect(months.filter(({ reviews }) => reviews > 0)).toMatchObject([{ month: '2024-02', reviews: 2 }]);
   expect(months.at(-1)?.month).toBe(new Date(Date.now() + 33 * 3_600_000).toISOString().slice(0, 7));
+  await warehouse.close();
+});
+
+test('the calendar has the days of the last twelve months, with the reviews of each', async () => {
+  const url = await createDatabase('migrated');
+  const warehouse = await openWarehouse({ url, connections: 1 });
+  await query(
+    url,
+    `insert into warehouse.review_overview values (now(), '2024-01-01T00:00:00Z', '2025-07-31T12:00:00Z');
+     insert into warehouse.reviews (id, created_at, updated_at, deleted_at)
+     select n, timestamptz '2025-07-20T10:00:00Z' + n * interval '7 hours', now(), case when n % 3 = 0 then now() end
+     from generate_series(1, 30) n`,
+  );
+  await recountAll(warehouse.db);
+  const days = await coverageByDay(warehouse.db);
+  expect([days[0]?.day, days.at(-1)?.day, days.length]).toEqual(['2024-08-01', '2025-07-31', 365]);
+  const expected = await query(
+    url,
+    `select (created_at at time zone 'Asia/Seoul')::date::text as day, count(*)::integer as reviews
+     from warehouse.reviews where deleted_at is null group by 1 order by 1`,
+  );
+  expect(days.filter(({ reviews }) => reviews > 0).map(({ day, reviews }) => ({ day, reviews }))).toEqual(expected);
   await warehouse.close();
 });

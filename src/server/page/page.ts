@@ -2,6 +2,7 @@ import { type Issue, issuesOf } from '../../app/issues.ts';
 import type { StatusReport } from '../../app/status-report.ts';
 import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { counted } from '../../base/counts.ts';
+import { calendar } from './calendar.ts';
 import { dailyCharts } from './daily-charts.ts';
 import { type Html, html } from './html.ts';
 import { layout, section, statusTable } from './layout.ts';
@@ -20,7 +21,7 @@ ${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(repor
 ${section('progress', 'In progress', runsInProgress(progress, report.at))}
 ${section('daily', 'Reviews and orders per day', dailyCharts(report))}
 ${section('dead-letters', 'Dead letters', statusTable(tables.deadLetters))}
-${section('coverage', 'Coverage', html`${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
+${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runsTable(tables.runs, report))}
 ${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;

@@ -22,3 +22,17 @@ export async function coverageByMonth(db: Db): Promise<MonthCoverage[]> {
     order by 1`.execute(db);
   return rows;
 }
+
+/** A calendar day `yyyy-mm-dd`. */
+export type DayCoverage = { day: string; isRead: boolean; reviews: number };
+
+/** The same by day, of the last twelve months in which the overview names reviews. */
+export async function coverageByDay(db: Db): Promise<DayCoverage[]> {
+  const { rows } = await sql<DayCoverage>`
+    select to_char(day, 'YYYY-MM-DD') as day, is_complete as "isRead", coalesce(reviews, 0)::integer as reviews
+    from bi.coverage_by_day
+    left join (select day, sum(reviews) as reviews from sync.review_day_counts group by day) as held using (day)
+    where day > (select date_trunc('month', max(day)) - interval '11 months 1 day' from bi.coverage_by_day)
+    order by 1`.execute(db);
+  return rows;
+}
