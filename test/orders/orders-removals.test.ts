@@ -54,6 +54,16 @@ test('of sixty removed lines fifty go, the run says that ten are held back, and 
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('orders whose removals are held back do not enlarge the allowance that holds them', async ({ world }) => {
+  await pushOrders(world, 60);
+  await world.warehouse(`insert into sync.order_links (order_code, pushed_at, failed_pushes)
+    select 'H' || n, now(), 1 from generate_series(1, 1200) n`);
+  await world.shop(`delete from l where line_code = '2'; ${touch}`);
+  const end = await runCli(['sync', 'orders', '--json'], world.environment);
+  expect(end.status).toBe(1);
+  expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_held: 10, sub_orders_removed: 50 });
+});
+
 test('of an order whose removals the allowance does not cover none is made', async ({ world }) => {
   await pushOrders(world, 2, () => 5);
   await useUpAllowance(world, removalsPerDay - 5);

@@ -3,7 +3,10 @@ import type { Db } from '../index.ts';
 
 /** Orders and sub-orders that may be removed at the service in 24 hours. */
 export const removalsPerDay = 50;
-/** The same as a share of the orders pushed in these 24 hours, where that is more. */
+/**
+ * The same as a share of the orders pushed in these 24 hours, where that is more. An order whose last push failed is not
+ * counted: orders whose removals are held back would enlarge the allowance that holds them.
+ */
 const shareOfPushed = 0.05;
 
 /**
@@ -20,7 +23,7 @@ export async function takeRemovals(db: Db, removals: number): Promise<boolean> {
     update sync.settings
     set removals_taken_at = ${recent} || array_fill(clock_timestamp(), array[${removals}::integer])
     where ${after} <= ${removalsPerDay} or ${after} <= ${shareOfPushed}::numeric * (
-      select count(*) from sync.order_links where pushed_at > clock_timestamp() - interval '1 day'
+      select count(*) from sync.order_links where failed_pushes = 0 and pushed_at > clock_timestamp() - interval '1 day'
     )`.execute(db);
   return numAffectedRows > 0n;
 }
