@@ -412,21 +412,22 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         return;
       case 'leased': {
         const isFirst = worker.round === 1;
+        const isAbsent = service.orderId === null || (worker.orderId ?? service.orderId) !== service.orderId;
+        const mustDelete = isDeleted && isFirst && !service.subs.some(({ hasReviews }) => hasReviews);
+        // An order whose deletion is held back is sent without contact.
+        const isHeld = mustDelete && !isAbsent && !isAllowing && state.allowanceLeft === 0;
         if (isHolder && isFirst && ((isDeleted && worker.isNew) || isUnchanged({ ...row, owner: null }))) {
           add(`${name} has nothing to send`, (to) => {
             end(to, worker);
             giveBack(to);
             if (worker.isNew) [to.row, to.seen.first] = [null, null];
           });
-        } else if (isDeleted && isFirst && !service.subs.some(({ hasReviews }) => hasReviews)) {
-          const isAbsent = service.orderId === null || (worker.orderId ?? service.orderId) !== service.orderId;
-          if (isAbsent) add(`${name} sees that the service lacks the order`, (to) => become(to, 'forgetting'));
-          else if (isAllowing || state.allowanceLeft > 0)
-            add(`${name} may delete the order`, { allowanceLeft: state.allowanceLeft - (isAllowing ? 0 : 1) }, (to) =>
-              become(to, 'deleting'),
-            );
-          else if (mayWrite) add(`${name} holds the deletion back`, (to) => record(to, worker, { held: 1 }));
-          else lose(worker);
+        } else if (mustDelete && isAbsent) {
+          add(`${name} sees that the service lacks the order`, (to) => become(to, 'forgetting'));
+        } else if (mustDelete && !isHeld) {
+          add(`${name} may delete the order`, { allowanceLeft: state.allowanceLeft - (isAllowing ? 0 : 1) }, (to) =>
+            become(to, 'deleting'),
+          );
         } else if (!maySend) lose(worker);
         else {
           const isYoung = design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung;
@@ -435,7 +436,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
             if (service.orderId === null) to.service.orderId = to.service.orders += 1;
             if (hasContact && (!state.isYoung || state.seen.first === 'backfill')) to.seen.wrong = 'contact';
             if (version < state.seen.newest) to.seen.wrong = 'outdated';
-            become(to, 'posted', { seen });
+            become(to, 'posted', { seen, ...(isHeld && { held: 1 }) });
           };
           add(`${name} sends POST /v1/orders`, (to) => post(to, service.subs));
           for (const { id } of worker.links.filter(({ line }) => line in lines)) {
@@ -461,7 +462,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         const isCovered = remove.length <= state.allowanceLeft || !design.removalsFromAllowance;
         const isGranted = isAllowing || (isCovered && !(isEmptied && design.keepsEmptiedOrder));
         const todo = [...change, ...(isGranted ? remove : []), ...create];
-        const held = isGranted ? 0 : remove.length;
+        const held = worker.held + (isGranted ? 0 : remove.length);
         add(`${name} writes its links`, (to) => {
           become(to, 'sending', { orderId: service.orderId, links, held, todo, seen: [], unknown: [] });
           if (isGranted && !isAllowing && design.removalsFromAllowance) to.allowanceLeft -= remove.length;
@@ -542,6 +543,9 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           fault(`the response to the deletion by ${name} is lost`, gone, (to) =>
             record(to, worker, { failed: ['the order'] }),
           );
+        fault(`the service refuses the deletion by ${name}`, (to) =>
+          become(to, 'leased', { round: rounds, failed: ['the order'] }),
+        );
         return;
       }
       case 'forgetting':

@@ -72,6 +72,7 @@ test('a deletion answered with 202 is not counted as done where the order cannot
   });
   expect(await world.sync()).toMatchObject({ orders_failed: 1 });
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'deleted', reason: expect.stringContaining('got 202') }]);
+  expect(world.requests().filter(({ form }) => form.get('code') === 'deleted' && form.has('total_price'))).toEqual([]);
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(await world.atService(service)).toEqual(inLine);

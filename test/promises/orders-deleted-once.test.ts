@@ -26,12 +26,46 @@ test('held deletions are counted once by the next run, and allowed ones are sent
   const again = await runCli(['sync', 'orders', '--json'], environment);
   expect(again.status).toBe(1);
   expect(JSON.parse(again.stdout).counts).toMatchObject({ orders_failed: 8 });
-  expect(writes(world)).toEqual([]);
+  expect(new Set(writes(world))).toEqual(new Set(['POST']));
 
+  world.serviceRule(() => 'pass');
   const allowed = await runCli(['sync', 'orders', '--allow-removals', '--json'], environment);
   expect(allowed.status).toBe(0);
   expect(JSON.parse(allowed.stdout).counts).toMatchObject({ orders_deleted: 8 });
   expect(writes(world)).toEqual(Array.from({ length: 8 }, () => 'DELETE'));
+});
+
+test.for<[string, Fate | 'held']>([
+  ['held back', 'held'],
+  ['refused', { status: 403 }],
+])(
+  'an order whose deletion is %s stays at the service without contact, until it is deleted',
+  async ([_, fate], { world }) => {
+    await world.place(order('O1', { user_email: 'kim@example.com', user_phone: '010-1' }, line('1', 7)));
+    await world.sync();
+    const environment = { ...world.environment, ORDER_DELETES: 'send' };
+    if (fate === 'held')
+      await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[50])');
+    else world.serviceRule(({ method }) => (method === 'DELETE' ? fate : 'pass'));
+    await world.shop('update o set deleted_at = now(), updated_at = now(); delete from l');
+    expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
+    const service = `select o.user_email, o.user_phone, count(s.id)::integer as lines from reference_service.orders o
+    left join reference_service.sub_orders s on s.order_id = o.id group by o.id`;
+    expect(await world.atService(service)).toEqual([{ user_email: null, user_phone: null, lines: 1 }]);
+    expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'O1' }]);
+    world.serviceRule(() => 'pass');
+    expect((await runCli(['sync', 'orders', '--allow-removals'], environment)).status).toBe(0);
+    expect(await world.atService(service)).toEqual([]);
+  },
+);
+
+test('an order whose deletion the service carries out and answers with 500 is not created again', async ({ world }) => {
+  await pushOrders(world, 1);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  world.serviceRule(({ method }) => (method === 'DELETE' ? { carriedOutWith: 500 } : 'pass'));
+  expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
+  expect(new Set(writes(world))).toEqual(new Set(['DELETE']));
+  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
 });
 
 test('a run that waited for an order while another run deleted it creates nothing', async ({ world }) => {

@@ -1,5 +1,6 @@
 import { sleep } from '../../base/timeout.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
+import type { FailureKind } from '../backoff.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
 import { findOrder } from '../order/find-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -11,11 +12,14 @@ import { type PushFailure, toAllow } from './push-record.ts';
  *
  * - `deleted`: the service does not have the order any more, and nothing is remembered of it.
  * - `absent`: the service did not have it. Where the deletion was wanted, nothing is remembered of it.
- * - `kept`: it must not be deleted (it has, or may have, reviews; another order of the shop is linked to it), or the
- *   deletion was not wanted.
- * - `failed`: nothing was deleted, nobody knows, or the day's allowance does not reach (`held`).
+ * - `kept`: the service has it. It must not be deleted (it has, or may have, reviews; another order of the shop is
+ *   linked to it), or the deletion was not wanted. With a `failure`: the service did not delete it, or the day's
+ *   allowance does not reach (`held`).
+ * - `unknown`: nobody knows whether the service has it.
  */
-export type Deletion = { kind: 'deleted' | 'absent' | 'kept' } | ({ kind: 'failed' } & PushFailure);
+export type Deletion =
+  | { kind: 'deleted' | 'absent' | 'kept'; failure?: undefined }
+  | { kind: 'kept' | 'unknown'; failure: PushFailure };
 
 /**
  * Deletes an order at the service that the shop does not have any more, and forgets it (docs/interface.md, "Delete an
@@ -33,9 +37,9 @@ export async function deleteOrder(
 ): Promise<Deletion> {
   const { orderCode: code, link } = leased;
   const isWanted = deps.deletes === 'send';
-  const found = await findOrder(deps, { code, orderId: link.orderId }, requests);
-  if (found.kind === 'unknown') return { kind: 'failed', reason: found.reason, failure: 'transient' };
-  if (found.kind === 'failed') return found;
+  const find = () => findOrder(deps, { code, orderId: link.orderId }, requests);
+  const found = await find();
+  if (found.kind === 'unknown' || found.kind === 'failed') return { kind: 'unknown', failure: failureOf(found) };
   if (found.kind === 'absent') {
     if (isWanted) await deps.store.forget(leased);
     return { kind: 'absent' };
@@ -46,19 +50,25 @@ export async function deleteOrder(
   const isKept = !isWanted || mayHaveReviews || (await deps.store.isLinkedTwice(order.id, leased.orderCode));
   if (isKept) return { kind: 'kept' };
   if (!allowRemovals && !(await deps.takeRemovals(1))) {
-    return { kind: 'failed', reason: heldBack, failure: 'transient', held: 1 };
+    return { kind: 'kept', failure: { reason: heldBack, failure: 'transient', held: 1 } };
   }
   const removed = await requests.write((options) => deps.api.orders.remove(order.id, options));
-  if (removed.kind === 'failed') return removed;
-  if (removed.kind === 'unknown') {
-    // Only reading the order shows whether it was deleted.
+  if (removed.kind === 'unknown' || removed.kind === 'failed') {
+    // Only reading the order shows whether it was deleted: a service that responds with 500 may have done it.
     await sleep(deps.patience.settleMs, deps.signal);
-    const after = await findOrder(deps, { code, orderId: link.orderId }, requests);
-    if (after.kind !== 'absent') return { kind: 'failed', reason: removed.reason, failure: 'transient' };
+    const after = await find();
+    if (after.kind !== 'absent') {
+      return { kind: after.kind === 'done' ? 'kept' : 'unknown', failure: failureOf(removed) };
+    }
   }
   await deps.store.forget(leased);
   deps.log.info({ order: leased.orderCode, orderId: order.id }, 'deleted the order at the service, as the shop did');
   return { kind: 'deleted' };
 }
+
+const failureOf = (sent: { reason: string; failure?: FailureKind }): PushFailure => ({
+  reason: sent.reason,
+  failure: sent.failure ?? 'transient',
+});
 
 const heldBack = `the shop has deleted the order; it stays at the service, because the removals of 24 hours are used up. ${toAllow}`;

@@ -39,7 +39,8 @@ export type PushOutcome =
  *    first lease decides about contact (promise 7).
  * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or may have
  *    deleted it. Stop where nothing is to be sent.
- * 3. Delete the order at the service if the shop has deleted it and that is allowed.
+ * 3. Delete the order at the service if the shop has deleted it and that is allowed. One that stays there goes on: its
+ *    contact is cleared (promise 7).
  * 4. POST the order. The response shows its sub-orders: their difference to the lines says what to send (promise 2).
  * 5. Take removals from the day's allowance (promise 6). Write down what is about to be created.
  * 6. Send. Where only another look shows the outcome, once more from 4.
@@ -111,24 +112,23 @@ async function sendOrder(
     if (deps.deletes === 'off') await deps.store.record(leased, pushRecord(leased, desired, []));
     return deletion.kind === 'deleted' ? { orders_deleted: 1 } : {};
   }
+  // An order that the service may have deleted is not sent: the POST would create it again.
   const outcome =
-    deletion?.kind === 'failed'
-      ? deletion
+    deletion?.kind === 'unknown'
+      ? { kind: 'failed' as const, ...deletion.failure }
       : await bringInLine(deps, leased, desired, requests, slice, attempt.responded);
+  const notDeleted = deletion?.kind === 'kept' && deletion.failure ? [deletion.failure] : [];
   if (outcome.kind === 'failed') {
-    const isOfService = outcome.failure === 'transient' && outcome.held === undefined;
-    if (isOfService) attempt.failed(outcome.reason);
+    if (outcome.failure === 'transient') attempt.failed(outcome.reason);
     else attempt.responded();
-    await deps.store.record(leased, pushRecord(leased, desired, [outcome]));
+    await deps.store.record(leased, pushRecord(leased, desired, [...notDeleted, outcome]));
     return { orders_failed: 1 };
   }
   const { failures, brought, counts } = outcome;
-  await deps.store.record(leased, { ...pushRecord(leased, desired, failures), ...brought });
+  await deps.store.record(leased, { ...pushRecord(leased, desired, [...notDeleted, ...failures]), ...brought });
   const lines = new Set(failures.flatMap(({ lineCode }) => lineCode ?? [])).size;
-  return addCounts([
-    counts,
-    { ...(deletion && { orders_deleted_kept: 1 }), ...(lines > 0 && { lines_failed: lines }) },
-  ]);
+  const kept = notDeleted.length > 0 ? 'orders_failed' : 'orders_deleted_kept';
+  return addCounts([counts, { ...(deletion && { [kept]: 1 }), ...(lines > 0 && { lines_failed: lines }) }]);
 }
 
 /** Looks at the order: where the first leaves an outcome in doubt, the second sends again what it does not show. */

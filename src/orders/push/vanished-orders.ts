@@ -31,12 +31,12 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
   let isHeld = isNoneLeft;
   for (const code of due) {
     signal.throwIfAborted();
-    const outcome = noneLeft ?? (await deleteVanished(deps, code, allowRemovals));
-    if (outcome.kind === 'deleted') counts.push({ orders_deleted: 1 });
-    if (outcome.kind === 'kept') counts.push({ orders_deleted_kept: 1 });
-    if (outcome.kind !== 'failed') continue;
-    isHeld ||= outcome.held !== undefined;
-    left.push(`${code} (${outcome.held ? usedUp : outcome.reason})`);
+    const { kind, failure } = noneLeft ?? (await deleteVanished(deps, code, allowRemovals));
+    if (failure) {
+      isHeld ||= failure.held !== undefined;
+      left.push(`${code} (${failure.held ? usedUp : failure.reason})`);
+    } else if (kind === 'deleted') counts.push({ orders_deleted: 1 });
+    else if (kind === 'kept') counts.push({ orders_deleted_kept: 1 });
   }
   if (left.length === 0) return addCounts(counts);
   throw new IncompleteError(
@@ -68,4 +68,4 @@ async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: bool
   }
 }
 
-const failed = (reason: string): Deletion => ({ kind: 'failed', reason, failure: 'transient' });
+const failed = (reason: string): Deletion => ({ kind: 'unknown', failure: { reason, failure: 'transient' } });
