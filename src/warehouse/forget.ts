@@ -53,7 +53,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     group by order_code order by order_code`.execute(db);
   const { rows: contacts } = await sql<{ code: string }>`
     select order_code as code from sync.order_links
-    where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'withheld')
+    where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'forgotten')
     order by order_code`.execute(db);
   return {
     reviews,
@@ -69,7 +69,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
 /**
  * Masks the records of a customer, in one transaction: reviews lose author, text, media and order; comments their
  * fields; dead letters record and reason; order lines chosen options and parcel number; orders the fingerprint, which
- * covers 16 bits of e-mail address and phone number, and they are sent without both from then on. Ratings, dates,
+ * covers 16 bits of e-mail address and phone number, and no later push carries both. Ratings, dates,
  * products and links stay: without the links orders would be pushed a second time. A dead letter stays open, because
  * its record is not synced.
  *
@@ -106,7 +106,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
       update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'
       where order_code = any(${found.orderLines.map(({ orderCode }) => orderCode)})`.execute(trx);
     await sql`
-      update sync.order_links set fingerprint = null, contact = 'withheld'
+      update sync.order_links set fingerprint = null, contact = 'forgotten'
       where order_code = any(${found.contacts})`.execute(trx);
     return found;
   });

@@ -5,15 +5,16 @@ import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-
 
 const now = new Date('2026-06-01T00:00:00Z');
 const day = 86_400_000;
-const decisions = fc.constantFrom('allowed' as const, 'withheld' as const, null);
+const decisions = fc.constantFrom('allowed' as const, 'withheld' as const, 'forgotten' as const, null);
 const policies = fc.constantFrom('young' as const, 'never' as const, 'always' as const);
 
 describe('whether a request may carry contact', () => {
-  test('without --with-email only the regular sync sends contact, of a young order that no backfill began', () => {
+  test('without --with-email only the regular sync sends contact, of a young order that no backfill began; of a forgotten one none does', () => {
     fc.assert(
       fc.property(decisions, fc.boolean(), policies, (decision, isYoung, policy) => {
         const may = mayCarryContact(decision, isYoung, policy);
-        if (policy === 'always') expect(may).toBe(true);
+        if (decision === 'forgotten') expect(may).toBe(false);
+        else if (policy === 'always') expect(may).toBe(true);
         else expect(may).toBe(policy === 'young' && isYoung && decision !== 'withheld');
       }),
     );

@@ -356,3 +356,28 @@ test('a backfill --with-email that is stopped mails nobody else, whatever is run
   expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
   expect(await mailed()).toBe(600);
 });
+
+test('no push carries the contact of a customer whom forget has masked, a backfill --with-email neither', async ({
+  world,
+}) => {
+  const contact = { user_code: 'kim', user_email: 'kim@example.com', user_phone: '010-1' };
+  await world.place(order('A', contact, line('1', 1)), order('B', { user_email: 'b@example.com' }, line('1', 1)));
+  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await runCli(['forget', 'order', 'A', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  for (const args of [
+    ['backfill', 'orders', '--with-email'],
+    ['sync', 'orders'],
+  ]) {
+    expect(await runCli(args, world.environment)).toMatchObject({ status: 0 });
+    expect(await world.atService(contacts)).toEqual([
+      { code: 'A', user_email: null, user_phone: null },
+      { code: 'B', user_email: 'b@example.com', user_phone: null },
+    ]);
+  }
+  const shown = (await runCli(['preview', 'order', 'A'], world.environment)).stdout;
+  expect(shown).toContain('A backfill left it out before, or forget masked the order.');
+  // The order costs no request any more.
+  world.serviceRule(() => 'pass');
+  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
+});

@@ -55,7 +55,7 @@ test('forget user finds the order that the service refused, and no later push of
   await world.sync();
   expect(await runCli(['forget', 'user', 'kim', '--apply'], world.environment)).toMatchObject({ status: 0 });
   expect(JSON.stringify(await world.warehouse('select payload from sync.dead_letters'))).not.toContain('kim');
-  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'withheld' }]);
+  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
 });
 
 test('verify says that a repair would bring back a customer whose reviews forget has masked', async () => {
@@ -130,8 +130,8 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
   ]);
   // The fingerprint covers 16 bits of the phone number. No further push carries contact.
   expect(await world.warehouse('select order_code, fingerprint, contact from sync.order_links order by 1')).toEqual([
-    { order_code: 'ORDER-1', fingerprint: null, contact: 'withheld' },
-    { order_code: 'ORDER-2', fingerprint: null, contact: 'withheld' },
+    { order_code: 'ORDER-1', fingerprint: null, contact: 'forgotten' },
+    { order_code: 'ORDER-2', fingerprint: null, contact: 'forgotten' },
     { order_code: 'ORDER-9', fingerprint: 'hash-9', contact: 'allowed' },
   ]);
   expect(
@@ -279,7 +279,7 @@ test('forget order masks a guest; --order the reviews of the order; comments on 
     { message: null, extra: {} },
   ]);
   // An order that could never be read: no push has decided about its contact yet.
-  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'withheld' }]);
+  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
   expect(
     await world.warehouse(`select key from sync.dead_letters where payload <> 'null' or reason ~ 'Minji'`),
   ).toEqual([]);

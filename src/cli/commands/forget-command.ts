@@ -78,7 +78,7 @@ function draw(records: Traces, isApplied: boolean): string {
     [
       'sync.order_links',
       counts.contacts,
-      'hash of the order as last sent; contact is withheld from now on; the links stay',
+      'hash of the order as last sent; no later push carries contact; the links stay',
     ],
   ];
   return [

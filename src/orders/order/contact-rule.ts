@@ -25,7 +25,7 @@ export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boole
 /**
  * What is written down with the first lease of an order, for good. One that is not young then never goes with contact.
  */
-export function firstDecision(isYoung: boolean, policy: ContactPolicy): NonNullable<ContactDecision> {
+export function firstDecision(isYoung: boolean, policy: ContactPolicy): 'allowed' | 'withheld' {
   return mayCarryContact(null, isYoung, policy) ? 'allowed' : 'withheld';
 }
 
@@ -33,10 +33,12 @@ export function firstDecision(isYoung: boolean, policy: ContactPolicy): NonNulla
  * Whether a request about the order may carry the customer's e-mail address and phone number (promise 7). The service
  * may send a review request to an address that it learns, which costs money and cannot be recalled.
  *
- * @param decision written down when a push of the order first began; null: none has begun, and this run would decide.
+ * @param decision written down when a push of the order first began, or by `forget`; null: no push has begun, and this
+ *   run would decide.
  * @param isYoung whether the order is young at this moment.
  */
 export function mayCarryContact(decision: ContactDecision, isYoung: boolean, policy: ContactPolicy): boolean {
+  if (decision === 'forgotten') return false;
   if (policy !== 'young') return policy === 'always';
   return decision !== 'withheld' && isYoung;
 }

@@ -4,7 +4,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { isUsableCode, type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import { keyOf, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
-import { type ContactPolicy, contactFields } from './contact-rule.ts';
+import { type ContactPolicy, contactFields, mayCarryContact } from './contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';
 import { optionalFields, orderBody, subOrderBody } from './order-body.ts';
 import type { Line } from './sub-orders.ts';
@@ -114,7 +114,7 @@ export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${
 export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, policy: PushPolicy): boolean {
   if (!link || link.fingerprint !== desired.fingerprint || link.isDue) return false;
   if (policy.allowRemovals && link.failedPushes > 0) return false;
-  if (policy.contact !== 'always') return true;
+  if (!mayCarryContact(link.contact, false, policy.contact)) return true;
   return contactFields.every((field) => desired.body[field] === undefined || link.sentFields.includes(field));
 }
 

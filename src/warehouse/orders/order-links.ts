@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
 /**
- * Whether requests about an order may carry the customer's e-mail address and phone number; null: no push has begun
- * yet.
+ * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, whatever
+ * a run is told; null: no push has begun yet.
  */
-export type ContactDecision = 'allowed' | 'withheld' | null;
+export type ContactDecision = 'allowed' | 'withheld' | 'forgotten' | null;
 
 /** What is remembered of an order. */
 export type OrderLink = {
@@ -14,7 +14,7 @@ export type OrderLink = {
   orderId: number | null;
   /** Hash of what was last pushed; null: push again, also because a push has begun and was not recorded. */
   fingerprint: string | null;
-  /** Decided when a push of the order first began, by the run that it belonged to. */
+  /** Decided when a push of the order first began, by the run that it belonged to; later only by `forget`. */
   contact: ContactDecision;
   /** Optional fields that the service was last sent a value of. */
   sentFields: readonly string[];
