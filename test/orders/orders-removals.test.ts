@@ -101,6 +101,21 @@ test('a removed line goes also where all other lines of its order wait for a pro
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O2/1' }]);
 });
 
+test('a line that loses its code keeps its sub-order, and is the same line once its code is back', async ({
+  world,
+}) => {
+  await pushOrders(world, 1, () => 3);
+  const ids = 'select id::integer, status from reference_service.sub_orders order by id';
+  const before = await world.atService(ids);
+  await world.shop(`update l set line_code = '' where line_code = '2'; ${touch}`);
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([{ reason: expect.stringContaining('line_code') }]);
+  expect(await world.atService(ids)).toEqual(before);
+  await world.shop(`update l set line_code = '2' where line_code = ''; ${touch}`);
+  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.atService(ids)).toEqual(before);
+});
+
 test('a deleted_at set everywhere deletes as many as are allowed, and the others when somebody says that it is right', async ({
   world,
 }) => {

@@ -24,7 +24,7 @@ export type DesiredOrder = {
   lines: Line[];
   /** Lines whose product the service is not known to have yet. */
   waiting: { lineCode: string; productCode: string }[];
-  /** Lines that break the contract. Their sub-orders are not changed. */
+  /** Lines that break the contract. Their sub-orders are not changed; `lineCode` is a hash where no code is usable. */
   faulty: (NewDeadLetter & { lineCode: string })[];
   /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */
   unlinkedGrade: string | undefined;

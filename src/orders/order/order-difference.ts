@@ -1,4 +1,5 @@
 import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
+import { isUsableCode } from '../../shop/rows.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from './contact-rule.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';
@@ -61,7 +62,10 @@ export function orderDifference(
   const links = linksOf(remembered, shown);
   const found = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed, isSelected);
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
-  const subOrders = desired.order.deletedAt === undefined ? found : { ...found, remove: [] };
+  // A line without a usable code may be the line of any sub-order.
+  const keepsAll =
+    desired.order.deletedAt !== undefined || desired.raw.lines.some((row) => !isUsableCode(row.line_code));
+  const subOrders = keepsAll ? { ...found, remove: [] } : found;
   const isDeleted = desired.order.deletedAt !== undefined && deletes === 'send' && shown !== undefined;
   const sentBefore = remembered.link?.sentFields ?? [];
   const clearedLast = (shown ? shownWithoutShop(desired, shown, sentBefore) : []).filter(
