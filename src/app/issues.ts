@@ -157,8 +157,8 @@ function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: Status
   if (orders === 0) return [];
   const hint =
     orderDeletes === 'off'
-      ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send: rescans then delete each a day after it was first missed'
-      : 'a rescan deletes them at the service a day after they were first missed; those with reviews stay';
+      ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send: rescans then delete each of the last ORDER_RESCAN_DAYS a day after it was first missed'
+      : 'a rescan deletes those created in the last ORDER_RESCAN_DAYS a day after they were first missed, none with reviews; delete older ones at the service by hand';
   const what = `${counted(orders, 'pushed order')} (${codesText(examples, orders)}) left the shop`;
   return note('absent orders', what, hint);
 }

@@ -282,7 +282,7 @@ test('counts are said with their nouns, in the singular too, and without those t
 
 test.each([
   ['off', 'they stay at the service'],
-  ['send', 'a rescan deletes them'],
+  ['send', 'a rescan deletes those created in the last ORDER_RESCAN_DAYS a day after'],
 ] as const)('with ORDER_DELETES=%s it is said of orders that left the shop that %s', (orderDeletes, hint) => {
   const absentOrders = { ...calm.absentOrders, orders: 1, examples: ['A'] };
   expect(issuesOf({ ...calm, absentOrders, orderDeletes })).toMatchObject([
