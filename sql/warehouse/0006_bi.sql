@@ -461,10 +461,11 @@ comment on column bi.time_to_review.average_score is 'Average of these ratings; 
 -- cases:
 --
 -- 1. A coverage row of the created axis has it.
--- 2. It lies after the start of the coverage of the updated axis that reaches to the cursor without a break: a review
---    that was created since then was updated since then too. Up to a day after the last run, which reads so far ahead;
---    open gaps are left out.
--- 3. It lies between the two, and an overview that was taken after that start names no newer review.
+-- 2. It lies between the start of the coverage of the updated axis that reaches to the cursor without a break, and the
+--    beginning of the last run: a review that was created since then was updated since then too. Open gaps are left out.
+-- 3. It lies between the last review that an overview names and the capture of that overview.
+--
+-- Today need only be read up to the last review that the newest overview names, every other day to its end.
 create view bi.coverage_by_day as
 with zone as materialized (
   select time_zone as name, (reviews_cursor ->> 'at')::timestamptz as cursor,
@@ -484,17 +485,13 @@ spans as (
   from (
     select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
     union all
-    select unnest(tstzmultirange(tstzrange(since, greatest(since, read_to + interval '1 day'))) - updates_unread)
+    select unnest(tstzmultirange(tstzrange(since, greatest(since, read_to), '[]')) - updates_unread)
     from followed cross join (
       select coalesce(range_agg(tstzrange(start_at, end_at)), '{}') as updates_unread from sync.open_gaps where axis = 'updated'
     ) as gaps
     union all
-    select tstzrange(max(end_at), since)
-    from followed join sync.export_windows on axis = 'created' and end_at <= since
-    group by since
-    having exists (
-      select from warehouse.review_overview where captured_at >= since and last_review_created_at <= max(end_at)
-    )
+    select tstzrange(last_review_created_at, captured_at, '[]')
+    from warehouse.review_overview where last_review_created_at <= captured_at
   ) as known
 ),
 bounds as (
@@ -505,19 +502,17 @@ bounds as (
   where first_review_created_at is not null
   order by captured_at desc
   limit 1
+),
+days as (
+  select day::date as day, day at time zone name as start_at, (day + interval '1 day') at time zone name as end_at
+  from zone cross join bounds cross join lateral generate_series(
+    date_trunc('day', first at time zone name), date_trunc('day', last at time zone name), '1 day'
+  ) as day
 )
 select
-  day::date as day,
-  spans.read @> tstzrange(
-    greatest(day at time zone zone.name, bounds.first),
-    least((day + interval '1 day') at time zone zone.name, bounds.last), '[]'
-  ) as is_complete
-from zone
-cross join spans
-cross join bounds
-cross join lateral generate_series(
-  date_trunc('day', bounds.first at time zone zone.name), date_trunc('day', bounds.last at time zone zone.name), '1 day'
-) as day;
+  day,
+  read @> tstzrange(greatest(start_at, first), case when end_at > now() then least(end_at, last) else end_at end, '[]') as is_complete
+from days cross join spans cross join bounds;
 comment on view bi.coverage_by_day is 'Which days were read completely, from the service''s first review to its last. On any other day, few reviews may only mean that not all were read.';
 comment on column bi.coverage_by_day.day is 'The day, in the zone of bi.freshness.';
-comment on column bi.coverage_by_day.is_complete is 'Whether a complete reading of the day is proven: by creation, or, since that ended, by update up to the end of the last run.';
+comment on column bi.coverage_by_day.is_complete is 'Whether a complete reading of the day is proven: by creation, or, since that ended, by update up to the beginning of the last run. Of today: up to the last review that the service named.';

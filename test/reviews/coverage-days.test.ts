@@ -51,13 +51,12 @@ test.each([
   },
 );
 
-const unreadDays = ['2026-03-11', '2026-03-12', '2026-03-13', '2026-03-14'];
 test.each([
-  ['before it was followed', '2026-03-14', '2026-03-10T23:00:00Z', unreadDays],
-  ['since it is followed, but a newer one', '2026-03-16', '2026-03-13', unreadDays],
-  ['since it is followed', '2026-03-16', '2026-03-10T23:00:00Z', []],
+  ['before it was followed', '2026-03-14', '2026-03-10T23:00:00Z', ['2026-03-14']],
+  ['that left a newer one unread', '2026-03-16', '2026-03-13', ['2026-03-11', '2026-03-12']],
+  ['after it was followed', '2026-03-16', '2026-03-10T23:00:00Z', []],
 ])(
-  'days between the last reading and followed updates count as read where an overview named no newer review: %s',
+  'days between the last reading and followed updates count as read from the last review that an overview named until it was taken: %s',
   async (_, capturedAt, lastReviewAt, holes) => {
     const url = await createDatabase('migrated');
     await query(
@@ -72,10 +71,10 @@ test.each([
        values ('a', 'created', '2026-03-01', '2026-03-11', 1, 1, 1, now(), now()),
          ('a', 'updated', '2026-03-15', '2026-03-20', 1, 1, 1, now(), now())`,
     );
-    // Up to a day after the last run, which may be long ago: the overview can be newer.
+    // Up to the last run, which may be long ago: the overview can be newer.
     for (const [readTo, later] of [
-      ['2026-03-17T00:00:01Z', []],
-      ['2026-03-16T00:00:01Z', ['2026-03-17', '2026-03-18']],
+      ['2026-03-18T00:00:01Z', []],
+      ['2026-03-17T00:00:01Z', ['2026-03-17']],
     ] as const) {
       const cursor = JSON.stringify({ at: '2026-03-16T00:00:00Z', readTo });
       await query(url, `update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
@@ -91,6 +90,43 @@ test.each([
       expect(await holesOf(url)).toEqual([...holes, '2026-03-16', '2026-03-17', ...later]);
       await query(url, 'truncate sync.open_gaps');
     }
+  },
+);
+
+/** A moment so many days and hours after the beginning of today. */
+const at = (days: number, hours: number) =>
+  new Date(Math.floor(Date.now() / 86_400_000 + days) * 86_400_000 + hours * 3_600_000);
+const dayAt = (days: number) => at(days, 0).toISOString().slice(0, 10);
+
+test.each<[situation: string, readTo: Date, overviews: [capturedAt: Date, last: Date][], holes: string[]]>([
+  ['of today, after a run that read the newest review', at(0, 0.2), [[at(0, 0.2), at(0, 0.1)]], []],
+  ['of today, when an overview names a review after the last run', at(0, 0.1), [[at(0, 0.3), at(0, 0.2)]], [dayAt(0)]],
+  ['of the day on which the worker died', at(-1, 10), [[at(-1, 10), at(-1, 9)]], [dayAt(-1)]],
+  [
+    'of that day and of today, when verify has taken an overview since',
+    at(-1, 10),
+    [
+      [at(-1, 10), at(-1, 9)],
+      [at(0, 0.3), at(0, 0.2)],
+    ],
+    [dayAt(-1), dayAt(0)],
+  ],
+  ['of the day of the last review, which was days before the run', at(0, 0.2), [[at(0, 0.2), at(-3, 5)]], []],
+  [
+    'of days whose updates nobody has read, before the last review',
+    at(-9, 0),
+    [[at(0, 0.2), at(-3, 5)]],
+    [dayAt(-4), dayAt(-3)],
+  ],
+])(
+  'a day is complete once it was read to its end, and today up to the newest review: %s',
+  async (_, readTo, overviews, holes) => {
+    const url = await createDatabase('migrated');
+    for (const [capturedAt, last] of overviews)
+      await query(url, 'insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
+    const cursor = JSON.stringify({ at: at(-20, 0), readTo });
+    await query(url, `update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
+    expect(await holesOf(url)).toEqual(holes);
   },
 );
 
