@@ -264,7 +264,7 @@ create table sync.absent_reviews (
   run_id    text not null,
   missed_at timestamptz not null default now()
 );
-comment on table sync.absent_reviews is 'Reviews of the warehouse that a proven reading of their date did not show. A reconcile asks for them by their id: one that the service answers with 404 is marked deleted_at; one that it knows is stored as shown, and leaves the table, as does one that a list shows.';
+comment on table sync.absent_reviews is 'Reviews of the warehouse that a proven reading of their date did not show. A reconcile asks for them by their id: one that the service answers with 404 twice is marked deleted_at; one that it knows is stored as shown, and leaves the table, as does one that a list shows.';
 comment on column sync.absent_reviews.review_id is 'The review, warehouse.reviews.id.';
 comment on column sync.absent_reviews.run_id is 'The run that missed it first.';
 comment on column sync.absent_reviews.missed_at is 'When that was.';

@@ -2,7 +2,7 @@ import type { Counts } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
-import { countAbsent, suspects } from '../warehouse/reviews/absent-reviews.ts';
+import { countAbsent, newestBut, suspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { landOne } from '../warehouse/reviews/land-reviews.ts';
 import { closeGapsReadSince, gapsProblem, openGaps } from '../warehouse/reviews/open-gaps.ts';
@@ -54,9 +54,12 @@ export async function concludeReconcile(
   await closeUnseenReviews(db, new Date(deps.now().getTime() - (allDays + 1) * dayMs));
   await closeGapsReadSince(db);
   await pruneHistory(db, deps.now(), allDays);
-  const { gone, unlisted, problems } = await confirmDeleted(deps, await suspects(db, askedAtMost), {
+  const absent = await suspects(db, askedAtMost);
+  const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
     mark: true,
     suspected: await countAbsent(db),
+    // The run has read the newest days: what no list shows of them is suspected itself.
+    others: await newestBut(db, []),
     async show(_review, rawBody) {
       // No list shows the review, so what changed about it is seen by its id only. Once it has landed it is suspected
       // no longer, until its date is read again.

@@ -3,7 +3,7 @@ import { formatCount } from '../base/counts.ts';
 import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
-import { type Absent, absentIn, countHeld } from '../warehouse/reviews/absent-reviews.ts';
+import { type Absent, absentIn, countHeld, newestBut } from '../warehouse/reviews/absent-reviews.ts';
 import { compareOne, comparePage, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
@@ -82,6 +82,8 @@ export async function verifyReviews(
   /** Reviews of the warehouse that no list showed: how many, and those that are asked about. */
   let missed = 0;
   const absent: Absent[] = [];
+  /** A few reviews that the lists have shown. */
+  const listed: number[] = [];
   /** Ids that differ after the repair. */
   const stuck = new Set<number | null>();
 
@@ -115,6 +117,8 @@ export async function verifyReviews(
         async enter(proven) {
           const lacking = await absentIn(warehouse.db, proven.span, proven.ids);
           missed += lacking.length;
+          const ids = [...proven.ids].map(Number).filter(Number.isSafeInteger);
+          listed.push(...ids.slice(0, 3 - listed.length));
           absent.push(...lacking.slice(0, askedAtMost - absent.length));
         },
       },
@@ -143,6 +147,13 @@ export async function verifyReviews(
   const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
     mark: repair,
     suspected: missed,
+    others:
+      listed.length > 0
+        ? listed
+        : await newestBut(
+            warehouse.db,
+            absent.map(({ id }) => id),
+          ),
     async show({ createdAt }, rawBody) {
       const differences = await compareOne(warehouse, rawBody, since);
       if (repair && differences.length > 0) {

@@ -164,8 +164,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a review is marked deleted without asking for it',
     file: 'src/reviews/confirm-deleted.ts',
-    find: "if (asked.kind === 'gone') confirmed.gone",
-    replace: "if (asked.kind !== 'failed') confirmed.gone",
+    find: "if (asked.kind === 'gone') gone.push",
+    replace: "if (asked.kind !== 'failed') gone.push",
     tests: [`${promise('reviews-obstacles')} > reviews that are only hidden from the lists are not deleted`],
   },
   {

@@ -370,6 +370,28 @@ test('reviews that are only hidden from the lists are not deleted, are stored as
   expect(await world.warehouse(`select from warehouse.reviews where message = 'again'`)).toHaveLength(1);
 });
 
+test.for([
+  ['the middle of the first pass', 20, 30, 'done', [7]],
+  ['the first pass and the second, until after both', 5, 200, 'incomplete', []],
+] as const)(
+  'while a gateway answers 404 to every id, hidden reviews are not marked as deleted: %s',
+  async ([, from, count, outcome, marked], { hourly }) => {
+    const { world, twist } = await hourly(80);
+    await world.run('sync-reviews');
+    await world.atService('delete from reference_service.reviews where id = 7');
+    const hidden = Array.from({ length: 60 }, (_, index) => index + 1);
+    let asked = 0;
+    twist.change = (answer, call) => {
+      if (isList(call)) without(answer, hidden);
+      if (!/^\/v1\/reviews\/\d+$/.test(call.path)) return;
+      asked += 1;
+      if (asked > from && asked <= from + count) Object.assign(answer, { status: 404, body: {} });
+    };
+    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome });
+    expect(await deleted(world)).toEqual(marked.map((id) => ({ id })));
+  },
+);
+
 test('of three reviews in the days that are read, two that the service deleted are marked; many at once are not', async ({
   hourly,
 }) => {
@@ -394,7 +416,7 @@ test('of three reviews in the days that are read, two that the service deleted a
 });
 
 test.for([
-  [404, 'The service answers 404 for the ids of reviews that it lists. None was marked as deleted'],
+  [404, 'The service answers 404 for the ids of other reviews, too: 60, 59, 58. None was marked as deleted'],
   [403, '2 reviews may be gone and could not be asked about: '],
 ] as const)(
   'a service that answers %i to every id deletes nothing, and says so',

@@ -152,6 +152,19 @@ test('verify finds what is missing, stale and extra, repairs it, and then finds 
   expect(await gone(world)).toEqual([{ id: 150 }]);
 });
 
+test('verify --repair of an old day marks what is gone, although the newest reviews of the warehouse are gone too', async ({
+  world,
+}) => {
+  await syncHourly(world, 150);
+  await world.atService('delete from reference_service.reviews where id in (5, 148, 149, 150)');
+  const [row] = await world.warehouse<{ day: string }>(
+    `select (created_at at time zone 'Asia/Seoul')::date::text as day from warehouse.reviews where id = 5`,
+  );
+  const days = ['--from', row?.day ?? '', '--to', row?.day ?? ''];
+  expect(await runCli(['verify', 'reviews', ...days, '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await gone(world)).toEqual([{ id: 5 }]);
+});
+
 test('the views of bi follow a run that takes hours, counted again at most once a minute', async ({ world }) => {
   const reviews = hourlyReviews(10);
   await seedReviews(world.serviceDatabaseUrl, reviews);
