@@ -37,7 +37,7 @@ const rowsOfAFetch = 2000;
 
 /**
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
- * rights of bi_reader where the user of the warehouse may take that role, otherwise with its own. Only one process at a
+ * rights of bi_reader where that role may read `bi` and the user of the warehouse may take it, otherwise with its own. Only one process at a
  * time does so. What was touched is counted first, so that the versions of months are those of the rows. What is touched
  * meanwhile gets a version of its own.
  *
@@ -138,7 +138,10 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
 async function takeReaderRole(client: pg.ClientBase): Promise<void> {
   await client.query('savepoint own_rights');
   try {
-    await client.query('set local role bi_reader');
+    await client.query(
+      `select set_config('role', rolname, true) from pg_roles
+      where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')`,
+    );
   } catch {
     await client.query('rollback to savepoint own_rights');
   }
