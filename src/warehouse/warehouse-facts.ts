@@ -9,8 +9,8 @@ export type WarehouseFacts = {
   /** A standby takes no writes. */
   isStandby: boolean;
   mayCreateSchemas: boolean;
-  /** Our tables that the user may not read and write. */
-  withheld: string[];
+  /** Owners of our tables and views whose rights the user lacks: `analyze` and counting again need them. */
+  otherOwners: string[];
   /** Schemas in which every role of the database may create functions. Postgres 14 and older made `public` one. */
   openSchemas: string[];
   /** The search path of our connections: a pooler may drop the one we request. */
@@ -31,15 +31,12 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
       ) as connections,
       pg_is_in_recovery() as "isStandby", has_database_privilege(current_database(), 'create') as "mayCreateSchemas",
       array(
-        select c.oid::regclass::text
+        select distinct c.relowner::regrole::text
         from pg_class c
         join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('warehouse', 'sync') and c.relkind in ('r', 'p') and not (
-          has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')
-        )
+        where n.nspname in ('warehouse', 'sync', 'bi') and c.relkind in ('r', 'p', 'v') and not pg_has_role(c.relowner, 'usage')
         order by 1
-      ) as withheld,
+      ) as "otherOwners",
       array(
         select n.nspname::text
         from pg_namespace n

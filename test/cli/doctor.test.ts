@@ -366,26 +366,30 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   const reader = await withReader(world);
   const [url, { username }] = [new URL(world.warehouseUrl), new URL(reader.SHOP_DATABASE_URL ?? '')];
   [url.username, url.password] = [username, 'reader'];
-  const withheld = async () => {
+  const asOther = async () => {
     return (
       await ills(world, { ...reader, WAREHOUSE_DATABASE_URL: url.href, QUEUE_URL: world.warehouseUrl })
     ).said.filter((one) => one.startsWith('warehouse'));
   };
-  await world.warehouse(`grant usage on schema warehouse, sync, review_sync_migrations to ${username};
-    grant select, insert, update on all tables in schema warehouse, sync, review_sync_migrations to ${username};
-    grant all on all tables in schema warehouse to ${username}`);
-  const grants = 'grant select, insert, update, delete on them, or run as the user who migrated';
-  expect(await withheld()).toEqual([
-    expect.stringMatching(
-      `^warehouse fault: the user may not read and write \\d+ tables: sync\\.\\w+, .* … → ${grants}`,
-    ),
+  await world.warehouse(`grant usage on schema warehouse, sync, bi, review_sync_migrations to ${username};
+    grant all on all tables in schema warehouse, sync, bi, review_sync_migrations to ${username}`);
+  expect(await asOther()).toEqual([
+    'warehouse fault: the tables belong to postgres, whose rights the user ' +
+      `${username} does not have → run as the user who migrated, or: grant postgres to ${username}`,
   ]);
-  await world.warehouse(`grant delete on all tables in schema warehouse, sync, review_sync_migrations to ${username}`);
+  const owner = `owner_${username}`;
+  await world.warehouse(`create role ${owner}; grant ${owner} to ${username}`);
+  onTestFinished(() => world.warehouse(`drop owned by ${owner}; drop role ${owner}`).then(() => {}));
   await using warehouse = await openWarehouse({ url: url.href, connections: 1 });
-  for (const right of ['select', 'insert', 'update', 'delete']) {
-    await world.warehouse(`revoke ${right} on sync.runs from ${username}`);
-    expect([right, (await readWarehouseFacts(warehouse)).withheld]).toEqual([right, ['sync.runs']]);
-    await world.warehouse(`grant ${right} on sync.runs to ${username}`);
+  await world.warehouse(`do $$ declare name text; begin
+    for name in select oid::regclass from pg_class
+      where relnamespace::regnamespace::text in ('warehouse', 'sync', 'bi') and relkind in ('r', 'v')
+    loop execute format('alter table %s owner to ${owner}', name); end loop; end $$`);
+  expect((await readWarehouseFacts(warehouse)).otherOwners).toEqual([]);
+  for (const name of ['sync.runs', 'bi.reviews']) {
+    await world.warehouse(`alter table ${name} owner to postgres`);
+    expect([name, (await readWarehouseFacts(warehouse)).otherOwners]).toEqual([name, ['postgres']]);
+    await world.warehouse(`alter table ${name} owner to ${owner}`);
   }
   await world.warehouse('alter table warehouse.reviews drop column tag_name cascade');
   expect((await ills(world, reader)).said[0]).toMatch(
@@ -400,7 +404,7 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
     /^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → npx review-sync migrate/,
   );
   expect(said).not.toContainEqual(expect.stringContaining('may not create schemas'));
-  expect((await withheld()).at(-1)).toMatch(
+  expect((await asOther()).at(-1)).toMatch(
     /^warehouse fault: the user may not create schemas, .* → grant create on database/,
   );
 });

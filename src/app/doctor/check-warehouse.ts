@@ -1,7 +1,6 @@
-import { counted } from '../../base/counts.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { biTimeZone, readWarehouseFacts, tryToWrite, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
-import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
+import { databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
 /** The migrations use features of this version. */
@@ -13,7 +12,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     databaseFault('cannot be used', error, variable),
   );
   if ('level' in facts) return [facts];
-  const { version, user, pending, newer, withheld, isStandby, mayCreateSchemas } = facts;
+  const { version, user, pending, newer, otherOwners, isStandby, mayCreateSchemas } = facts;
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
   const findings: Finding[] = [];
@@ -35,13 +34,13 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       'grant create on database … to the user',
     ],
     [
-      pending.length === 0 && withheld.length > 0,
-      `the user may not read and write ${counted(withheld.length, 'table')}: ${someOf(withheld)}`,
-      'grant select, insert, update, delete on them, or run as the user who migrated',
+      pending.length === 0 && otherOwners.length > 0,
+      `the tables belong to ${otherOwners.join(', ')}, whose rights the user ${user} does not have`,
+      `run as the user who migrated, or: grant ${otherOwners.join(', ')} to ${user}`,
     ],
   ];
   findings.push(...faults.flatMap(([applies, what, hint]) => (applies ? [fault(what, hint)] : [])));
-  if (pending.length > 0 || withheld.length > 0) return findings;
+  if (pending.length > 0 || otherOwners.length > 0) return findings;
   return [
     ...findings,
     ok('all migrations are applied'),
