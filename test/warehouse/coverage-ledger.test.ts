@@ -191,6 +191,27 @@ test('a gap of updates closes once every review was read by its creation date si
   expect(await spans()).toHaveLength(1);
 });
 
+test('two parts of one gap that are proven at the same moment close it', async () => {
+  for (let time = 0; time < 20; time += 1) {
+    await gap(0, 100);
+    const parts = [
+      { start: 0, end: 50 },
+      { start: 50, end: 100 },
+    ];
+    const proven = {
+      runId: 'run',
+      axis: 'created',
+      pages: 1,
+      reviews: 0,
+      requests: 1,
+      startedAt: now,
+      absent: [],
+    } as const;
+    await Promise.all(parts.map((span) => enterSpan(warehouse.db, { ...proven, span })));
+    expect([time, await spans()]).toEqual([time, []]);
+  }
+});
+
 test('of the suspected reviews those that wait longest are asked about first, and those marked deleted are not', async () => {
   await at(100, [1, 2, 3, 4]);
   await query(url, 'update warehouse.reviews set deleted_at = now() where id = 4');

@@ -56,6 +56,8 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
       values (${runId}, ${axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
         ${startedAt}, clock_timestamp())`.execute(trx);
+    // A statement of its own, so that closeGaps sees what another span has left of a gap.
+    await sql`lock table sync.open_gaps in share row exclusive mode`.execute(trx);
     await closeGaps(trx, axis, span);
   });
 }
