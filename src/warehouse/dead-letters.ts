@@ -60,7 +60,7 @@ export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly 
 export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly string[]) =>
   close(db, kind, sql`key <> all(${failing})`);
 
-/** Closes those of reviews that no reading has shown since `at`. */
+/** Closes those of reviews that did not fail again since `at`: no list showed them, and they have no id to ask for. */
 export const closeUnseenReviews = (db: Db, at: Date) => close(db, 'review', sql`last_failed_at < ${at}`);
 
 export type DeadLetterGroup = {
