@@ -67,7 +67,7 @@ comment on column warehouse.reviews.user_id is 'The service''s id of the author.
 comment on column warehouse.reviews.user_code is 'The author''s shop account; null for a non-member.';
 comment on column warehouse.reviews.user_name is 'The author''s name.';
 comment on column warehouse.reviews.message is 'The text of the review, without HTML.';
-comment on column warehouse.reviews.score is 'Rating, 1 to 5; null: no rating was given.';
+comment on column warehouse.reviews.score is 'Rating as the service shows it, 1 to 5; null: no rating was given.';
 comment on column warehouse.reviews.created_at is 'When the review was written.';
 comment on column warehouse.reviews.updated_at is 'When it last changed at the service.';
 comment on column warehouse.reviews.product_id is 'The service''s id of the product.';

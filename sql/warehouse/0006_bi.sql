@@ -60,7 +60,7 @@ comment on column bi.reviews.created_month is 'First day of that month.';
 comment on column bi.reviews.updated_at is 'When it last changed at the service.';
 comment on column bi.reviews.product_id is 'The service''s id of the product.';
 comment on column bi.reviews.product_code is 'The shop''s code of the product; null: the service names none.';
-comment on column bi.reviews.score is 'Rating, 1 to 5; null: no rating was given. Averages leave such reviews out.';
+comment on column bi.reviews.score is 'Rating as the service shows it, 1 to 5; null: no rating was given. Averages leave such reviews out.';
 comment on column bi.reviews.review_type is 'text, photo, video or video&photo.';
 comment on column bi.reviews.source is 'Where it came from, such as brand_pc or sms.';
 comment on column bi.reviews.has_photo is 'Whether it has at least one photo.';
@@ -185,7 +185,7 @@ select
 from sync.review_day_counts
 group by score;
 comment on view bi.reviews_by_score is 'How the reviews rate, over all time.';
-comment on column bi.reviews_by_score.score is 'Rating, 1 to 5; null: no rating was given.';
+comment on column bi.reviews_by_score.score is 'Rating as the service shows it, 1 to 5; null: no rating was given.';
 comment on column bi.reviews_by_score.reviews is 'Reviews with it, hidden ones too.';
 comment on column bi.reviews_by_score.share is 'Their share of all reviews, 0 to 1.';
 comment on column bi.reviews_by_score.photo_share is 'Share of them with a photo, 0 to 1.';
