@@ -183,8 +183,16 @@ test('two runs at once create each grade once, and an order carries the grade of
   );
   await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
     values ('order', 'B', 'B', 'test', '{}'), ('user_grade', 'G9', null, 'test', '{}')`);
-  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  const retry = (...ids: string[]) => runCli(['dead-letters', 'retry', ...ids], world.environment);
+  expect(await retry()).toMatchObject({ status: 0 });
   expect(await gradeOf('B')).toEqual([{ name: 'Grade 9' }]);
+  // The catalog is read as a whole.
+  await world.warehouse('update sync.dead_letters set resolved_at = null where id = 2');
+  await world.shop(`insert into g (code, name) values ('G10', '')`);
+  expect(await retry('2')).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^sync catalog: incomplete\. .*1 of 1 record: synced/s),
+  });
 });
 
 test('a run that loses the warehouse, or whose process is frozen, while it creates a grade leaves none twice, and nobody who only looks waits', async ({

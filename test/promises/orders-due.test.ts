@@ -70,6 +70,22 @@ test('dead-letters retry retries every order, however many batches they fill', a
   expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 25 }]);
 });
 
+test('dead-letters retry is incomplete while an order that it retried has a line that cannot be read', async ({
+  world,
+}) => {
+  await world.place(order('A', { total_price: -1e15 }, line('1', 7), line('2', 7, { price: -1e15 })), order('B'));
+  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  const [found, ...others] = await world.warehouse<{ id: number }>('select id from sync.dead_letters');
+  expect(others).toEqual([]);
+  await world.shop(`update o set total_price = 7`);
+  const retry = (...ids: string[]) => runCli(['dead-letters', 'retry', ...ids], world.environment);
+  const retried = await retry(String(found?.id));
+  expect(retried).toMatchObject({ status: 1, stdout: expect.stringMatching(/^1 of 1 record: .* Open: 1;/) });
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/2' }]);
+  await world.shop('update l set price = 7');
+  expect(await retry()).toMatchObject({ status: 0 });
+});
+
 test('an order that could not be read, and is again as it was pushed, is no dead letter any more', async ({
   world,
 }) => {

@@ -15,7 +15,7 @@ import {
 } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
-import { runToEnd } from '../ui/run-to-end.ts';
+import { drawRun, runToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -91,7 +91,9 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const following = { progress, signal: context.signal };
   const { isCatalog, codes } = await retryDeadLetters(app, deadLetters);
   // With an App of its own: its end aborts what that one sends.
-  if (isCatalog) await withApp(context, progress, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following));
+  const catalog = isCatalog
+    ? await withApp(context, progress, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following))
+    : undefined;
   // These orders alone: a first `sync orders` would push the whole shop.
   const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: undefined });
   const ends = await Promise.allSettled(steps.map((step) => pushNow(app, step, context.signal)));
@@ -101,11 +103,17 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
     deadLetters.map(({ id }) => id),
   );
   const resolved = after.filter((deadLetter) => deadLetter.resolvedAt !== null).length;
-  const open = (await openDeadLetters(db)).length;
+  const allOpen = await openDeadLetters(db);
+  const open = allOpen.length;
+  // An order that can be read again may have a line that cannot.
+  const isTried = ({ id, orderCode }: DeadLetter) =>
+    ids.length === 0 || ids.includes(id) || (orderCode !== null && codes.includes(orderCode));
+  const drawn = catalog && catalog.outcome !== 'done' ? `${drawRun('sync catalog', catalog).text}\n` : '';
   const text =
-    `${resolved} of ${counted(deadLetters.length, 'record')}: synced, or gone from the shop. ` +
+    `${drawn}${resolved} of ${counted(deadLetters.length, 'record')}: synced, or gone from the shop. ` +
     `Open: ${open}${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
-  return { text, json: { tried: deadLetters.length, resolved, open }, incomplete: resolved < deadLetters.length };
+  const json = { tried: deadLetters.length, resolved, open, ...(catalog && { catalog }) };
+  return { text, json, incomplete: drawn !== '' || allOpen.some(isTried) };
 }
 
 function parseId(text: string): number {
