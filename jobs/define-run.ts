@@ -5,7 +5,7 @@ import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
-import { beginRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
+import { beginRun, endOfRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 
 /**
@@ -69,9 +69,18 @@ export function defineRun<Payload, State, StepPayload>(
     },
     async fail(app, run, reason) {
       const end = { finishedAt: app.now(), outcome: 'failed', error: reason } as const;
-      await finishRun(app.warehouse.db, run.id, end, { onlyOpen: true });
+      await finishRun(app.warehouse.db, run.id, end);
     },
   };
+}
+
+/** How a run ended, as its command reports it; undefined where it has not. */
+export async function endOf(app: App, runId: string): Promise<RunReport | undefined> {
+  const end = await endOfRun(app.warehouse.db, runId);
+  if (!end) return undefined;
+  const { outcome, counts, reason, error } = end;
+  if (outcome === 'done') return { outcome, counts };
+  return { outcome: 'incomplete', counts, reason: reason ?? 'problem', error: error ?? '' };
 }
 
 /** Clocks of two machines differ by less than this; a run that began later than that by our clock has a wrong date. */
@@ -90,10 +99,11 @@ async function begin(
     // until then.
     const isOfTheFuture = other.startedAt.getTime() > app.now().getTime() + clockErrorMs;
     if (isOfTheFuture) {
-      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned' }, { onlyOpen: true });
+      const error = 'it began under a clock that was ahead';
+      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned', error });
     } else if (!(await isAlive(other.id))) {
       const error = 'its job is no longer in the queue. Nothing is lost; run it again';
-      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'failed', error }, { onlyOpen: true });
+      await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'failed', error });
     } else if (other.job === job && run.trigger === 'schedule') {
       app.log.warn({ job, running: other.id, since: other.startedAt }, 'not started: the run before it has not ended');
       return false;

@@ -57,8 +57,8 @@ export type Queues = AsyncDisposable & {
    */
   enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
   progress(runId: string): Promise<JobProgress>;
-  /** Takes a run and its steps out of the queue, unless a worker has one of them in hand. @returns whether it did. */
-  withdraw(runId: string): Promise<boolean>;
+  /** From now on no other run joins this one. */
+  forgetKey(runId: string): Promise<void>;
   /** Whether the run's job is in the queue and has not ended. */
   isAlive(runId: string): Promise<boolean>;
   counts(): Promise<Record<QueueName, Record<string, number>>>;
@@ -151,13 +151,8 @@ export async function openQueues(url: string, installation: string): Promise<Que
       return { id: String(added.id), joined: added.id !== jobId };
     },
     progress: (runId) => respondsInTime(progress(runId)),
-    async withdraw(runId) {
-      // BullMQ removes the steps with it, or throws where one is locked.
-      const remove = async () => (await findRun(runId))?.remove();
-      return respondsInTime(remove()).then(
-        () => true,
-        () => false,
-      );
+    async forgetKey(runId) {
+      await respondsInTime(findRun(runId).then((job) => job?.removeDeduplicationKey()));
     },
     async counts() {
       const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;

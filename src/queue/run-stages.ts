@@ -10,6 +10,11 @@ export type RunOptions<Context> = {
   jobs: readonly AnyRunJob<Context>[];
   context: Context;
   now: () => Date;
+  /**
+   * How a run ended; undefined where it has not. What the queue still has of a run that has ended does nothing: somebody
+   * stopped the run, or the worker that ended it crashed before it could say so to the queue.
+   */
+  endOf: (runId: string) => Promise<RunReport | undefined>;
   /** Another worker takes over what a dead one had in hand, after so many seconds at most. */
   takeOverSeconds: number;
 };
@@ -44,6 +49,8 @@ export async function runRun<Context>(
   const run = runInfo(job, options);
   const held: Held<Context> = { options, definition, job, token: token ?? '', run };
   try {
+    const ended = await options.endOf(run.id);
+    if (ended) return ended;
     const payload = definition.parse(stored.payload);
     if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
       return { outcome: 'done', counts: { skipped: 1 } };
@@ -54,6 +61,8 @@ export async function runRun<Context>(
       if (data.stage === 'adding') data = await addSteps(held, data, isInterrupted);
       isInterrupted = false;
       if (await job.moveToWaitingChildren(held.token)) throw new WaitingChildrenError();
+      const endedMeanwhile = await options.endOf(run.id);
+      if (endedMeanwhile) return endedMeanwhile;
       const results = Object.values(await job.getChildrenValues<Counts>());
       const { planned, before, succeeded } = data;
       const isDown = planned > before && results.length === succeeded;

@@ -47,11 +47,14 @@ export async function openTestQueues(redisUrl: string | undefined): Promise<Queu
 export async function startTestWorker<Context>(
   queues: Queues,
   given: { jobs: readonly AnyRunJob<Context>[]; context: Context; take: readonly QueueName[] } & Partial<
-    Pick<WorkerOptions<Context>, 'concurrency' | 'log' | 'onRetry' | 'onStep'>
+    Pick<WorkerOptions<Context>, 'concurrency' | 'endOf' | 'log' | 'onRetry' | 'onStep'>
   >,
 ) {
   const abort = new AbortController();
-  const usual = { concurrency: 4, takeOverSeconds: 25, log: openLog('silent'), now: () => new Date() };
+  const usual = {
+    ...{ concurrency: 4, takeOverSeconds: 25, log: openLog('silent'), now: () => new Date() },
+    endOf: async () => undefined,
+  };
   const worker = await startWorker({ ...usual, ...given, queues, abort });
   onTestFinished(() => worker.close(0));
   return { ...worker, abort };

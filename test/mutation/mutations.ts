@@ -119,6 +119,13 @@ export const mutations: readonly Mutation[] = [
     tests: [`${promise('orders-killed')} > a step that fails leaves a first push`],
   },
   {
+    name: 'a step of a run that has ended is run',
+    file: 'src/queue/worker.ts',
+    find: 'if (await hasEnded()) return {};',
+    replace: '',
+    tests: ['test/queue/worker.test.ts'],
+  },
+  {
     name: 'a warehouse that belongs to another service is used',
     file: 'src/app/require-same-service.ts',
     find: 'if (problem) throw problem;',

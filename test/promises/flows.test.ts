@@ -181,12 +181,18 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   expect(await world.atService(`select 1 from reference_service.orders where user_name = 'Changed'`)).toHaveLength(1);
 });
 
-test.skipIf(!hasRedis)('a command whose queue goes away under it says what it waits for', async () => {
-  const redis = await startRedis();
-  await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
-  const sync = startCli(['sync', 'reviews'], here.environment);
-  onTestFinished(() => sync.kill('SIGKILL'));
-  await sync.says('planning');
-  await redis.close();
-  await sync.says('waiting: the queue cannot be used; trying again: ');
-});
+test.skipIf(!hasRedis)(
+  'a command whose queue goes away under it says what it waits for, and Ctrl-C ends its run',
+  async () => {
+    const redis = await startRedis();
+    await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
+    const sync = startCli(['sync', 'reviews'], here.environment);
+    onTestFinished(() => sync.kill('SIGKILL'));
+    await sync.says('planning');
+    await redis.close();
+    await sync.says('waiting: the queue cannot be used; trying again: ');
+    sync.kill('SIGINT');
+    expect(await sync.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
+    expect(await here.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'abandoned' }]);
+  },
+);

@@ -4,6 +4,7 @@ import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, Rule } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
+import { until } from '../harness/world.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
@@ -326,6 +327,37 @@ test('on a terminal the first sync of orders says who can be mailed before it se
   const end = await second.ended;
   expect(end).toMatchObject({ status: 0 });
   expect(end.stderr).not.toContain('begins in');
+});
+
+test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop sending, and no later batch is begun', async ({
+  openWorld,
+}) => {
+  const schedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+  const world = await openWorld({ environment: { ...schedules, ORDER_BATCH_SIZE: '1000', LOG_LEVEL: 'info' } });
+  await world.shop(`
+    insert into o (code, user_email, created_at)
+    select 'O' || n, 'c' || n || '@example.com', now() - interval '300 days' from generate_series(1, 3000) n`);
+  const [isStopped, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let posts = 0;
+  world.serviceRule(async ({ path }): Promise<Fate> => {
+    posts += path === '/v1/orders' ? 1 : 0;
+    if (posts > 20) isStopped.resolve();
+    if (posts > 20) await end.promise;
+    return 'pass';
+  });
+  const worker = startHere(['worker'], world.environment);
+  await worker.says('worker ready');
+  const backfill = startHere(['backfill', 'orders', '--with-email'], world.environment);
+  const { counts } = (await world.openApp()).queues;
+  await isStopped.promise;
+  await until(async () => ((await counts()).steps.active ?? 0) > 1);
+  backfill.kill('SIGINT');
+  expect(await backfill.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
+  end.resolve();
+  await until(async () => Object.values({ ...(await counts()).runs }).every((n) => n === 0));
+  expect((await world.atService('select from reference_service.orders')).length).toBeLessThan(900);
+  const { stdout } = await runCli(['status'], world.environment);
+  expect(stdout).toMatch(/backfill-orders .* abandoned .*Run it again to continue/);
 });
 
 test('a backfill --with-email that is stopped mails nobody else, whatever is run next, and goes on when it is run again', async ({

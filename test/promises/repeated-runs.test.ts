@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli } from '../harness/cli.ts';
+import { runCli, startHere } from '../harness/cli.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -72,4 +72,21 @@ test('of two commands that start the same backfill at once one starts it, the ot
   const followed = await Promise.all([1, 2].map(() => runCli(backfill, here.environment)));
   expect(followed.map(({ status }) => status)).toEqual([0, 0]);
   expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([{ id: reports[0]?.run, outcome: 'done' }]);
+});
+
+test('Ctrl-C of a command that joined a run ends it for the other command too, and running it again begins a new one', async () => {
+  await using here = await world();
+  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
+  here.service.setFaults({ latencyMs: 1000 });
+  const [first, second] = [startHere(backfill, here.environment), startHere(backfill, here.environment)];
+  for (const command of [first, second]) await command.says('backfill reviews: ');
+  second.kill('SIGINT');
+  expect((await second.ended).status).toBe(1);
+  here.service.setFaults({ latencyMs: 0 });
+  const stopped = await first.ended;
+  expect(stopped.status).toBe(1);
+  expect(JSON.parse(stopped.stdout)).toMatchObject({ outcome: 'incomplete', error: expect.stringContaining('Ctrl-C') });
+  expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
+  const outcomes = 'select outcome from sync.runs order by started_at';
+  expect(await here.warehouse(outcomes)).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }]);
 });

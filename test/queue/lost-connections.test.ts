@@ -36,6 +36,7 @@ test('a worker whose connections broke while it waited, and again when it looked
     abort: new AbortController(),
     log: openLog('silent'),
     now: () => new Date(),
+    endOf: async () => undefined,
   });
   onTestFinished(() => worker.close(0));
   await queues.bull.scheduled.add('test-run', { payload: {} }, { jobId: 'due', delay: 4000 });

@@ -349,6 +349,39 @@ onEachQueue(({ isHere, redisUrl }) => {
       expect(context.concluded).toHaveLength(1);
     },
   );
+
+  test.skipIf(!isHere)(
+    'a run that ends while its steps run gets no other step, batch or conclusion, and those in hand are stopped',
+    async () => {
+      const queues = await open();
+      const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
+      const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+      let end: typeof stopped | undefined;
+      const { id } = await queues.enqueue(inBatches, {});
+      await startTestWorker(queues, {
+        ...{ jobs: [inBatches], context, take: ['runs', 'steps'], concurrency: 2 },
+        endOf: async () => end,
+      });
+      await until(async () => context.steps.length === 2);
+      end = stopped;
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+      expect(context).toMatchObject({ steps: ['0a', '0b'], ends: [], concluded: [], failed: [] });
+      // One that nobody has begun.
+      const second = await queues.enqueue(inBatches, {});
+      expect(await runEnded(queues, second.id)).toMatchObject({ state: 'ended', report: stopped });
+      expect(context).toMatchObject({ planned: 1, failed: [] });
+    },
+  );
+
+  test.skipIf(!isHere)('a run whose key is forgotten is joined by no other', async () => {
+    const queues = await open();
+    const first = await queues.enqueue(job, {}, 'May');
+    await queues.forgetKey(first.id);
+    const second = await queues.enqueue(job, {}, 'May');
+    expect(second.joined).toBe(false);
+    await queues.forgetKey(first.id);
+    expect(await queues.enqueue(job, {}, 'May')).toEqual({ id: second.id, joined: true });
+  });
 });
 
 test('another installation on the same server takes no run of this one', async () => {
@@ -414,7 +447,7 @@ test('a worker that lost the run while it planned the next batch writes no plan 
   const { id } = await queues.enqueue(stolen, {});
   const options = { queues, jobs: [stolen], context, take: ['runs', 'steps'] as const, concurrency: 4 };
   const more = { takeOverSeconds: 2, abort: new AbortController(), log: openLog('silent'), now: () => new Date() };
-  const worker = await startWorker({ ...options, ...more });
+  const worker = await startWorker({ ...options, ...more, endOf: async () => undefined });
   onTestFinished(() => worker.close(0));
   await until(async () => (await queues.progress(id)).state === 'ended');
   expect(context.steps.toSorted()).toEqual(['0a', '0b', '0c', 'plan of the other worker']);

@@ -4,7 +4,7 @@ import type { App } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
-import { beginRun, finishRun, lastRuns, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, endOfRun, finishRun, lastRuns, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
 import { createDatabase } from '../harness/database.ts';
 
@@ -126,24 +126,22 @@ test('what a flow brought is counted by the last 24 hours, the 24 before, and so
   ]);
 });
 
-test('a run that begins once more keeps its start and nothing of its end, and comes before those that have ended', async () => {
+test('a run that begins once more keeps its start; one that has ended stays as it is, and comes after those that have not', async () => {
   const { db, close } = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
   onTestFinished(close);
   const begun = { job: 'backfill-reviews', trigger: 'command', key: 'key' } as const;
-  for (const [id, days] of [['old', 9] as const, ['new', 1] as const]) {
-    await beginRun(db, { ...begun, id, startedAt: daysAgo(days) });
-    const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
-    await finishRun(db, id, { finishedAt: now, ...how });
-    expect((await lastRuns(db, 2)).find((one) => one.id === id)).toEqual({
-      ...begun,
-      id,
-      startedAt: daysAgo(days),
-      finishedAt: now,
-      ...how,
-    });
-  }
-  await beginRun(db, { ...begun, id: 'old', startedAt: now });
+  const begin = (id: string, startedAt: Date) => beginRun(db, { ...begun, id, startedAt });
+  const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
   const nothing = { finishedAt: null, outcome: null, reason: null, error: null, counts: {} };
-  expect(await lastRuns(db, 1)).toEqual([{ ...begun, id: 'old', startedAt: daysAgo(9), ...nothing }]);
-  expect((await lastRuns(db, 2)).map(({ id }) => id)).toEqual(['old', 'new']);
+  await begin('old', daysAgo(9));
+  await begin('new', daysAgo(1));
+  expect(await endOfRun(db, 'new')).toBeUndefined();
+  await finishRun(db, 'new', { finishedAt: now, ...how });
+  for (const id of ['old', 'new']) await begin(id, now);
+  await finishRun(db, 'new', { finishedAt: now, outcome: 'done' });
+  expect(await endOfRun(db, 'new')).toEqual(how);
+  expect(await lastRuns(db, 2)).toEqual([
+    { ...begun, id: 'old', startedAt: daysAgo(9), ...nothing },
+    { ...begun, id: 'new', startedAt: daysAgo(1), finishedAt: now, ...how },
+  ]);
 });

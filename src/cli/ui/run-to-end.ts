@@ -1,3 +1,4 @@
+import { endOf } from '../../../jobs/define-run.ts';
 import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
@@ -6,12 +7,12 @@ import { sleep } from '../../base/timeout.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { queueProblem, type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
-import { finishRun } from '../../warehouse/runs/runs.ts';
+import { beginRun, finishRun } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import { lineEveryMs, openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
-/** A run to enqueue. `key`: what it is about; a run of the same key that has not ended is joined. */
+/** A run to enqueue. `key`: what it is about, see `enqueue`. */
 export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string };
 
 /** Starts a worker in this process. Commands leave the scheduled runs to `worker`. */
@@ -23,7 +24,7 @@ export function workerOf(
   const { queues, log, now, abort } = app;
   const { takeOverSeconds } = app.config;
   const options = { queues, jobs, context: app, take, concurrency: stepsAtATime, takeOverSeconds, log, now, abort };
-  return startWorker({ ...options, ...listeners });
+  return startWorker({ ...options, endOf: (runId) => endOf(app, runId), ...listeners });
 }
 
 export type Following = {
@@ -42,6 +43,7 @@ const queueOutageMs = 120_000;
 /**
  * Waits for a run to end and shows its progress. Any worker may do the work.
  *
+ * @throws IncompleteError where the command is stopped.
  * @throws ReviewSyncError where the run failed, or the queue has lost it.
  */
 export async function follow(
@@ -51,9 +53,9 @@ export async function follow(
 ): Promise<RunReport> {
   let respondedAtMs = performance.now();
   let [noted, notedAtMs] = ['', Number.NEGATIVE_INFINITY];
-  for (;;) {
+  while (!signal.aborted) {
     const at = await app.queues.progress(runId).catch((error: unknown) => {
-      if (performance.now() - respondedAtMs > queueOutageMs || signal.aborted) throw error;
+      if (performance.now() - respondedAtMs > queueOutageMs) throw error;
       progress.wait(queueProblem(error));
       return undefined;
     });
@@ -72,30 +74,38 @@ export async function follow(
         });
       }
     }
-    if (signal.aborted) {
-      throw new IncompleteError('Interrupted. Finished work is kept.', {
-        hint: 'Run the same command again to continue. A worker that has part of it in hand goes on by itself.',
-      });
-    }
     await sleep(lookEveryMs, signal).catch(() => {});
   }
+  throw new IncompleteError('Interrupted. Finished work is kept.', {
+    hint: 'Run the same command again to continue. Other workers stop too, within a few seconds.',
+  });
+}
+
+/**
+ * Enqueues a run, or joins the one of the same key that has not ended. One that has been stopped is not joined, though
+ * its steps may be in the queue until a worker looks at them.
+ */
+async function enqueue(app: App, { job, payload, key }: RunRequest): Promise<{ id: string; joined: boolean }> {
+  const run = await app.queues.enqueue(job, payload, key);
+  if (!run.joined || !(await endOf(app, run.id))) return run;
+  await app.queues.forgetKey(run.id);
+  return app.queues.enqueue(job, payload, key);
 }
 
 /** Enqueues a run for running workers. */
-export async function enqueueOnly(app: App, { job, payload, key }: RunRequest): Promise<Report> {
-  const { id, joined } = await app.queues.enqueue(job, payload, key);
+export async function enqueueOnly(app: App, request: RunRequest): Promise<Report> {
+  const { id, joined } = await enqueue(app, request);
   const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
   return { text, json: { run: id, joined } };
 }
 
 /**
  * Enqueues a run and works on it in this process to its end, alone or together with running workers. An interruption
- * ends the steps of this process at once. Where no worker is at the run either, it leaves the queue: the next command,
- * whatever it is, would continue it, with the contact that it may send.
+ * ends the run, one that it joined too: the steps of this process at once, those of others within seconds.
  */
-export async function runToEnd(app: App, { job, payload, key }: RunRequest, following: Following): Promise<RunReport> {
+export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
   const { progress } = following;
-  const { id, joined } = await app.queues.enqueue(job, payload, key);
+  const { id, joined } = await enqueue(app, request);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
   const worker = await workerOf(app, ['runs', 'steps'], { onRetry: progress.wait });
   try {
@@ -103,11 +113,19 @@ export async function runToEnd(app: App, { job, payload, key }: RunRequest, foll
   } finally {
     progress.stop();
     const isInterrupted = following.signal.aborted;
-    await worker.close(isInterrupted ? 0 : undefined);
-    if (isInterrupted && !joined && (await app.queues.withdraw(id))) {
-      const end = { finishedAt: app.now(), outcome: 'abandoned' } as const;
-      await finishRun(app.warehouse.db, id, end, { onlyOpen: true });
-    }
+    await Promise.all([isInterrupted && abandon(app, id, request), worker.close(isInterrupted ? 0 : undefined)]);
+  }
+}
+
+/** Ends a run in the warehouse, whether a worker has begun it or not. The queue may be away. */
+async function abandon({ warehouse: { db }, now }: App, id: string, { job, key }: RunRequest): Promise<void> {
+  try {
+    await beginRun(db, { id, job: job.name, key, trigger: 'command', startedAt: now() });
+    const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
+    await finishRun(db, id, { finishedAt: now(), outcome: 'abandoned', error });
+  } catch (cause) {
+    const message = 'Interrupted, but the run could not be ended: the next worker or command continues it';
+    throw new ReviewSyncError('run', message, { cause });
   }
 }
 

@@ -19,7 +19,7 @@ export type Run = {
 };
 
 /**
- * Records that a run begins. After a crash the row exists already and keeps its start.
+ * Records that a run begins. After a crash the row exists already and keeps its start; a run that has ended stays ended.
  *
  * @returns false when a scheduled run of the same job has not ended: this one must not start.
  */
@@ -29,11 +29,9 @@ export async function beginRun(
 ): Promise<boolean> {
   try {
     await sql`
-      insert into sync.runs as known (id, job, key, trigger, started_at)
+      insert into sync.runs (id, job, key, trigger, started_at)
       values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
-      on conflict (id) do update set finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
-      where known.finished_at is not null
-    `.execute(db);
+      on conflict (id) do nothing`.execute(db);
     return true;
   } catch (error) {
     const { constraint } = error as pg.DatabaseError;
@@ -50,17 +48,23 @@ export type RunEnd = {
   error?: string;
 };
 
-/**
- * Records how a run ended.
- *
- * @param options.onlyOpen does nothing where the run has ended already, as it may have since its row was read.
- */
-export async function finishRun(db: Db, id: string, end: RunEnd, { onlyOpen = false } = {}): Promise<void> {
+/** Records how a run ended. Does nothing where it has ended already. */
+export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> {
   const { finishedAt, outcome, counts = {}, reason = null, error = null } = end;
   await sql`
     update sync.runs set finished_at = ${finishedAt}, outcome = ${outcome}, counts = ${JSON.stringify(counts)}::jsonb,
       reason = ${reason}, error = ${error}
-    where id = ${id} and (finished_at is null or not ${onlyOpen})`.execute(db);
+    where id = ${id} and finished_at is null`.execute(db);
+}
+
+/** How a run ended; undefined where it has not. */
+export async function endOfRun(
+  db: Db,
+  id: string,
+): Promise<Pick<Run, 'outcome' | 'counts' | 'reason' | 'error'> | undefined> {
+  const { rows } = await sql<Run>`
+    select outcome, counts, reason, error from sync.runs where id = ${id} and finished_at is not null`.execute(db);
+  return rows[0];
 }
 
 /** A run continues an unfinished run of the same key up to this age: older reads may be outdated. */
