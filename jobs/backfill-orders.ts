@@ -21,7 +21,7 @@ export type BackfillOrders = v.InferOutput<typeof shape>;
 
 /**
  * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
- * request.
+ * request. A run joins no other: what that one has read may be older than a correction of the queries.
  */
 export const backfillOrders = defineRun({
   name: 'backfill-orders',
@@ -44,9 +44,3 @@ export const backfillPolicy = ({ withEmail, allowRemovals }: BackfillOrders): Pu
   contact: withEmail ? 'always' : 'never',
   allowRemovals,
 });
-
-/** One key for one range: a command joins a run of the same key that has not ended. */
-export function backfillOrdersKey({ from, to, withEmail, allowRemovals }: BackfillOrders): string {
-  const options = [...(withEmail ? ['with-email'] : []), ...(allowRemovals ? ['allow-removals'] : [])];
-  return ['backfill-orders', from ?? 'first', to ?? 'last', ...options].join('_');
-}

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type BackfillOrders, backfillOrders, backfillOrdersKey } from '../../jobs/backfill-orders.ts';
+import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrders, stepsUnder } from '../../jobs/push-orders.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
@@ -245,17 +245,6 @@ describe('what counts as the same', () => {
     expect(isSameSecond(null, undefined)).toBe(true);
     expect(isSameSecond(null, '2026-01-01T00:00:00Z')).toBe(false);
   });
-});
-
-test('a backfill joins only a running one of the same days and options: one with e-mail is a run of its own', () => {
-  const plain = { from: '2026-01-01', withEmail: false, allowRemovals: false };
-  const others: BackfillOrders[] = [
-    { ...plain, withEmail: true },
-    { ...plain, allowRemovals: true },
-    { ...plain, to: '2026-02-01' },
-    { withEmail: false, allowRemovals: false },
-  ];
-  expect(new Set([plain, ...others].map(backfillOrdersKey)).size).toBe(5);
 });
 
 test('what a payload leaves out is off; one that another version enqueued is refused with its type, not its value', () => {

@@ -1,7 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startHere } from '../harness/cli.ts';
+import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
+import { order } from '../harness/shop-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
@@ -89,4 +93,26 @@ test('Ctrl-C of a command that joined a run ends it for the other command too, a
   expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
   const outcomes = 'select outcome from sync.runs order by started_at';
   expect(await here.warehouse(outcomes)).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }]);
+});
+
+test('a backfill of orders that was killed, and is run again after a query was corrected, pushes every order as the query shows it now', async () => {
+  await using here = await openOrderWorld({ environment: { ORDER_BATCH_SIZE: '4', ORDER_LEASE_SECONDS: '1' } });
+  await here.place(...Array.from({ length: 12 }, (_, n) => order(`O${n}`, { total_price: 7 })));
+  const backfillOrders = ['backfill', 'orders'];
+  const running = startCli(backfillOrders, here.environment);
+  let posts = 0;
+  here.serviceRule(({ path }) => {
+    posts += path === '/v1/orders' ? 1 : 0;
+    if (posts < 7) return 'pass';
+    running.kill('SIGKILL');
+    return 'lose';
+  });
+  expect((await running.ended).signal).toBe('SIGKILL');
+  here.serviceRule(() => 'pass');
+  const corrected = 'select code, created_at, updated_at, total_price * 2 as total_price from o';
+  await writeFile(join(here.environment.SHOP_SQL_DIR ?? '', 'orders.sql'), corrected);
+  expect(await runCli(backfillOrders, here.environment)).toMatchObject({ status: 0 });
+  const prices =
+    'select total_price::integer as price, count(*)::integer as n from reference_service.orders group by 1';
+  expect(await here.atService(prices)).toEqual([{ price: 14, n: 12 }]);
 });

@@ -1,10 +1,5 @@
 import { Option } from 'commander';
-import {
-  type BackfillOrders,
-  backfillOrders,
-  backfillOrdersKey,
-  backfillPolicy,
-} from '../../../jobs/backfill-orders.ts';
+import { type BackfillOrders, backfillOrders, backfillPolicy } from '../../../jobs/backfill-orders.ts';
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
@@ -54,8 +49,8 @@ export const command: Command = {
       .addHelpText(
         'after',
         `
-An order that is at the service as it is in the shop costs no request, so an interrupted backfill continues when it is run
-again. Use --dry-run first: a mail cannot be recalled.
+Reads all orders of the range, each time it is run. An order that is at the service as it is in the shop costs no request.
+Use --dry-run first: a mail cannot be recalled.
 
 Examples:
   npx review-sync backfill orders --from 2024-01-01 --dry-run
@@ -133,7 +128,7 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
         : 'No e-mail address and no phone number is sent that the service does not have already: ' +
             'nobody is mailed (--with-email would).',
     );
-    const run = { job: backfillOrders, payload, key: backfillOrdersKey(payload) };
+    const run = { job: backfillOrders, payload };
     if (options.detach) return await enqueueOnly(app, run);
     return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
   });
