@@ -373,6 +373,23 @@ onEachQueue(({ isHere, redisUrl }) => {
     },
   );
 
+  test.skipIf(!isHere)('a run that ends while a batch is planned plans no other and is not concluded', async () => {
+    const queues = await open();
+    const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+    let end: typeof stopped | undefined;
+    const context = calls({
+      async next() {
+        end = stopped;
+      },
+    });
+    const { id } = await queues.enqueue(inBatches, {});
+    const take = ['runs', 'steps'] as const;
+    await startTestWorker(queues, { jobs: [inBatches], context, take, endOf: async () => end });
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+    // The second batch has no steps.
+    expect(context).toMatchObject({ ends: [0], concluded: [], failed: [] });
+  });
+
   test.skipIf(!isHere)('a run whose key is forgotten is joined by no other', async () => {
     const queues = await open();
     const first = await queues.enqueue(job, {}, 'May');
