@@ -96,7 +96,7 @@ await once('sync reconcile', async () => {
 const webhookRules = { brandIds: [], receivedAt: new Date() };
 await once('a webhook', async () => {
   await acceptWebhook(db, webhookRules, '[{"brand_id":1,"reviews":[{"id":1}]}]');
-  const taken = await takeChangedReview(db, 300);
+  const taken = await takeChangedReview(db);
   if (taken) await readChanged(app, taken);
 });
 await once('a dead letter that is discarded', async () => {

@@ -5,8 +5,7 @@ create table sync.changed_reviews (
   events      integer not null default 1,
   received_at timestamptz not null default now(),
   attempts    integer not null default 0,
-  due_at      timestamptz not null default now(),
-  last_error  text
+  due_at      timestamptz not null default now()
 );
 create index changed_reviews_by_due on sync.changed_reviews (due_at);
 comment on table sync.changed_reviews is 'Reviews that a webhook said to have changed, until they are read by their id. At most 50,000.';
@@ -15,7 +14,6 @@ comment on column sync.changed_reviews.events is 'How many events named it. An e
 comment on column sync.changed_reviews.received_at is 'When the first event came.';
 comment on column sync.changed_reviews.attempts is 'How often a process began to read it.';
 comment on column sync.changed_reviews.due_at is 'When to read it next; in the future while a process is reading it.';
-comment on column sync.changed_reviews.last_error is 'Why the last attempt failed.';
 comment on index sync.changed_reviews_by_due is 'What is to be read next.';
 
 create table sync.alerts (

@@ -133,13 +133,10 @@ export function statusNotes(report: StatusReport): string[] {
       `${counted(suspectedGone, 'review was', 'reviews were')} not found by a reconcile; the next one asks the service for each.`,
     );
   }
-  const { waiting: unapplied, oldestAt, lastReceivedAt, lastError } = webhooks;
+  const { waiting: unapplied, oldestAt, lastReceivedAt } = webhooks;
   if (lastReceivedAt) {
-    const error = lastError ? `: ${lastError}` : '';
     const rest =
-      unapplied === 0
-        ? 'all are applied'
-        : `${formatCount(unapplied)} waiting since ${oldestAt ? utc(oldestAt) : ''}${error}`;
+      unapplied === 0 ? 'all are applied' : `${formatCount(unapplied)} waiting since ${oldestAt ? utc(oldestAt) : ''}`;
     notes.push(`Webhooks: the last one came ${utc(lastReceivedAt)}, ${rest}.`);
   }
   return notes;

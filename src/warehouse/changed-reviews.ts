@@ -32,11 +32,15 @@ export async function noteChanged(db: Db, reviewIds: readonly number[], productI
 /** `attempts`: this one included. */
 export type TakenReview = { id: number; events: number; attempts: number };
 
-/** Takes the review that is due longest, under a lease. */
-export async function takeChangedReview(db: Db, leaseSeconds: number): Promise<TakenReview | undefined> {
+/**
+ * Takes the review that is due longest, under a lease of 2, 4, 8 … minutes. A review that could not be read, or whose
+ * reader died, is due again when the lease runs out. Where a request takes longer, two processes read the review, which
+ * does no harm.
+ */
+export async function takeChangedReview(db: Db): Promise<TakenReview | undefined> {
   const { rows } = await sql<TakenReview>`
     update sync.changed_reviews
-    set attempts = attempts + 1, due_at = now() + ${leaseSeconds} * interval '1 second'
+    set attempts = attempts + 1, due_at = now() + 2 ^ attempts * interval '2 minutes'
     where review_id = (
       select review_id from sync.changed_reviews where due_at <= now()
       order by due_at limit 1 for update skip locked
@@ -49,17 +53,8 @@ export async function takeChangedReview(db: Db, leaseSeconds: number): Promise<T
 export async function finishChangedReview(db: Db, { id, events }: TakenReview): Promise<void> {
   await sql`
     with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})
-    update sync.changed_reviews set due_at = now(), attempts = 0, last_error = null
+    update sync.changed_reviews set due_at = now(), attempts = 0
     where review_id = ${id} and events <> ${events}`.execute(db);
-}
-
-/** The review could not be read and is tried again: after 4 s, then after four times as long each time. */
-export async function postponeChangedReview(db: Db, { id, attempts }: TakenReview, error: string): Promise<void> {
-  const seconds = 4 ** attempts;
-  await sql`
-    update sync.changed_reviews
-    set due_at = now() + ${seconds} * interval '1 second', last_error = ${error.slice(0, 1000)}
-    where review_id = ${id}`.execute(db);
 }
 
 /** Takes note of the brands that a webhook names. @returns those of the last seven days, at most 100. */
@@ -85,18 +80,12 @@ export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<n
 }
 
 /** `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named. */
-export type InboxState = {
-  waiting: number;
-  oldestAt: Date | null;
-  lastReceivedAt: Date | null;
-  lastError: string | null;
-};
+export type InboxState = { waiting: number; oldestAt: Date | null; lastReceivedAt: Date | null };
 
 export async function inboxState(db: Db): Promise<InboxState> {
   const { rows } = await sql<InboxState>`
     select count(*)::integer as waiting, min(received_at) as "oldestAt",
-      (select max(value::timestamptz) from sync.settings, jsonb_each_text(webhook_brands)) as "lastReceivedAt",
-      (array_agg(last_error order by due_at desc) filter (where last_error is not null))[1] as "lastError"
+      (select max(value::timestamptz) from sync.settings, jsonb_each_text(webhook_brands)) as "lastReceivedAt"
     from sync.changed_reviews`.execute(db);
-  return rows[0] ?? { waiting: 0, oldestAt: null, lastReceivedAt: null, lastError: null };
+  return rows[0] ?? { waiting: 0, oldestAt: null, lastReceivedAt: null };
 }

@@ -263,14 +263,12 @@ test('a bad event becomes a dead letter, the others of its body are applied; an 
 
 test('a review that the service cannot show holds back no other, is tried again, and is one of at most 200 dead letters in the end', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  const [bad, good, another, ...others] = await addReviews(world, 7);
+  const [bad, good, another] = await addReviews(world, 3);
   let isBroken = true;
-  const refused = new Set<string>();
   await using proxy = await startChangingProxy(world.serviceUrl, {
     answer(answer, { path }) {
       if (isBroken && path !== `/v1/reviews/${good?.id}` && /^\/v1\/reviews\/\d/.test(path))
         answer.body = ['no review'];
-      if (refused.has(path)) answer.status = 422;
     },
   });
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
@@ -280,15 +278,15 @@ test('a review that the service cannot show holds back no other, is tried again,
   const ids = [{ id: 0 }, { id: bad?.id }, { id: good?.id }];
   expect((await send(`${url}/webhooks/${secret}`, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
   await until(async () => (await held(world))[0]?.n === 1);
-  const failed = () =>
-    world.warehouse('select review_id::integer as id from sync.changed_reviews where last_error is not null');
-  expect(await until(async () => (await failed()).length > 0 && failed())).toEqual([{ id: bad?.id }]);
+  await cli.says('a changed review could not be read');
+  const waiting = () => world.warehouse('select review_id::integer as id from sync.changed_reviews');
+  expect(await until(async () => (await waiting()).length === 1 && waiting())).toEqual([{ id: bad?.id }]);
   const deadLetters = () =>
     world.warehouse<{ kind: string; attempts: number }>(
       'select kind, attempts from sync.dead_letters where resolved_at is null order by id',
     );
   expect(await deadLetters()).toEqual([{ kind: 'webhook', attempts: 1 }]);
-  // A day later.
+  // Hours later.
   await world.warehouse('update sync.changed_reviews set attempts = 8, due_at = now()');
   await applied(world);
   expect(await deadLetters()).toEqual([
@@ -305,25 +303,6 @@ test('a review that the service cannot show holds back no other, is tried again,
   await runCli(['dead-letters', 'retry'], environment);
   expect(await deadLetters()).toHaveLength(1);
   expect(await held(world)).toEqual([{ n: 2 }]);
-  // Every other one of many cannot be shown: the service does not count as down.
-  const many = await addReviews(world, 20);
-  for (const [n, { id }] of many.entries()) if (n % 2 === 1) refused.add(`/v1/reviews/${id}`);
-  await world.warehouse(
-    `insert into sync.changed_reviews (review_id, due_at) select id, now() - interval '1 hour' + n * interval '1 second'
-     from unnest($1::bigint[]) with ordinality as many (id, n)`,
-    [many.map(({ id }) => id)],
-  );
-  await until(async () => (await held(world))[0]?.n === 12);
-  expect(cli.saidSoFar()).not.toContain('the service fails on the reviews that webhooks named');
-  await world.warehouse('delete from sync.changed_reviews');
-  // After five failures in a row the service is asked nothing for a minute, which the end of the process cuts short.
-  const change = (one: unknown[]) =>
-    world.warehouse('insert into sync.changed_reviews (review_id) select unnest($1::bigint[])', [one]);
-  await change([good?.id]);
-  await applied(world);
-  isBroken = true;
-  await change([bad, ...others].map((one) => one?.id));
-  await cli.says('"seconds":60,"msg":"the service fails on the reviews that webhooks named; waiting"');
   cli.kill('SIGTERM');
   expect(await cli.ended).toMatchObject({ status: 0 });
 });

@@ -70,16 +70,21 @@ async function post(address: string, body: unknown): Promise<number | undefined>
   }
 }
 
+/** A reading that fails is given up after ten seconds: what waits for longer is tried again later. */
+const readingMs = 15_000;
+
 /** Waits until every accepted webhook is applied or is to be tried again later. @returns whether all are applied. */
 export async function areApplied({ warehouse }: Stage, running: Promise<End>): Promise<boolean> {
   let hasEnded = false;
   running.then(() => {
     hasEnded = true;
   });
-  for (;;) {
-    const [inbox] = await warehouse(`select count(*)::integer as waiting, count(last_error)::integer as postponed
-      from sync.changed_reviews`);
-    if (hasEnded || inbox?.waiting === inbox?.postponed) return inbox?.waiting === 0;
+  for (let dueAtMs = performance.now(); ; ) {
+    const [inbox] = await warehouse(`select count(*)::integer as waiting,
+      count(*) filter (where due_at <= now())::integer as due from sync.changed_reviews`);
+    if (inbox?.due !== 0) dueAtMs = performance.now();
+    const isOver = hasEnded || performance.now() - dueAtMs > readingMs;
+    if (isOver || inbox?.waiting === 0) return inbox?.waiting === 0;
     await delay(20);
   }
 }
