@@ -1,26 +1,17 @@
-import { counted } from '../../base/counts.ts';
 import type { Queues } from '../../queue/index.ts';
-import { readQueueFacts } from '../../queue/queue-facts.ts';
+import { evictionPolicy } from '../../queue/queue-facts.ts';
 import { plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A run that is overdue by more than this was not taken by a worker. */
 const lateMs = 60_000;
 
-/** Whether the queue keeps jobs safely, and whether workers are connected. Changes nothing. */
+/** Whether the queue keeps jobs safely. Changes nothing. */
 export async function checkQueue(queues: Queues): Promise<Finding[]> {
-  const facts = await readQueueFacts(queues);
-  if (facts.kind === 'postgres') return [ok('BullMQ on Postgres responds, its tables exist')];
-  const { version, evictionPolicy = 'noeviction', workers } = facts;
-  const what = `Redis ${version} drops keys when its memory is full (${evictionPolicy}): jobs would be lost`;
-  return [
-    evictionPolicy === 'noeviction'
-      ? ok(`BullMQ on Redis ${version} responds`)
-      : warning(what, 'set maxmemory-policy noeviction'),
-    workers === 0
-      ? warning('no worker is connected', 'start npx review-sync worker')
-      : ok(`${counted(workers, 'worker is', 'workers are')} connected`),
-  ];
+  const policy = (await evictionPolicy(queues)) ?? 'noeviction';
+  if (policy === 'noeviction') return [ok(`BullMQ on ${queues.kind === 'redis' ? 'Redis' : 'Postgres'} responds`)];
+  const what = `Redis drops keys when its memory is full (${policy}): jobs would be lost`;
+  return [warning(what, 'set maxmemory-policy noeviction')];
 }
 
 /** Whether the queue has exactly the configured schedules, and whether workers take their runs. */
