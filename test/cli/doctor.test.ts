@@ -354,7 +354,7 @@ test('rows dated in the future, and views in another zone than the configured, a
     expect.arrayContaining([
       'warehouse warning: the views of bi cut days in Asia/Seoul, configured is Asia/Tokyo → npx review-sync migrate',
       expect.stringMatching(
-        /^shop warning: orders\.sql: 1 of 2 rows have an updated_at in the future, such as 2999-01-01/,
+        /^shop warning: orders\.sql: 1 of 2 rows have updated_at in the future, such as 2999-01-01/,
       ),
     ]),
   );

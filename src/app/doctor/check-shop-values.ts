@@ -76,47 +76,39 @@ export function areDays(dates: readonly string[]): boolean {
 /** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
 
+/** Dates that must not be in the future, and those that must not lie before the order's created_at. */
+const dateRules = [
+  ['orders.sql', 'created_at', 'ahead'],
+  ['orders.sql', 'updated_at', 'ahead'],
+  ['order_lines.sql', 'delivered_at', 'ahead'],
+  ['orders.sql', 'updated_at', 'early'],
+  ['order_lines.sql', 'delivery_started_at', 'early'],
+  ['order_lines.sql', 'delivered_at', 'early'],
+] as const;
+
 /** Dates in the future, and orders that were changed or delivered before they were created: mostly a wrong zone. */
 export function checkDates(orders: readonly RawOrder[], now: string, dialect: SqlDialect): Finding[] {
-  const ofOrders = orders.map(({ order }) => ({ row: order, created: order.created_at }));
-  const ofLines = orders.flatMap(({ order, lines }) => lines.map((row) => ({ row, created: order.created_at })));
-  type Dated = typeof ofOrders;
-  const check = (file: string, all: Dated, name: string, wrong: Dated, why: string, hint: string): Finding[] => {
+  const rows = {
+    'orders.sql': orders.map(({ order }) => ({ row: order, created: order.created_at })),
+    'order_lines.sql': orders.flatMap(({ order, lines }) => lines.map((row) => ({ row, created: order.created_at }))),
+  };
+  return dateRules.flatMap(([file, name, kind]) => {
+    const all = rows[file];
+    const wrong = all.filter(({ row, created }) => {
+      const at = Date.parse(row[name] ?? '');
+      return kind === 'ahead' ? at > Date.parse(now) + aheadMs : at < Date.parse(created ?? '') - aheadMs;
+    });
     const [first] = wrong;
-    if (!first) return [];
-    const which = `${wrong.length} of ${all.length} rows have ${article(name)} ${name} ${why}`;
-    return [warning(`${file}: ${which}, such as ${first.row[name]} (order of ${first.created})`, hint)];
-  };
-  const ahead = (file: string, all: Dated, name: string) => {
-    const wrong = all.filter(({ row }) => Date.parse(row[name] ?? '') > Date.parse(now) + aheadMs);
-    return check(
-      file,
-      all,
-      name,
-      wrong,
-      'in the future',
-      `correct the rows, or say the zone: ${zoneHint(name, dialect)}`,
-    );
-  };
-  const early = (file: string, all: Dated, name: string) => {
-    const wrong = all.filter(({ row, created }) => Date.parse(row[name] ?? '') < Date.parse(created ?? '') - aheadMs);
-    if (wrong.length * 20 < all.length) return [];
-    const hint = areDays(all.flatMap(({ row }) => row[name] ?? []))
+    if (!first || (kind === 'early' && wrong.length * 20 < all.length)) return [];
+    const isDay = kind === 'early' && areDays(all.flatMap(({ row }) => row[name] ?? []));
+    const why = kind === 'ahead' ? 'in the future' : "before the order's created_at";
+    const hint = isDay
       ? `it is a day without a time, which counts from its midnight: select the time too, or <day> + interval '1 day' as ${name}`
-      : `one of the two may be in another zone: ${zoneHint(name, dialect)}`;
-    return check(file, all, name, wrong, "before the order's created_at", hint);
-  };
-  return [
-    ...ahead('orders.sql', ofOrders, 'created_at'),
-    ...ahead('orders.sql', ofOrders, 'updated_at'),
-    ...ahead('order_lines.sql', ofLines, 'delivered_at'),
-    ...early('orders.sql', ofOrders, 'updated_at'),
-    ...early('order_lines.sql', ofLines, 'delivery_started_at'),
-    ...early('order_lines.sql', ofLines, 'delivered_at'),
-  ];
+      : `correct the rows, or say the zone: ${zoneHint(name, dialect)}`;
+    const which = `${wrong.length} of ${all.length} rows have ${name} ${why}`;
+    return [warning(`${file}: ${which}, such as ${first.row[name]} (order of ${first.created})`, hint)];
+  });
 }
-
-const article = (name: string) => (/^[aeiou]/.test(name) ? 'an' : 'a');
 
 /** How the query says the zone of a date that has none. */
 const zoneHint = (name: string, dialect: SqlDialect) =>
