@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { realpath, rmdir, stat, unlink } from 'node:fs/promises';
+import { mkdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
-import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { syncFolder, writeBeside } from './files.ts';
@@ -177,7 +176,7 @@ async function writePending(snapshot: BiSnapshot, dir: string, { table, path, mo
  * @throws UsageError where it is a link to a place outside of the export.
  */
 async function makeFolderWithin(dir: string, folder: string): Promise<void> {
-  await makeFolder(folder);
+  await mkdir(folder, { recursive: true });
   const inside = relative(await realpath(dir), await realpath(folder));
   if (inside.startsWith('..') || isAbsolute(inside)) {
     throw new UsageError(`${folder} is a link to a place outside of ${dir}`, { hint: 'Name an empty folder.' });

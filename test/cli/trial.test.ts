@@ -47,12 +47,9 @@ test('a trial of an own shop sends every order line and brings reviews, with the
 test('the reference service says so with a sentence where it cannot write', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
   await writeFile(join(cwd, '.review-sync'), 'a file in place of the folder');
-  // Of a folder below /proc the system says that the one above is missing, which is there.
-  for (const folder of [cwd, ...(process.platform === 'linux' ? ['/proc'] : [])]) {
-    const { status, stderr } = await runProcess(['reference-service', '--port', '0'], {}, folder);
-    expect(status).toBe(2);
-    expect(stderr).toMatch(
-      /^review-sync: .*\nRun it in a folder that you may write to, or give it a Postgres: --database-url\.\n$/,
-    );
-  }
+  const { status, stderr } = await runProcess(['reference-service', '--port', '0'], {}, cwd);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(
+    /^review-sync: .*\nRun it in a folder that you may write to, or give it a Postgres: --database-url\.\n$/,
+  );
 });

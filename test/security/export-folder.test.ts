@@ -66,11 +66,8 @@ test('an export deletes nothing that a changed manifest names, and asks for no m
 test('an export to a path that cannot exist ends with a sentence', async () => {
   await using lake = await openLake();
   const file = join(outside, 'data.parquet');
-  const paths = [join(file, 'below', 'a-file'), ...(process.platform === 'linux' ? ['/proc/none/below'] : [])];
-  for (const path of paths) {
-    const end = await runCli(['export', 'parquet', '--to', path], lake.world.environment);
-    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be made a folder') });
-  }
+  const end = await runCli(['export', 'parquet', '--to', join(file, 'below', 'a-file')], lake.world.environment);
+  expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be made a folder') });
   await mkdir(join(outside, 'new'));
   const deep = join(outside, 'new', 'a', 'b');
   expect(await runCli(['export', 'parquet', '--to', deep], lake.world.environment)).toMatchObject({ status: 0 });

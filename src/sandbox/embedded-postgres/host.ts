@@ -7,12 +7,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, rm } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, rm } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { makeFolder } from '../../base/make-folder.ts';
 import type { HostAnswer, HostOrder } from './index.ts';
 import { passwordOf, setPassword } from './password.ts';
 
@@ -99,7 +98,7 @@ async function prepareDirectory(order: HostOrder): Promise<string> {
 }
 
 async function closedFolder(directory: string, owner?: { uid: number; gid: number }): Promise<string> {
-  await makeFolder(directory, owner ? 0o755 : 0o700);
+  await mkdir(directory, { mode: owner ? 0o755 : 0o700, recursive: true });
   await chmod(directory, 0o700);
   if (owner) await chown(directory, owner.uid, owner.gid);
   return directory;
