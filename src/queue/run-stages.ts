@@ -56,10 +56,8 @@ export async function runRun<Context>(
       return { outcome: 'done', counts: { skipped: 1 } };
     }
     let data = stored.stage === undefined ? await planFirst(held, payload, signal) : stored;
-    let isInterrupted = stored.stage === 'adding';
     for (;;) {
-      if (data.stage === 'adding') data = await addSteps(held, data, isInterrupted);
-      isInterrupted = false;
+      if (data.stage === 'adding') data = await addSteps(held, data);
       if (await job.moveToWaitingChildren(held.token)) throw new WaitingChildrenError();
       const endedMeanwhile = await options.endOf(run.id);
       if (endedMeanwhile) return endedMeanwhile;
@@ -114,49 +112,28 @@ async function writeDown<Context>({ options, job, token }: Held<Context>, data: 
   await job.updateData(data);
 }
 
-/** Adds the steps of a batch. Those that an interrupted attempt added already are left out. */
+/**
+ * Adds the steps of a batch at once, unless an interrupted attempt did: a step that has ended meanwhile must not be
+ * added again. Postgres adds all or none; what a process that died amid its commands to Redis did not add counts as
+ * lost. BullMQ allows no colon in an id; the ids of scheduled runs have some.
+ */
 async function addSteps<Context>(
   held: Held<Context>,
   { steps, ...data }: RunData & AddingRun,
-  isInterrupted: boolean,
 ): Promise<RunData & WaitingRun> {
   const { options, definition, job, run } = held;
-  const ids = jobIdsOf(run, data.before, data.planned);
-  const known = isInterrupted ? await addedSteps(job) : new Set<string>();
-  const missing = steps.flatMap((step, index) => {
-    const jobId = ids[index] ?? '';
-    if (known.has(jobId)) return [];
-    const parent = { id: run.id, queue: job.queueQualifiedName };
-    const opts = { jobId, parent, ignoreDependencyOnFailure: true, priority: definition.priority, ...stepAttempts };
-    return [{ name: definition.step.name, data: { runId: run.id, payload: step } satisfies StepData, opts }];
-  });
-  for (let at = 0; at < missing.length; at += 500) {
-    await options.queues.bull.steps.addBulk(missing.slice(at, at + 500));
-  }
+  const parent = { id: run.id, queue: job.queueQualifiedName };
+  const opts = { parent, ignoreDependencyOnFailure: true, priority: definition.priority, ...stepAttempts };
+  const added = steps.map((payload, index) => ({
+    name: definition.step.name,
+    data: { runId: run.id, payload } satisfies StepData,
+    opts: { ...opts, jobId: `${run.id.replaceAll(':', '-')}-${data.before + index}` },
+  }));
+  const { processed = 0, unprocessed = 0, ignored = 0 } = await job.getDependenciesCount();
+  if (processed + unprocessed + ignored <= data.before) await options.queues.bull.steps.addBulk(added);
   const waiting: RunData & WaitingRun = { ...data, stage: 'waiting' };
   await writeDown(held, waiting);
   return waiting;
-}
-
-/**
- * Ids of the run's steps from one number up to another. BullMQ allows no colon in an id; the ids of scheduled runs have
- * some.
- */
-const jobIdsOf = (run: RunInfo, from: number, to: number) =>
-  Array.from({ length: to - from }, (_, index) => `${run.id.replaceAll(':', '-')}-${from + index}`);
-
-/** BullMQ names a dependency `<prefix>:<queue>:<job id>`. */
-const childId = (key: string) => key.slice(key.lastIndexOf(':') + 1);
-
-/**
- * Ids of the steps that an interrupted attempt added. They must not be added again: a step that failed meanwhile would
- * never end a second time, and one whose job was removed by retention would be run again. The run's own job remembers
- * all of them.
- */
-async function addedSteps(job: BullJob): Promise<Set<string>> {
-  const { processed = {}, unprocessed = [], ignored = {}, failed = [] } = await job.getDependencies();
-  const keys = [...Object.keys(processed), ...unprocessed, ...Object.keys(ignored), ...failed];
-  return new Set(keys.map(childId));
 }
 
 /** Whether the queue will not try the job again when it fails now. */
