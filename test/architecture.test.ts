@@ -43,7 +43,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   'review-sync': /^examples\/client\.ts$/,
   undici: /^src\/review-api\//,
   bullmq: /^src\/queue\//,
-  ioredis: /^src\/(queue\/|app\/app\.ts)/,
+  ioredis: /^src\/queue\//,
   'hyparquet-writer': /^src\/export\//,
   kysely: /^src\/warehouse\//,
   mysql2: /^src\/(shop|sandbox)\//,

@@ -1,7 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { isRedis } from '../queue/connection.ts';
 import { openQueues, type Queues } from '../queue/index.ts';
 import {
   openRateLimit,
@@ -92,7 +91,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
       clientId,
       clientSecret,
       concurrency,
-      acquire: await openCeiling(config, warehouse, log, opened),
+      acquire: openCeiling(config, warehouse, log),
       log,
       onWait: options.onWait,
       onRequestEnd: options.onRequestEnd,
@@ -121,23 +120,15 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   };
 }
 
-/** The ceiling of requests per second, counted on the queue's server for all workers. */
-async function openCeiling(config: Config, warehouse: Warehouse, log: Logger, opened: AsyncDisposableStack) {
+/** The ceiling of requests per second, counted in the warehouse for all workers. */
+function openCeiling(config: Config, warehouse: Warehouse, log: Logger) {
   const { requestsPerSecond } = config.api;
   if (requestsPerSecond === undefined) return undefined;
+  const store = { postgres: warehouse.pool, schema: 'sync', table: 'rate_limit' };
   const onStoreError = (error: unknown) =>
     log.warn(
       { error: describeError(error) },
       'the shared request ceiling cannot be counted; this process keeps it alone until then',
     );
-  if (!isRedis(config.queueUrl)) {
-    const store = { postgres: warehouse.pool, schema: 'sync', table: 'rate_limit' };
-    return openRateLimit({ requestsPerSecond, store, onStoreError });
-  }
-  // Loaded only where it is used: a start of the command line on the Postgres queue has no need of 45 modules more.
-  const { Redis } = await import('ioredis');
-  const redis = new Redis(config.queueUrl, { maxRetriesPerRequest: 1 });
-  redis.on('error', () => {});
-  opened.defer(() => redis.disconnect());
-  return openRateLimit({ requestsPerSecond, store: { redis }, onStoreError });
+  return openRateLimit({ requestsPerSecond, store, onStoreError });
 }

@@ -3,7 +3,6 @@ import { runProcess } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { openWorld } from '../harness/world.ts';
 
-/** On Redis many-workers.test.ts holds the ceiling. */
 test('two processes together stay under the ceiling, so that a service with a higher one limits nobody', async () => {
   const environment = {
     SHOP_SQL_DIR: await orderShopQueries(),

@@ -3,11 +3,10 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { sleep, withTimeout } from '../../base/timeout.ts';
 
 /**
- * Where requests are counted. All processes with the same store share the ceiling. `redis`: an ioredis client.
- * `postgres`: a pg pool, with an existing table (key varchar(255) primary key, points integer not null default 0,
- * expire bigint).
+ * Where requests are counted. All processes with the same store share the ceiling. `postgres`: a pg pool, with an
+ * existing table (key varchar(255) primary key, points integer not null default 0, expire bigint).
  */
-export type RateLimitStore = { redis: object } | { postgres: object; schema: string; table: string } | 'memory';
+export type RateLimitStore = { postgres: object; schema: string; table: string } | 'memory';
 
 export type RateLimitOptions = {
   /** Of all processes that share the store. May be a fraction: 0.5 is one request in two seconds. */
@@ -30,7 +29,7 @@ const clocksApartMs = 60_000;
  *
  * @throws TypeError for a number that is not above 0.
  * @example
- * const acquire = openRateLimit({ requestsPerSecond: 20, store: { redis } });
+ * const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
  * const api = openReviewApi({ baseUrl, clientId, clientSecret, acquire });
  */
 export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal) => Promise<void> {
@@ -66,7 +65,7 @@ export function openRateLimit(options: RateLimitOptions): (signal?: AbortSignal)
     });
 }
 
-/** Redis takes whole seconds and whole points only, so a fraction needs a longer window. */
+/** The library counts whole points in windows of whole seconds, so a fraction needs a longer window. */
 function windowOf(requestsPerSecond: number): { points: number; duration: number; keyPrefix: string } {
   if (!Number.isFinite(requestsPerSecond) || requestsPerSecond <= 0) {
     throw new TypeError(`expected requestsPerSecond above 0, got ${requestsPerSecond}`);
@@ -82,10 +81,9 @@ async function openLimiters(
   store: RateLimitStore,
   window: ReturnType<typeof windowOf>,
 ): Promise<{ shared: RateLimiterAbstract; local: RateLimiterAbstract }> {
-  const { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis } = await import('rate-limiter-flexible');
+  const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const local = new RateLimiterMemory(window);
   if (store === 'memory') return { shared: new RateLimiterMemory(window), local };
-  if ('redis' in store) return { shared: new RateLimiterRedis({ ...window, storeClient: store.redis }), local };
   const { postgres: storeClient, schema: schemaName, table: tableName } = store;
   // The limiter updates a single row, so nothing expires.
   const table = { schemaName, tableName, tableCreated: true, clearExpiredByTimeout: false };
