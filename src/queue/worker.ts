@@ -2,7 +2,7 @@ import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingE
 import type { Counts } from '../base/counts.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { type Logger, withRun } from '../base/log.ts';
-import { repeat, withTimeout } from '../base/timeout.ts';
+import { repeat, throttled, withTimeout } from '../base/timeout.ts';
 import type { QueueClasses } from './connection.ts';
 import type { QueueName, StepData } from './index.ts';
 import { named, type RunReport, type StepJob } from './job.ts';
@@ -95,7 +95,8 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
   // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is
   // due, and the question when that is may fail too while a server restarts.
   Object.defineProperty(worker, 'maximumBlockTimeout', { value: longestWaitSeconds });
-  const logError = throttled((text) => log.warn({ queue: name, error: text }, 'queue error'));
+  // A server that is down fails several times a second.
+  const logError = throttled(10_000, (text) => log.warn({ queue: name, error: text }, 'queue error'));
   worker.on('error', (error) => {
     logError(describeWithHint(error));
     options.onRetry?.(queueProblem(error));
@@ -115,18 +116,6 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
 }
 
 export const queueProblem = (error: unknown) => `the queue cannot be used; trying again: ${describeWithHint(error)}`;
-
-/** Passes the same text on at most once in ten seconds: a server that is down fails several times a second. */
-function throttled(write: (text: string) => void): (text: string) => void {
-  let [last, lastAtMs] = ['', Number.NEGATIVE_INFINITY];
-  return (text) => {
-    const nowMs = performance.now();
-    if (text === last && nowMs - lastAtMs < repeatAfterMs) return;
-    [last, lastAtMs] = [text, nowMs];
-    write(text);
-  };
-}
-const repeatAfterMs = 10_000;
 
 /** Time to return aborted jobs to the queue. */
 const returnJobsMs = 5000;

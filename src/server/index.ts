@@ -1,13 +1,13 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { throttled } from '../base/timeout.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { cached } from './cached.ts';
 import type { MeasuredApp } from './measured-app.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
-import { openWrongTokenLog } from './wrong-token-log.ts';
 
 /** Requests answered at a time. A request in work takes memory, and anybody may send one. */
 const mostAtATime = 200;
@@ -48,11 +48,10 @@ export async function startServer(
   });
   handleErrors(server, log);
   healthRoutes(server, warehouse);
-  const logWrongToken = openWrongTokenLog(log);
-  metricsRoute(server, measured, logWrongToken);
+  metricsRoute(server, measured, wrongTokenLog(log, '/metrics'));
   if (isPublic) {
-    webhookRoute(server, measured.app, logWrongToken);
-    statusRoutes(server, measured, logWrongToken);
+    webhookRoute(server, measured.app, wrongTokenLog(log, 'a webhook'));
+    statusRoutes(server, measured, wrongTokenLog(log, 'the status page'));
   }
   try {
     const url = await server.listen({ host: config.host, port });
@@ -64,6 +63,12 @@ export async function startServer(
       hint: 'Set HOST and PORT to an address of this machine and a port that is free.',
     });
   }
+}
+
+/** Logs that a request for `what` had a wrong token, at most once a minute: whoever guesses must not fill the log. */
+function wrongTokenLog(log: Logger, what: string): () => void {
+  const write = throttled(60_000, (text) => log.warn({ what }, text));
+  return () => write('a request had a wrong token');
 }
 
 /** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */

@@ -2,18 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { isLoopback } from '../app/config.ts';
 import { hasCredentials, hasToken, isForwarded } from './credentials.ts';
 import type { MeasuredApp } from './measured-app.ts';
-import type { LogWrongToken } from './wrong-token-log.ts';
 
 /**
  * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token.
  * Without it there are metrics on a loopback address only, and for direct requests of this machine only: behind a proxy
  * every client has a loopback address.
  */
-export function metricsRoute(
-  server: FastifyInstance,
-  { app, metrics }: MeasuredApp,
-  logWrongToken: LogWrongToken,
-): void {
+export function metricsRoute(server: FastifyInstance, { app, metrics }: MeasuredApp, logWrongToken: () => void): void {
   const { host, statusToken: token } = app.config;
   if (token === undefined && !isLoopback(host)) {
     app.log.warn('STATUS_TOKEN is not set: /metrics is only served on a loopback address');
@@ -24,7 +19,7 @@ export function metricsRoute(
       return reply.status(403).send({ error: 'metrics behind a proxy need STATUS_TOKEN' });
     }
     if (token !== undefined && !hasToken(request, token)) {
-      if (hasCredentials(request)) logWrongToken('/metrics');
+      if (hasCredentials(request)) logWrongToken();
       return reply.status(401).header('www-authenticate', 'Bearer').send({ error: 'STATUS_TOKEN is required' });
     }
     return reply.header('content-type', metrics.contentType).send(await metrics.render());

@@ -13,7 +13,6 @@ import { script } from './page/layout.ts';
 import { statusPage, unavailablePage } from './page/page.ts';
 import type { RunInProgress } from './page/run-progress.ts';
 import { style } from './page/style.ts';
-import type { LogWrongToken } from './wrong-token-log.ts';
 
 const cspHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const contentSecurityPolicy =
@@ -29,14 +28,14 @@ const boardPolicy =
  * `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token: as a bearer token, or as the
  * password of HTTP Basic with any user.
  */
-export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, logWrongToken: LogWrongToken): void {
+export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, logWrongToken: () => void): void {
   const { app, reports } = measured;
   const { statusToken: token } = app.config;
   if (token === undefined) return;
   parent.register(async (server) => {
     server.addHook('onRequest', async (request, reply) => {
       if (hasToken(request, token)) return undefined;
-      if (hasCredentials(request)) logWrongToken('the status page');
+      if (hasCredentials(request)) logWrongToken();
       return challenge(reply);
     });
     server.get('/', { errorHandler: sendUnavailable }, async (_request, reply) => {

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import type { App } from '../app/app.ts';
 import { acceptWebhook } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
-import type { LogWrongToken } from './wrong-token-log.ts';
 
 /** Largest body in bytes. An event of the spec takes some 70 bytes. */
 const mostBytes = 256 * 1024;
@@ -12,7 +11,7 @@ const mostBytes = 256 * 1024;
  * are stored durably, with 400, 415 or 422 where the body is refused, and with 503 and `Retry-After` where the service
  * should send it again.
  */
-export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: LogWrongToken): void {
+export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: () => void): void {
   const { warehouse, config, log, now } = app;
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
@@ -27,7 +26,7 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: L
         bodyLimit: mostBytes,
         async onRequest(request, reply) {
           if (isEqualSecret(request.params.secret, secret)) return undefined;
-          logWrongToken('a webhook');
+          logWrongToken();
           return reply.callNotFound();
         },
         errorHandler(error, _request, reply) {
