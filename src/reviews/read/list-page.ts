@@ -1,4 +1,4 @@
-import { describeError } from '../../base/errors.ts';
+import { describeError, ReviewSyncError } from '../../base/errors.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
@@ -50,12 +50,13 @@ export type ListPage = {
   requestedAt: Date;
 };
 
-/** Why a span cannot be read or proven. */
-export class UnreadableError extends Error {
+/** Why a span cannot be read or proven. Permanent: a run whose plan meets it is not tried again. */
+export class UnreadableError extends ReviewSyncError {
+  override readonly name = 'UnreadableError';
   readonly kind: GapKind;
 
   constructor(kind: GapKind, message: string) {
-    super(message);
+    super('unreadable', message);
     this.kind = kind;
   }
 }
