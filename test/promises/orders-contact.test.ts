@@ -58,7 +58,7 @@ test('contact goes with young orders of the regular sync, and with no others, wh
     new Set(world.requests().flatMap(({ form }) => (form.get('user_email') ? [form.get('code')] : [])));
   await world.place(...ordersOf(entries.filter(([code]) => code !== 'REFUSED')));
   expect((await cli('preview', 'order', 'AHEAD')).stdout).toContain('or its created_at lies in the future');
-  expect((await cli('doctor')).stdout).toContain('2 of 10 rows have a created_at in the future');
+  expect((await cli('doctor')).stdout).toContain('2 of 10 rows have created_at in the future');
   await world.sync({ now: () => daysAgo(50) });
   await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'DELETED_AND_RESTORED'`);
   await world.sync();

@@ -50,7 +50,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
           /^warning: orders\.sql: 1 row that runs may not find, such as: created_at is null, .* \(order 2\) → correct the rows, or leave them out/,
         ),
         expect.stringMatching(
-          /^warning: orders\.sql: 1 of \d rows have a created_at in the future.* → .*SHOP_TIME_ZONE is that of every DATETIME/,
+          /^warning: orders\.sql: 1 of \d rows have created_at in the future.* → .*SHOP_TIME_ZONE is that of every DATETIME/,
         ),
         expect.stringMatching(/^warning: (MariaDB|MySQL) .*who is a superuser .* → create a user with select only/),
       ]),
