@@ -96,36 +96,27 @@ const findOrCreate = (
   inShop: ReadonlySet<string>,
   options: CallOptions,
 ): Promise<TheirGrade> =>
-  withGradesLocked(
-    deps.db,
-    async (trx) => {
-      const shown = await allGrades(deps);
-      // Read after the list: it fails where the lock was lost meanwhile.
-      const links = [...(await catalogLinks(trx, 'user_grade')).values()];
-      // The link of a code that the shop has deleted does not count.
-      const taken = new Set(links.filter((one) => one.code !== code && inShop.has(one.code)).map(({ id }) => id));
-      const isOurs = (one: TheirGrade) => one.name === name && !taken.has(one.id);
-      const create = async () => {
-        try {
-          return await deps.api.userGrades.create({ name, icon_url: iconUrl }, options);
-        } catch (error) {
-          // After a lost response the list shows whether the grade is there.
-          const found = error instanceof UnknownOutcomeError ? (await allGrades(deps)).find(isOurs) : undefined;
-          if (!found) throw error;
-          return found;
-        }
-      };
-      const grade = shown.find(isOurs) ?? (await create());
-      await saveCatalogLink(trx, 'user_grade', { code, id: grade.id, fingerprint: '' });
-      return grade;
-    },
-    waiting(deps),
-  );
-
-const waiting = ({ signal, now, onWait }: CatalogDeps) => ({
-  signal,
-  onWait: () => onWait?.({ reason: 'another process makes a member grade', untilMs: now().getTime() + 150_000 }),
-});
+  withGradesLocked(deps.db, async (trx) => {
+    const shown = await allGrades(deps);
+    // Read after the list: it fails where the lock was lost meanwhile.
+    const links = [...(await catalogLinks(trx, 'user_grade')).values()];
+    // The link of a code that the shop has deleted does not count.
+    const taken = new Set(links.filter((one) => one.code !== code && inShop.has(one.code)).map(({ id }) => id));
+    const isOurs = (one: TheirGrade) => one.name === name && !taken.has(one.id);
+    const create = async () => {
+      try {
+        return await deps.api.userGrades.create({ name, icon_url: iconUrl }, options);
+      } catch (error) {
+        // After a lost response the list shows whether the grade is there.
+        const found = error instanceof UnknownOutcomeError ? (await allGrades(deps)).find(isOurs) : undefined;
+        if (!found) throw error;
+        return found;
+      }
+    };
+    const grade = shown.find(isOurs) ?? (await create());
+    await saveCatalogLink(trx, 'user_grade', { code, id: grade.id, fingerprint: '' });
+    return grade;
+  });
 
 /** Changes what the grade at the service has otherwise. */
 async function bringInLine(

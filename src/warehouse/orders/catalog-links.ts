@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import { sleep } from '../../base/timeout.ts';
-import { type Db, isLockedOut } from '../index.ts';
+import type { Db } from '../index.ts';
 
 /** A category or grade of the shop's and the service's id of it; `fingerprint` is the hash of what was last pushed. */
 export type CatalogLink = { code: string; id: number; fingerprint: string };
@@ -34,28 +33,12 @@ export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLi
 
 /**
  * Runs `work` in a transaction while no other process on this warehouse links member grades. Nobody who reads the links
- * waits; another process that links looks every half second. One that is frozen or cut off loses the lock after 150 s,
- * longer than a request to the service may take: its next statement fails.
+ * waits. A process that is frozen or cut off loses the lock after 150 s, longer than a request to the service may take:
+ * its next statement fails.
  */
-export async function withGradesLocked<T>(
-  db: Db,
-  work: (trx: Db) => Promise<T>,
-  { signal, onWait }: { signal: AbortSignal; onWait: () => void },
-): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    let isOurs = false;
-    const done = db.transaction().execute(async (trx) => {
-      await sql`set local idle_in_transaction_session_timeout to '150s'`.execute(trx);
-      await sql`lock table sync.user_grade_links in share row exclusive mode nowait`.execute(trx);
-      isOurs = true;
-      return work(trx);
-    });
-    try {
-      return await done;
-    } catch (error) {
-      if (isOurs || !isLockedOut(error)) throw error;
-    }
-    if (tries === 1) onWait();
-    await sleep(500, signal);
-  }
-}
+export const withGradesLocked = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    await sql`set local idle_in_transaction_session_timeout to '150s'`.execute(trx);
+    await sql`lock table sync.user_grade_links in share row exclusive mode`.execute(trx);
+    return work(trx);
+  });
