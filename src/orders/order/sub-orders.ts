@@ -3,6 +3,7 @@ import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import type { SubOrderContent } from './order-body.ts';
 import {
   areSameOptions,
+  centsOf,
   centsReadAs,
   centsText,
   isExactly,
@@ -105,7 +106,7 @@ export function subOrderDifference(
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
   for (const link of links.filter(({ lineCode }) => !codes.has(lineCode))) {
     const { lineCode, isOurs } = link;
-    const subOrder = ofRemoved.get(lineCode);
+    const subOrder = ofRemoved.get(lineCode)?.subOrder;
     if (subOrder) {
       if (link.subOrderId === null) linkOf.set(lineCode, { ...link, subOrderId: subOrder.id });
       retire(difference, lineCode, subOrder, isOurs);
@@ -136,7 +137,7 @@ const isCopy = (subOrder: SubOrder, { idsBefore, content }: LineLink): boolean =
   idsBefore !== null && !idsBefore.includes(subOrder.id) && isExactly(subOrder, content);
 
 type Match = { subOrder: SubOrder; isOurs: boolean; idsBefore: readonly number[] | null };
-type Matches = { ofLines: Map<string, Match>; ofRemoved: Map<string, SubOrder>; free: Pool };
+type Matches = { ofLines: Map<string, Match>; ofRemoved: Map<string, Match>; free: Pool };
 
 function match(
   shown: readonly SubOrder[],
@@ -164,32 +165,23 @@ function match(
   }
   // 3. Lines without a sub-order.
   const ofLines = new Map([...ofLinks].filter(([lineCode]) => wanted.has(lineCode)));
-  const removed = links.filter(
-    ({ lineCode }) => !wanted.has(lineCode) && !untouched.has(lineCode) && ofLinks.has(lineCode),
-  );
-  const spare = openPool(removed.map(({ lineCode }) => (ofLinks.get(lineCode) as Match).subOrder));
-  const ofSpare = new Map([...ofLinks.values()].map((one) => [one.subOrder.id, one]));
+  const ofRemoved = new Map([...ofLinks].filter(([lineCode]) => !wanted.has(lineCode) && !untouched.has(lineCode)));
+  const spare = openPool([...ofRemoved.values()].map(({ subOrder }) => subOrder));
   // A linked sub-order that the service does not show is the line's own all the same.
   const hidden = new Set(links.flatMap(({ lineCode, subOrderId }) => (subOrderId === null ? [] : lineCode)));
-  const isWithout = ({ lineCode }: Line) => !ofLines.has(lineCode) && !hidden.has(lineCode);
   for (const like of ['exact', 'similar'] as const) {
-    for (const line of lines.filter(isWithout)) {
-      const subOrder = spare.find(line.content, like);
-      if (subOrder) ofLines.set(line.lineCode, ofSpare.get(subOrder.id) as Match);
-    }
-    for (const line of lines.filter(isWithout)) {
-      const subOrder = free.find(line.content, like);
-      const isOurs = subOrder !== undefined && links.some((link) => isCopy(subOrder, link));
-      if (subOrder) ofLines.set(line.lineCode, { subOrder, isOurs, idsBefore: null });
+    for (const pool of [spare, free]) {
+      for (const { lineCode, content } of lines) {
+        if (ofLines.has(lineCode) || hidden.has(lineCode)) continue;
+        const subOrder = pool.find(content, like);
+        if (!subOrder) continue;
+        const [removed, found] = [...ofRemoved].find(([, one]) => one.subOrder === subOrder) ?? [];
+        const isOurs = links.some((link) => isCopy(subOrder, link));
+        ofLines.set(lineCode, found ?? { subOrder, isOurs, idsBefore: null });
+        if (removed !== undefined) ofRemoved.delete(removed);
+      }
     }
   }
-  const left = new Set(spare.left().map(({ id }) => id));
-  const ofRemoved = new Map(
-    removed.flatMap(({ lineCode }) => {
-      const { subOrder } = ofLinks.get(lineCode) as Match;
-      return left.has(subOrder.id) ? [[lineCode, subOrder] as const] : [];
-    }),
-  );
   return { ofLines, ofRemoved, free };
 }
 
@@ -210,43 +202,35 @@ type Pool = {
 };
 
 function openPool(all: readonly SubOrder[]): Pool {
-  const free = new Map(all.map((one) => [one.id, one]));
+  const keyed = all.map((one) => ({ one, options: optionsKey(one.product_options ?? {}), cents: centsOf(one.price) }));
+  const free = new Map(keyed.map((entry) => [entry.one.id, entry]));
   const take = (id: number) => {
-    const one = free.get(id);
+    const entry = free.get(id);
     free.delete(id);
-    return one;
+    return entry?.one;
   };
-  // An order of 10,000 lines of one product takes one to two seconds.
-  const alike = new Map<string, SubOrder[]>();
-  for (const one of all) {
-    const { product_id, product_options, price } = one;
-    const [options, prices] = [optionsKey(product_options ?? {}), price === null ? [] : [BigInt(price.cents)]];
-    for (const like of ['exact', 'similar'] as const) {
-      for (const key of keysLike(like, product_id, options, prices)) {
-        const others = alike.get(key);
-        if (others) others.push(one);
-        else alike.set(key, [one]);
-      }
-    }
-  }
+  type Entry = (typeof keyed)[number];
   return {
     take,
     find({ product_id, product_options, price }, like, isAllowed = () => true) {
-      for (const key of keysLike(like, product_id, optionsKey(product_options), centsReadAs(price))) {
-        const found = alike.get(key)?.find((one) => free.has(one.id) && isAllowed(one));
-        if (found) return take(found.id);
+      const key = optionsKey(product_options);
+      const hasOptions = ({ options }: Entry) => options === key;
+      const havePrice = centsReadAs(price).map(
+        (amount) =>
+          ({ cents }: Entry) =>
+            cents === amount,
+      );
+      const exact = havePrice.map((hasPrice) => (entry: Entry) => hasOptions(entry) && hasPrice(entry));
+      for (const isLike of like === 'exact' ? exact : [hasOptions, ...havePrice]) {
+        const isFirst = (entry: Entry) => entry.one.product_id === product_id && isLike(entry) && isAllowed(entry.one);
+        const found = [...free.values()].find(isFirst);
+        if (found) return take(found.one.id);
       }
       return undefined;
     },
-    left: () => [...free.values()],
+    left: () => [...free.values()].map(({ one }) => one),
   };
 }
-
-/** What those have in common that are so like each other. One key for each amount that the price may be shown as. */
-const keysLike = (like: 'exact' | 'similar', product: number, options: string, prices: readonly bigint[]): string[] =>
-  like === 'exact'
-    ? prices.map((price) => `${product} ${price} ${options}`)
-    : [`${product} ${options}`, ...prices.map((price) => `${product} ${price}`)];
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function fieldDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
