@@ -7,12 +7,10 @@ import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase } from './open-database.ts';
 import {
   findLinesFault,
-  type OrderPage,
   type OrderPosition,
   type OrderQueries,
   type OrderRange,
   type RawOrder,
-  readChangePage,
   readKeylessOrders,
   readOrderPage,
   readOrderSample,
@@ -70,10 +68,11 @@ export function openShop(options: ShopOptions) {
   };
 
   const walk = (range: OrderRange) =>
-    ofOrders((session, queries) => readOrderPage(session, queries, range)).catch((error: unknown) => {
+    ofOrders((session, queries) => readOrderPage(session, queries, range)).catch(async (error: unknown) => {
       if (!isShopTimeout(error)) throw error;
-      const column = range.axis === 'code' ? 'code' : `${range.axis}_at`;
-      throw tooManyAtOnce(`the next ${range.size} orders`, column, error);
+      const isOfFeed = range.axis === 'updated' && (await orderQueries()).feed !== undefined;
+      const column = isOfFeed ? 'changed_at' : range.axis === 'code' ? 'code' : `${range.axis}_at`;
+      throw tooManyAtOnce(`the next ${range.size} ${isOfFeed ? 'changes' : 'orders'}`, column, error);
     });
 
   const catalog = async (name: 'categories' | 'user_grades') => {
@@ -95,15 +94,7 @@ export function openShop(options: ShopOptions) {
      * const page = await shop.changedSince(after, 50_000);
      * const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
      */
-    async changedSince(after: OrderPosition, size: number): Promise<OrderPage> {
-      const { feed } = await orderQueries();
-      if (feed === undefined) return walk({ axis: 'updated', after, size });
-      try {
-        return await database.read((session) => readChangePage(session, feed, { after, size }));
-      } catch (error) {
-        throw isShopTimeout(error) ? tooManyAtOnce(`the next ${size} changes`, 'changed_at', error) : error;
-      }
-    },
+    changedSince: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size }),
     /** Whether there is a changed_orders.sql. */
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     /**

@@ -1,7 +1,7 @@
 import { columnsOf } from './queries.ts';
 import { notComputable, readByKey } from './read-by-key.ts';
 import { isTooLong, type RawRow } from './rows.ts';
-import type { OrderKey, OrderPage, OrderPosition, OrderRange, ShopQuery, ShopSession } from './session.ts';
+import type { OrderKey, OrderPage, OrderRange, ShopQuery, ShopSession } from './session.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
@@ -13,39 +13,27 @@ export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string };
 
 export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 
-/** @throws ReviewSyncError `shop-query` where the database cannot compute the date of some order. */
+/**
+ * By the last change, the change feed is read where there is one: each code once, with its newest change of the page, the
+ * newest change last. A code that is too long is left out: nothing can be remembered of its order.
+ *
+ * @throws ReviewSyncError `shop-query` where the database cannot compute the date of some order.
+ */
 export async function readOrderPage(
   session: ShopSession,
-  { orders }: OrderQueries,
+  { orders, feed }: OrderQueries,
   range: OrderRange,
 ): Promise<OrderPage> {
-  const walked = await session.attempt(() => session.walk(orders, range));
-  if ('dataFault' in walked) throw notComputable(orders, walked.dataFault);
-  return pageOf(walked.value, range.size);
-}
-
-/** Each code once, with its newest change of the page, the newest change last. @throws as `readOrderPage` does. */
-export async function readChangePage(
-  session: ShopSession,
-  feed: ShopQuery,
-  { after, size }: { after: OrderPosition; size: number },
-): Promise<OrderPage> {
-  const read = await session.attempt(() => session.changes(feed, after, size));
-  if ('dataFault' in read) throw notComputable(feed, read.dataFault);
-  const page = pageOf(read.value, size);
+  const query = range.axis === 'updated' && feed ? feed : orders;
+  const walked = await session.attempt(() => session.walk(query, range));
+  if ('dataFault' in walked) throw notComputable(query, walked.dataFault);
   const newest = new Map<string, OrderKey>();
-  for (const key of page.keys) {
+  for (const key of walked.value.filter(({ code }) => !isTooLong(code))) {
     newest.delete(key.code);
     newest.set(key.code, key);
   }
-  return { ...page, keys: [...newest.values()] };
-}
-
-/** A code that is too long is left out: nothing can be remembered of its order. */
-function pageOf(found: OrderKey[], size: number): OrderPage {
-  const keys = found.filter(({ code }) => !isTooLong(code));
-  const last = found.at(-1);
-  return last === undefined || found.length < size ? { keys } : { keys, next: last };
+  const [keys, last] = [[...newest.values()], walked.value.at(-1)];
+  return last === undefined || walked.value.length < range.size ? { keys } : { keys, next: last };
 }
 
 /**

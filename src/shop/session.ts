@@ -51,7 +51,9 @@ export type KeyedRow = { place: number; row: RawRow };
 
 export type ShopSession = ReturnType<typeof shopSession>;
 
-const dateOf = { updated: 'updated_at', created: 'created_at' } as const;
+/** The column of the query by which orders are walked. */
+const dateColumnOf = ({ name }: ShopQuery, axis: 'updated' | 'created') =>
+  name === 'changed_orders' ? 'changed_at' : `${axis}_at`;
 
 /** Dates that are within the years 1 to 9999 in every time zone. */
 const [firstDate, endOfDates] = ['0001-01-03T00:00:00.000000', '9999-12-29T00:00:00.000000'];
@@ -199,17 +201,17 @@ export function shopSession(
       return rows.flatMap((row) => row[column] ?? []);
     },
 
-    /** One page of orders in the order of (date, code) or of the code: one bounded statement where an index serves. */
+    /**
+     * One page of orders in the order of (date, code) or of the code: one bounded statement where an index serves. Of
+     * changed_orders.sql a code comes as often as it changed.
+     */
     async walk(orders: ShopQuery, { axis, after, before, size }: OrderRange): Promise<OrderKey[]> {
-      if (axis !== 'code') return walkDates(orders, dateOf[axis], { after, before, size });
+      if (axis !== 'code') return walkDates(orders, dateColumnOf(orders, axis), { after, before, size });
       const { type } = typeOf(orders, 'code');
       const isLater = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
       const found = await codes(orders, `where ${words.hasCode(type)} ${isLater} order by w.code limit ${size}`);
       return found.map((code) => ({ at: '', code }));
     },
-
-    /** One page of changed_orders.sql. A code comes as often as it changed. */
-    changes: (feed: ShopQuery, after: OrderPosition, size: number) => walkDates(feed, 'changed_at', { after, size }),
 
     async codesByCreation(orders: ShopQuery, which: 'newest' | 'oldest', limit: number): Promise<string[]> {
       const order = which === 'newest' ? 'desc' : 'asc';

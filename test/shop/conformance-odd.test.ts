@@ -106,7 +106,7 @@ describe.each(shopServers)('$name', (server) => {
     const found = await shop.keylessOrders();
     expect(found.map(({ code }) => code?.trim().slice(0, 4) ?? null).toSorted()).toEqual(['', 'C', 'long', null]);
     const { keys } = await shop.orderCodes({ axis: 'code', after: { at: '', code: '' }, size: 9 });
-    expect(keys.map(({ code }) => code.slice(0, 4))).toEqual(['A', 'B', 'B', 'C', 'fits']);
+    expect(keys.map(({ code }) => code.slice(0, 4))).toEqual(['A', 'B', 'C', 'fits']);
     expect((await shop.orders(['A', 'B'])).map(({ order, fault }) => [order.code, fault])).toEqual([
       ['A', undefined],
       ['B', expect.stringMatching(/^orders\.sql: code is there in 2 rows/)],

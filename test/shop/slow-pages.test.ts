@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
@@ -24,6 +24,7 @@ test('a run whose page takes the shop too long says which file, what it looked f
       /changed_orders\.sql: one statement took longer than 30 s, to find the next 50000 changes by changed_at[\s\S]*An index of the table on the column of[\s\S]*ORDER_BATCH_SIZE/,
     ),
   ]);
+  await rm(join(folder, 'changed_orders.sql'));
   await writeFile(join(folder, 'orders.sql'), 'select * from o where pg_sleep(0.05) is not null');
   const { shop } = await world.openApp();
   for (const [axis, column] of [
