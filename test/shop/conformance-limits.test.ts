@@ -207,7 +207,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(facts.writable).toBeGreaterThanOrEqual(2);
   });
 
-  test('a server that sends nothing is given up, and its statement is ended', async () => {
+  test('a server that sends nothing is given up, and ends its statement by its own limit', async () => {
     const database = await createMysqlDatabase(kind);
     onTestFinished(() => database.drop());
     const shop = openDatabase({ url: database.url, connections: 1, timeZone: 'UTC', silenceMs: 1000 });
@@ -217,7 +217,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       body: '(select sleep(300) as code)',
       columns: new Map([['code', { type: 'int', read: 'text' }]]),
     };
-    const reading = shop.read((session) => session.rows(sleeping));
+    const reading = shop.read((session) => session.rows(sleeping), { seconds: 3 });
     await expect(reading).rejects.toMatchObject({ code: 'SERVER_SILENT' });
     await until(async () => {
       const left = await database.query(

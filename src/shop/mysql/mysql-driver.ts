@@ -8,9 +8,6 @@ import { explainStatement } from './mysql-plan.ts';
 import type { ConnectionOptions } from './mysql-url.ts';
 import { withoutStatement } from './mysql-words.ts';
 
-/** For ending a statement whose connection was given up. */
-const killMs = 5000;
-
 export function openMysql(address: ConnectionOptions, { connections, silenceMs }: DriverOptions): Driver {
   const pool = mysql.createPool({
     ...address,
@@ -25,29 +22,18 @@ export function openMysql(address: ConnectionOptions, { connections, silenceMs }
   /** The variable that limits the time of a statement, for each connection that is prepared. */
   const prepared = new WeakMap<object, TimeLimit>();
 
-  /** A server goes on with a statement whose connection was given up. */
-  async function kill(threadId: number): Promise<void> {
-    try {
-      const other = await mysql.createConnection({ ...address, connectTimeout: killMs });
-      await other.query({ sql: `kill ${threadId}`, timeout: killMs }).finally(() => other.destroy());
-    } catch {
-      // The server is gone, or ends the statement by its own limit.
-    }
-  }
-
   function connectionOf(client: mysql.PoolConnection): DriverConnection {
-    function stop() {
-      // `destroy` of the client would leave its statement without an end.
+    // `destroy` of the client would leave its statement without an end. The server ends it by its own limit.
+    const stop = () => {
       (client.connection as unknown as { stream: Socket }).stream.destroy(new Error('the reading was stopped'));
-      return kill(client.threadId);
-    }
+    };
 
     async function query(sql: string) {
       try {
         return await client.query<mysql.RowDataPacket[]>({ sql, timeout: silenceMs });
       } catch (error) {
         if ((error as { code?: string }).code !== 'PROTOCOL_SEQUENCE_TIMEOUT') throw withoutStatement(error);
-        await stop();
+        stop();
         const message = `the server sent nothing for ${silenceMs / 1000} s`;
         throw Object.assign(new Error(message), { code: 'SERVER_SILENT' });
       }
