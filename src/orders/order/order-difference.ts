@@ -206,23 +206,12 @@ const textOf = (value: unknown): string | null =>
 const isOfShop = ({ raw }: DesiredOrder, field: string, sentBefore: readonly string[]) =>
   (field === 'user_grade_id' ? 'user_grade_code' : field) in raw.order || sentBefore.includes(field);
 
-/** Fields that the service shows with a value although the shop has none. */
-export function shownWithoutShop(
-  desired: DesiredOrder,
-  shown: OrderDetail,
-  sentBefore: readonly string[],
-): OptionalField[] {
-  const { body } = desired;
-  const fields = [
-    ['user_code', shown.user_code],
-    ['user_name', nameOf(body, shown)],
-    ['user_phone', shown.phone],
-    ['user_email', shown.user_email],
-  ] as const;
-  return fields.flatMap(([field, value]) =>
-    value && body[field] === undefined && isOfShop(desired, field, sentBefore) ? [field] : [],
-  );
-}
+/** Fields that the service shows with a value although the shop has none; a mileage of 0 may be the service's own. */
+export const shownWithoutShop = (desired: DesiredOrder, shown: OrderDetail, sentBefore: readonly string[]) =>
+  fieldDifferences(desired, shown, true)
+    .filter(({ shop, service }) => shop === null && service !== null)
+    .map(({ field }) => field as OptionalField)
+    .filter((field) => !rarelyShown.some((one) => one === field) && isOfShop(desired, field, sentBefore));
 
 /** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
 export function withoutPersonalData(difference: OrderDifference): Omit<OrderDifference, 'body'> {
