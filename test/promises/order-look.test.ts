@@ -359,9 +359,10 @@ test('where the shop ignores case, explain and preview show the shop’s own cod
   expect(JSON.parse((await cli(world, 'explain', 'order', 'A1', '--json')).stdout).link).toMatchObject({
     orderCode: 'a1',
   });
-  // An order that was pushed under the other spelling is one that the shop has no more.
+  // The same where an order was pushed under the other spelling, which the shop has no more.
   await world.shop(`delete from o where code = 'B1'; insert into o (code) values ('b1')`);
   for (const command of ['explain', 'preview']) {
-    expect((await cli(world, command, 'order', 'B1')).stdout).toContain('The shop has no order B1');
+    expect((await cli(world, command, 'order', 'B1')).stdout).toContain('The shop’s code of B1 is b1.');
+    expect(JSON.parse((await cli(world, command, 'order', 'B1', '--json')).stdout)).toMatchObject({ code: 'b1' });
   }
 });

@@ -4,17 +4,17 @@ import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { whyNothing } from '../order/desired-order.ts';
 import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../order/order-difference.ts';
-import { findInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
 
 /**
  * The order that a person asks for, at both ends.
  *
- * @param asked its code; the shop's own spelling is found by itself, see findInShop.
+ * @param asked its code. Where the shop's column ignores case, the order is called by the shop's own code from here on.
  */
 async function lookUp(deps: OrderDeps, asked: string) {
-  const { code, raw } = await findInShop(deps, asked);
+  const [raw] = await deps.shop.orders([asked]);
+  const code = raw?.order.code ?? asked;
   const link = (await orderLinks(deps.db, [code])).get(code);
   const lookup = await openLookup(deps);
   const [ours] = raw ? await shopOrders(deps, [raw]) : [];

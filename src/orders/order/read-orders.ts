@@ -4,7 +4,6 @@ import { isUsableCode } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
-import { orderLinks } from '../../warehouse/orders/order-links.ts';
 import { productIds } from '../../warehouse/orders/products.ts';
 import { type DesiredOrder, desiredOrder } from './desired-order.ts';
 
@@ -31,25 +30,7 @@ export async function desiredOrders(
   return read;
 }
 
-/**
- * The order that a person asks for. Where the shop's column ignores case, the shop gives the order `a1` for `A1`: then
- * the order is called by the shop's own code from here on. If `A1` was pushed too, it is another order, and the shop no
- * longer has it.
- *
- * @returns `code`: as the shop stores it; as asked for where the shop does not have the order.
- */
-export async function findInShop(
-  { shop, db }: { shop: Pick<Shop, 'orders'>; db: Db },
-  asked: string,
-): Promise<{ code: string; raw: RawOrder | undefined }> {
-  const [raw] = await shop.orders([asked]);
-  const code = raw?.order.code ?? asked;
-  if (code === asked) return { code, raw };
-  const isAnother = (await orderLinks(db, [asked])).has(asked);
-  return isAnother ? { code: asked, raw: undefined } : { code, raw };
-}
-
-/** Those of the codes that the shop does not show. Codes are compared exactly, see findInShop. */
+/** Those of the codes that the shop does not show. Codes are compared exactly: a column may ignore case. */
 export async function missingInShop(shop: Pick<Shop, 'orders'>, codes: readonly string[]): Promise<string[]> {
   if (codes.length === 0) return [];
   const found = new Set((await shop.orders(codes)).map(({ order }) => order.code));
