@@ -9,7 +9,7 @@ import { packagePath } from '../src/base/package-path.ts';
 import { desiredOrders } from '../src/orders/order/read-orders.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
-import { defaultPatience } from '../src/orders/requests.ts';
+import { defaultLimits } from '../src/orders/requests.ts';
 import { ordersByCreation, type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
@@ -71,7 +71,7 @@ const deps: OrderDeps = {
   signal: abort.signal,
   contactMaxAgeDays: 30,
   deletes: 'off',
-  patience: defaultPatience,
+  limits: defaultLimits,
   takeRemovals: async () => false,
 };
 

@@ -9,7 +9,7 @@ import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
-import { defaultPatience } from '../src/orders/requests.ts';
+import { defaultLimits } from '../src/orders/requests.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../src/orders/which/changed-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
@@ -100,7 +100,7 @@ async function measure(size: number) {
     signal: abort.signal,
     contactMaxAgeDays: 30,
     deletes: 'off',
-    patience: defaultPatience,
+    limits: defaultLimits,
     takeRemovals: async () => false,
   };
   // What was there before was pushed by an earlier run, as far as the runs measured here can tell.

@@ -5,7 +5,7 @@ import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';
 import type { Conclusion } from './define-run.ts';
-import { pushOrders } from './push-orders.ts';
+import { pushOrdersStep } from './push-orders.ts';
 import { readWindow } from './read-window.ts';
 
 /**
@@ -42,7 +42,7 @@ async function concludeOrders(
 
 /** What every run of orders has: a regular one, a rescan and a backfill end by the same rules. */
 export const runOfOrders = {
-  step: pushOrders,
+  step: pushOrdersStep,
   deadLetters: ['order', 'order_line'],
   conclusion: concludeOrders,
 } as const;

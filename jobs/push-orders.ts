@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
-import { pushOrders as push } from '../src/orders/push/push-slice.ts';
+import { pushOrders } from '../src/orders/push/push-slice.ts';
 import type { Batch } from '../src/orders/which/orders-by-day.ts';
 import type { StepJob } from '../src/queue/job.ts';
 import { flag, parsePayload } from './payload.ts';
@@ -16,7 +16,7 @@ const shape = v.object({
 export type OrderStep = v.InferOutput<typeof shape>;
 
 /** Step: brings up to 500 orders at the service in line with the shop. */
-export const pushOrders: StepJob<App, OrderStep> = {
+export const pushOrdersStep: StepJob<App, OrderStep> = {
   name: 'push-orders',
   parse: (payload) => parsePayload(shape, payload),
   run: (app, step, { signal }) => pushNow(app, step, signal),
@@ -24,7 +24,7 @@ export const pushOrders: StepJob<App, OrderStep> = {
 
 /** Pushes the orders of a step in this process, without a run. */
 export const pushNow = (app: App, { codes, ...policy }: OrderStep, signal: AbortSignal) =>
-  app.sliceSlots(() => push(orderDeps(app, signal), codes, policy));
+  app.sliceSlots(() => pushOrders(orderDeps(app, signal), codes, policy));
 
 /** Orders in one step: small enough that workers share a batch; the queue keeps a row a step until the run ends. */
 const ordersPerStep = 500;

@@ -1,5 +1,5 @@
 import type { OrderDeps } from '../orders/order-deps.ts';
-import { defaultPatience } from '../orders/requests.ts';
+import { defaultLimits } from '../orders/requests.ts';
 import { plausibleDates } from '../reviews/review-bounds.ts';
 import type { ReviewDeps } from '../reviews/review-deps.ts';
 import { takeRemovals } from '../warehouse/orders/removal-allowance.ts';
@@ -18,7 +18,7 @@ export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
   onWait: app.onWait,
   contactMaxAgeDays: app.config.orderContactMaxAgeDays,
   deletes: app.config.orderDeletes,
-  patience: defaultPatience,
+  limits: defaultLimits,
   takeRemovals: (removals) => takeRemovals(app.warehouse.db, removals),
 });
 

@@ -4,7 +4,7 @@ import type { ReviewApi, Wait } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
 import type { Db } from '../warehouse/index.ts';
 import type { OrderStore } from '../warehouse/orders/order-store.ts';
-import type { Patience } from './requests.ts';
+import type { RequestLimits } from './requests.ts';
 
 /** What reading, comparing and pushing orders works with. */
 export type OrderDeps = {
@@ -22,7 +22,7 @@ export type OrderDeps = {
   contactMaxAgeDays: number;
   /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
   deletes: 'off' | 'send';
-  patience: Patience;
+  limits: RequestLimits;
   /** Takes removals from the allowance of 24 hours, all or none. */
   takeRemovals(removals: number): Promise<boolean>;
   /** Called when orders wait for another process. */

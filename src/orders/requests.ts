@@ -14,10 +14,10 @@ import type { FailureKind } from './backoff.ts';
  * How long the requests of one record may keep failing, and how long to wait before looking what became of a lost one;
  * milliseconds.
  */
-export type Patience = { giveUpAfterMs: number; settleMs: number };
+export type RequestLimits = { giveUpAfterMs: number; settleMs: number };
 
 /** A record that always fails costs a run 15 s. */
-export const defaultPatience: Patience = { giveUpAfterMs: 15_000, settleMs: 1000 };
+export const defaultLimits: RequestLimits = { giveUpAfterMs: 15_000, settleMs: 1000 };
 
 /** How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. */
 export type Sent<T> =
@@ -42,10 +42,10 @@ export type Requests = { write: Send; read: Send };
  *   an abort.
  */
 export function openRequests(
-  { patience, signal }: { patience: Patience; signal: AbortSignal },
+  { limits, signal }: { limits: RequestLimits; signal: AbortSignal },
   beforeWrite?: () => void,
 ): Requests {
-  let { giveUpAfterMs } = patience;
+  let { giveUpAfterMs } = limits;
   const send =
     (beforeSend: (() => void) | undefined): Send =>
     async (request) => {

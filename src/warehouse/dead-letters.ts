@@ -6,7 +6,7 @@ import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
   kind: DeadLetterKind;
-  /** The record's key; for a record that has none, `keyOf` of the record. */
+  /** The record's key; for a record that has none, `contentKey` of the record. */
   key: string;
   /** The order that the record is or belongs to. */
   order_code?: string | undefined;
@@ -126,7 +126,7 @@ export async function failAgain(db: Db, id: number, reason: string): Promise<voi
 }
 
 /** A stable key for a record without a key. */
-export function keyOf(record: unknown): string {
+export function contentKey(record: unknown): string {
   return `sha256:${createHash('sha256')
     .update(JSON.stringify(record) ?? '')
     .digest('hex')

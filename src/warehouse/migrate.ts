@@ -10,8 +10,8 @@ import { type Db, isLockedOut } from './index.ts';
 const folder = packagePath('sql', 'warehouse');
 
 /** How long a migration waits for locks. While it waits, every other statement on the table waits behind it. */
-type LockPatience = { timeoutMs: number; tries: number; pauseMs: number };
-const lockPatience: LockPatience = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
+type LockWait = { timeoutMs: number; tries: number; pauseMs: number };
+const lockWait: LockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
 
 /**
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the
@@ -21,7 +21,7 @@ const lockPatience: LockPatience = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
  * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, or why the warehouse is of
  *   another version; then nothing was applied.
  */
-export async function migrateWarehouse(db: Db, patience = lockPatience): Promise<string[]> {
+export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[]> {
   let file: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -33,7 +33,7 @@ export async function migrateWarehouse(db: Db, patience = lockPatience): Promise
           const where = `${newer.join(', ')} belongs to a newer version of this program`;
           throw migrationError(where, { hint: 'Run one version of review-sync on all machines.' });
         }
-        await sql`select set_config('lock_timeout', ${String(patience.timeoutMs)}, true)`.execute(trx);
+        await sql`select set_config('lock_timeout', ${String(wait.timeoutMs)}, true)`.execute(trx);
         for (const name of pending) {
           file = name;
           await sql.raw(await readFile(join(folder, `${name}.sql`), 'utf8')).execute(trx);
@@ -49,8 +49,8 @@ export async function migrateWarehouse(db: Db, patience = lockPatience): Promise
           file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run',
           failureOf(error),
         );
-      if (attempt === patience.tries) throw await blockedError(db, file, patience);
-      await delay(patience.pauseMs);
+      if (attempt === wait.tries) throw await blockedError(db, file, wait);
+      await delay(wait.pauseMs);
     }
   }
 }
@@ -77,7 +77,7 @@ async function hasBookkeeping(db: Db): Promise<boolean> {
 }
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */
-async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockPatience): Promise<ReviewSyncError> {
+async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait): Promise<ReviewSyncError> {
   const { rows } = await sql<{ pid: number; what: string }>`
     select pid, format('pid %s (application %s, user %s, %s, transaction since %s)', pid,
       coalesce(nullif(application_name, ''), 'without a name'), usename, state,

@@ -1,5 +1,5 @@
 import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
-import { countOpenDeadLetters, keyOf, putDeadLetters } from '../warehouse/dead-letters.ts';
+import { contentKey, countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
@@ -61,7 +61,7 @@ export function storeEvents(
     await noteChanged(trx, reviews, products);
     if (faults.length > 0) {
       const room = Math.max(0, mostDeadLetters - (await countOpenDeadLetters(trx, ['webhook'])));
-      const deadLetters = faults.map((one) => ({ ...one, kind: 'webhook', key: keyOf(one.payload) }) as const);
+      const deadLetters = faults.map((one) => ({ ...one, kind: 'webhook', key: contentKey(one.payload) }) as const);
       await putDeadLetters(trx, deadLetters.slice(0, room));
     }
     return { kind: 'stored', faults };

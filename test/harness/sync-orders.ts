@@ -42,6 +42,6 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
 /** What a push of this process needs, with short waits. */
 export const orderDeps = (app: App, more: Partial<OrderDeps> = {}): OrderDeps => ({
   ...depsOf(app, new AbortController().signal),
-  patience: { giveUpAfterMs: 50, settleMs: 1 },
+  limits: { giveUpAfterMs: 50, settleMs: 1 },
   ...more,
 });

@@ -39,8 +39,8 @@ test('many orders to which the service always responds with 500 stop neither the
     method === 'POST' && path === '/v1/orders' && bad.includes(form.get('code') ?? '') ? { status: 500 } : 'pass',
   );
   // They are sent again for two seconds, so they end last, one after the other.
-  const patience = { giveUpAfterMs: 2000, settleMs: 1 };
-  expect(await world.sync({ patience })).toMatchObject({ orders_pushed: 53, orders_failed: 7 });
+  const limits = { giveUpAfterMs: 2000, settleMs: 1 };
+  expect(await world.sync({ limits })).toMatchObject({ orders_pushed: 53, orders_failed: 7 });
   expect(await world.warehouse('select from sync.settings where orders_cursor is not null')).toHaveLength(1);
 
   // Now only they are pushed, and none succeeds.

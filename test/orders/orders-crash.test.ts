@@ -83,7 +83,7 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     now: () => new Date(),
     contactMaxAgeDays: 30,
     deletes: 'off' as const,
-    patience: { giveUpAfterMs: 50, settleMs: 1 },
+    limits: { giveUpAfterMs: 50, settleMs: 1 },
     takeRemovals: (removals: number) => takeRemovals(db, removals),
     store: await openOrderStore(db, { leaseMs: 60_000 }),
     slots: pLimit(96),

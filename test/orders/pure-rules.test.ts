@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { jobs } from '../../jobs/index.ts';
-import { pushOrders, stepsUnder } from '../../jobs/push-orders.ts';
+import { pushOrdersStep, stepsUnder } from '../../jobs/push-orders.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
   type DesiredOrder,
@@ -251,7 +251,7 @@ test('what a payload leaves out is off; one that another version enqueued is ref
   expect(backfillOrders.parse({})).toEqual({ withEmail: false, allowRemovals: false });
   const malformed = 'A job in the queue is malformed: expected';
   expect(() => backfillOrders.parse({ withEmail: 'kim' })).toThrow(`${malformed} boolean as withEmail, found string`);
-  expect(() => pushOrders.parse(7)).toThrow(`${malformed} Object as the payload, found number`);
+  expect(() => pushOrdersStep.parse(7)).toThrow(`${malformed} Object as the payload, found number`);
   expect(() => named(jobs, 'mail')).toThrow('The queue holds a job "mail", which this version does not know');
 });
 
@@ -278,7 +278,7 @@ test('of 1,001 orders that are read a page at a time each is read once', async (
 describe('the requests of one record', () => {
   const at = (status?: number) => ({ method: 'POST', path: '/v1/orders', status, attempts: 1 });
   const open = (beforeWrite?: () => void) =>
-    openRequests({ patience: { giveUpAfterMs: 900, settleMs: 1 }, signal: new AbortController().signal }, beforeWrite);
+    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal: new AbortController().signal }, beforeWrite);
 
   test.each([
     ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),

@@ -83,8 +83,8 @@ test('a change or deletion that the service answers with 202 and carries out is 
 }) => {
   await changeAfterPush(world);
   withoutBody(world, { carriedOutWith: 202 });
-  const patience = { giveUpAfterMs: 5000, settleMs: 1 };
-  expect(await world.sync({ patience })).toMatchObject({ orders_pushed: 3, orders_deleted: 1 });
+  const limits = { giveUpAfterMs: 5000, settleMs: 1 };
+  expect(await world.sync({ limits })).toMatchObject({ orders_pushed: 3, orders_deleted: 1 });
   expect(await world.atService(service)).toEqual(inLine);
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([]);

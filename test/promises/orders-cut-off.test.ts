@@ -13,8 +13,8 @@ test('a worker that is stopped while it waits for what a creation without respon
     return { carriedOutAfter: Promise.resolve() };
   });
   // It would look again in a quarter of an hour.
-  const patience = { giveUpAfterMs: 50, settleMs: 900_000 };
-  await expect(world.sync({ signal: stopped.signal, patience })).rejects.toThrow();
+  const limits = { giveUpAfterMs: 50, settleMs: 900_000 };
+  await expect(world.sync({ signal: stopped.signal, limits })).rejects.toThrow();
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(await world.atService('select count(*)::integer as n from reference_service.sub_orders')).toEqual([{ n: 1 }]);

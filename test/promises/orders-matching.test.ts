@@ -42,7 +42,7 @@ test('a creation that appears after its gateway gave up, and before the next loo
     isLate = true;
     return { carriedOutAfter: delay(50) };
   });
-  await world.sync({ patience: { giveUpAfterMs: 50, settleMs: 700 } });
+  await world.sync({ limits: { giveUpAfterMs: 50, settleMs: 700 } });
   expect(await world.atService(subOrders)).toEqual(both);
   expect(creations).toBe(2);
 });
@@ -102,7 +102,7 @@ test('a change whose response was lost, and that the service shows, is remembere
     isLost = true;
     return 'lose';
   });
-  await world.sync({ patience: { giveUpAfterMs: 0, settleMs: 1 } });
+  await world.sync({ limits: { giveUpAfterMs: 0, settleMs: 1 } });
   await world.sync();
   const statuses = "select status, content ->> 'status' as sent from sync.sub_order_links";
   expect(await world.warehouse(statuses)).toEqual([{ status: 'delivery_finished', sent: 'delivery_finished' }]);

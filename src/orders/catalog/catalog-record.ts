@@ -2,8 +2,8 @@ import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
 import {
+  contentKey,
   failingKeys,
-  keyOf,
   type NewDeadLetter,
   putDeadLetters,
   resolveDeadLettersExcept,
@@ -11,7 +11,7 @@ import {
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests } from '../requests.ts';
 
-export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'now' | 'signal' | 'patience' | 'onWait'> & {
+export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'now' | 'signal' | 'limits' | 'onWait'> & {
   api: Pick<ReviewApi, 'categories' | 'userGrades' | 'orders'>;
 };
 
@@ -55,7 +55,9 @@ export function readCatalogRows<T extends { code: string }>(
 ): CatalogRows<T> {
   const byCode = new Map<string, T>();
   const deadLetters: NewDeadLetter[] = [];
-  for (const [key, same] of Map.groupBy(rows, ({ row }) => (isUsableCode(row.code) ? row.code.trim() : keyOf(row)))) {
+  for (const [key, same] of Map.groupBy(rows, ({ row }) =>
+    isUsableCode(row.code) ? row.code.trim() : contentKey(row),
+  )) {
     const [first] = same;
     if (!first) continue;
     const result = first.fault === undefined ? read(first.row) : { fault: first.fault };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { OrderBody } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { isUsableCode, type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
-import { keyOf, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import { contentKey, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import { type ContactPolicy, contactFields, mayCarryContact } from './contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';
@@ -33,7 +33,7 @@ export type DesiredOrder = {
 };
 
 /** `products`, `grades`: the service's ids of the shop's codes, as far as they are known. `deletes`: ORDER_DELETES. */
-export type WishFacts = {
+export type KnownIds = {
   products: ReadonlyMap<string, number>;
   grades: ReadonlyMap<string, number>;
   deletes: 'off' | 'send';
@@ -44,7 +44,7 @@ export type WishFacts = {
  *
  * @returns a dead letter where the order itself cannot be read.
  */
-export function desiredOrder(raw: RawOrder, facts: WishFacts): DesiredOrder | NewDeadLetter {
+export function desiredOrder(raw: RawOrder, facts: KnownIds): DesiredOrder | NewDeadLetter {
   if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
   const read = readOrder(raw.order);
   if ('fault' in read) return orderDeadLetter(raw.order, read.fault);
@@ -81,9 +81,9 @@ const sixteenBits = (code: string, value: string | null | undefined) =>
   value == null ? null : hash('sha256', JSON.stringify([code, value]), 'hex').slice(0, 4);
 
 /** A line_code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
-function readLines(order: Order, rows: readonly RawRow[], facts: WishFacts) {
+function readLines(order: Order, rows: readonly RawRow[], facts: KnownIds) {
   const parts: Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> = { lines: [], waiting: [], faulty: [] };
-  const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : keyOf(row));
+  const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : contentKey(row));
   for (const [lineCode, [row = {}, ...more]] of Map.groupBy(rows, codeOf)) {
     const read = more.length > 0 ? { fault: repeatedLine } : readOrderLine(row);
     if ('fault' in read) {

@@ -78,7 +78,7 @@ export function orderDifference(
     body: requestBody(desired, [...sentBefore, ...clearedLast], withContact),
     clearedLast,
     fields: shown
-      ? fieldDifferences(desired, shown, withContact).filter(
+      ? orderFieldDifferences(desired, shown, withContact).filter(
           ({ field, shop }) => shop !== null || isOfShop(desired, field, sentBefore),
         )
       : [],
@@ -162,7 +162,7 @@ const withSentPrice = <Body extends SubOrderPatch>(body: Body): Body =>
 /** Fields of `POST /v1/orders` that the detail of an order does not show at most services. */
 const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] as const;
 
-function fieldDifferences(
+function orderFieldDifferences(
   { body, unlinkedGrade }: DesiredOrder,
   shown: OrderDetail,
   withContact: boolean,
@@ -208,7 +208,7 @@ const isOfShop = ({ raw }: DesiredOrder, field: string, sentBefore: readonly str
 
 /** Fields that the service shows with a value although the shop has none; a mileage of 0 may be the service's own. */
 export const shownWithoutShop = (desired: DesiredOrder, shown: OrderDetail, sentBefore: readonly string[]) =>
-  fieldDifferences(desired, shown, true)
+  orderFieldDifferences(desired, shown, true)
     .filter(({ shop, service }) => shop === null && service !== null)
     .map(({ field }) => field as OptionalField)
     .filter((field) => !rarelyShown.some((one) => one === field) && isOfShop(desired, field, sentBefore));

@@ -90,7 +90,7 @@ export function subOrderDifference(
     if (found) {
       const { subOrder, isOurs, idsBefore: watched } = found;
       const subOrderId = subOrder.id;
-      const fields = fieldDifferences(content, subOrder).filter(({ field, shop }) => shop !== null || isOfShop(field));
+      const fields = lineDifferences(content, subOrder).filter(({ field, shop }) => shop !== null || isOfShop(field));
       difference.matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
       if (link?.subOrderId === subOrderId) continue;
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore: watched, linkedAt: link?.linkedAt });
@@ -233,7 +233,7 @@ function openPool(all: readonly SubOrder[]): Pool {
 }
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
-function fieldDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
+function lineDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
   const options = theirs.product_options;
   const all: (FieldDifference | undefined)[] = [
     fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),

@@ -55,7 +55,7 @@ export async function deleteOrder(
   const removed = await requests.write((options) => deps.api.orders.remove(order.id, options));
   if (removed.kind === 'unknown' || removed.kind === 'failed') {
     // Only reading the order shows whether it was deleted: a service that responds with 500 may have done it.
-    await sleep(deps.patience.settleMs, deps.signal);
+    await sleep(deps.limits.settleMs, deps.signal);
     const after = await find();
     if (after.kind !== 'absent') {
       return { kind: after.kind === 'done' ? 'kept' : 'unknown', failure: failureOf(removed) };

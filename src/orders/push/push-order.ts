@@ -179,7 +179,7 @@ async function bringInLine(
     ({ links, doubts } = sent);
     if (doubts.size > 0 && look < looks) {
       const isUnknown = [...doubts.values()].some(({ failure }) => failure === 'transient');
-      if (isUnknown) await sleep(deps.patience.settleMs, deps.signal);
+      if (isUnknown) await sleep(deps.limits.settleMs, deps.signal);
       continue;
     }
 

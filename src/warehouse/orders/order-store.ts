@@ -116,7 +116,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
       const askedAtMs = performance.now();
-      if (!(await save({ ...keyOf(leased), ...lineColumns(leased, lines) }))) throw new LeaseLostError(lost(leased));
+      if (!(await save({ ...leaseOf(leased), ...lineColumns(leased, lines) }))) throw new LeaseLostError(lost(leased));
       leased.lines = lines;
       leased.renewedAtMs = askedAtMs;
     },
@@ -128,7 +128,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     keepAlive(leased: LeasedOrder): Disposable {
       const renewOnce = async () => {
         const askedAtMs = performance.now();
-        if (await renew(keyOf(leased))) leased.renewedAtMs = askedAtMs;
+        if (await renew(leaseOf(leased))) leased.renewedAtMs = askedAtMs;
       };
       // Ignore a renewal that fails: `assertLease` sees that the lease is old.
       const timer = setInterval(() => void renewOnce().catch(() => {}), leaseMs / 10);
@@ -148,12 +148,13 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
     /** Records the outcome of a push in one transaction, and gives the lease back. @throws LeaseLostError */
     async record(leased: LeasedOrder, push: PushRecord): Promise<void> {
-      if (!(await record({ ...keyOf(leased), ...recordColumns(leased, push) }))) throw new LeaseLostError(lost(leased));
+      if (!(await record({ ...leaseOf(leased), ...recordColumns(leased, push) })))
+        throw new LeaseLostError(lost(leased));
     },
 
     /** Forgets an order that was deleted at the service. @throws LeaseLostError */
     async forget(leased: LeasedOrder): Promise<void> {
-      if (!(await forget(keyOf(leased)))) throw new LeaseLostError(lost(leased));
+      if (!(await forget(leaseOf(leased)))) throw new LeaseLostError(lost(leased));
     },
 
     /**
@@ -184,7 +185,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   };
 }
 
-const keyOf = ({ orderCode, token }: LeasedOrder) => ({ order_code: orderCode, token });
+const leaseOf = ({ orderCode, token }: LeasedOrder) => ({ order_code: orderCode, token });
 
 const lost = ({ orderCode }: LeasedOrder) => `the lease of order ${orderCode} was not renewed in time`;
 

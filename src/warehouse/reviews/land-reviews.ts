@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
 import type { Span } from '../../base/time/span.ts';
-import { keyOf, putDeadLetters } from '../dead-letters.ts';
+import { contentKey, putDeadLetters } from '../dead-letters.ts';
 import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 import { checkPage, isRecord, type PageCheck, usableId } from './check-page.ts';
@@ -161,7 +161,7 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    key: String(usableId(item) ?? keyOf(text)),
+    key: String(usableId(item) ?? contentKey(text)),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
   } as const;
