@@ -5,6 +5,7 @@ import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
 import type { Batch } from '../src/orders/which/orders-by-day.ts';
 import type { StepJob } from '../src/queue/job.ts';
+import { slicesOf } from '../src/shop/orders.ts';
 import { flag, parsePayload } from './payload.ts';
 
 const shape = v.object({
@@ -26,14 +27,8 @@ export const pushOrdersStep: StepJob<App, OrderStep> = {
 export const pushNow = (app: App, { codes, ...policy }: OrderStep, signal: AbortSignal) =>
   app.sliceSlots(() => pushOrders(orderDeps(app, signal), codes, policy));
 
-/** Orders in one step: small enough that workers share a batch; the queue keeps a row a step until the run ends. */
-const ordersPerStep = 500;
-
 /** A batch of orders as the steps of a run under one policy. */
 export function stepsUnder<State>(policy: PushPolicy, { codes, state }: Batch<State>) {
-  const steps: OrderStep[] = [];
-  for (let at = 0; at < codes.length; at += ordersPerStep) {
-    steps.push({ codes: codes.slice(at, at + ordersPerStep), ...policy });
-  }
+  const steps = slicesOf(codes).map((slice): OrderStep => ({ codes: slice, ...policy }));
   return { steps, state };
 }

@@ -3,3 +3,10 @@ export const longestCode = 1000;
 
 /** Whether Postgres can hold the text. Most services cannot hold the others either. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+
+/** Whether a record can be known by this code: it is not blank, not too long, and can be stored. */
+export const isUsableCode = (code: string | null | undefined): code is string =>
+  typeof code === 'string' && code.trim() !== '' && !isTooLong(code) && isStorable(code);
+
+export const isTooLong = (code: string | null | undefined): boolean =>
+  typeof code === 'string' && Buffer.byteLength(code) > longestCode;

@@ -9,10 +9,8 @@ import type { ListPage } from './read/list-page.ts';
 import { readSpans } from './read/read-spans.ts';
 import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
+import { justNow } from './review-bounds.ts';
 import type { ReviewDeps } from './review-deps.ts';
-
-/** Seconds before a request in which a review may have been written and not be listed yet. */
-const justNow = 60;
 
 export type Export = {
   runId: string;

@@ -5,12 +5,10 @@ import { openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, readCursor } from '../warehouse/runs/cursors.ts';
 import { isDueAgain } from './backoff.ts';
 import { planWindows, type Window } from './read/window.ts';
-import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
+import { allReviews, captureOverview, justNow, newestOf } from './review-bounds.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
 const day = 86_400;
-/** The watermark stays at least this far behind the clock of this machine, in seconds. */
-const lag = 60;
 /** A watermark older than this is a service where nothing happens. */
 const quietDays = 30;
 
@@ -64,7 +62,7 @@ export async function planSyncReviews(
 async function newestUpdate(deps: ReviewDeps, now: Second): Promise<Second> {
   const quiet = now - quietDays * day;
   const seen = await newestOf(deps, 'updated', { start: quiet, end: now + day });
-  return Math.min(now - lag, Math.max(quiet, seen ?? 0));
+  return Math.min(now - justNow, Math.max(quiet, seen ?? 0));
 }
 
 /**

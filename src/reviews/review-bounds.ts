@@ -18,6 +18,9 @@ import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError }
 import { type Axis, windowLimits } from './read/window.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
+/** Seconds before a request in which a review may have been written and not be listed yet. */
+export const justNow = 60;
+
 /** No two zones differ by more than 26 hours. */
 const zonesApart = 26 * 3600;
 

@@ -1,6 +1,7 @@
+import { isTooLong } from '../base/is-storable.ts';
 import { columnsOf } from './queries.ts';
 import { notComputable, readByKey } from './read-by-key.ts';
-import { isTooLong, type RawRow } from './rows.ts';
+import type { RawRow } from './rows.ts';
 import type { OrderKey, OrderPage, OrderRange, ShopQuery, ShopSession } from './session.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
@@ -10,6 +11,15 @@ export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
  * `order` holds what could be read, at least the code.
  */
 export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string };
+
+/** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
+const sliceSize = 500;
+
+/** Codes in slices of that many. */
+export const slicesOf = (codes: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(codes.length / sliceSize) }, (_, at) =>
+    codes.slice(at * sliceSize, (at + 1) * sliceSize),
+  );
 
 export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 

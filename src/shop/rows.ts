@@ -1,4 +1,4 @@
-import { isStorable, longestCode } from '../base/is-storable.ts';
+import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
 export { isStorable };
@@ -180,13 +180,6 @@ function rowReader(raw: RawRow) {
 
 /** What `isStorable` does not accept. */
 const unstorable = 'the character \\u0000, or half of a surrogate pair';
-
-/** Whether a record can be known by this code: it is not blank, not too long, and can be stored. */
-export const isUsableCode = (code: string | null | undefined): code is string =>
-  typeof code === 'string' && code.trim() !== '' && !isTooLong(code) && isStorable(code);
-
-export const isTooLong = (code: string | null | undefined): boolean =>
-  typeof code === 'string' && Buffer.byteLength(code) > longestCode;
 
 /** The value; text that is not JSON at all comes back as that text. */
 function parsedJson(text: string): unknown {

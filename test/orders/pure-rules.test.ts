@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsUnder } from '../../jobs/push-orders.ts';
+import { isTooLong } from '../../src/base/is-storable.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
   type DesiredOrder,
@@ -32,7 +33,6 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
-import { isTooLong } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 const row = {

@@ -1,20 +1,13 @@
 import { resolve } from 'node:path';
 import { counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
+import { isUsableCode } from '../../base/is-storable.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
 import { keylessAtMost } from '../../shop/orders.ts';
-import {
-  isUsableCode,
-  type RawRow,
-  type Read,
-  readCategory,
-  readOrder,
-  readOrderLine,
-  readUserGrade,
-} from '../../shop/rows.ts';
+import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
 import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';

@@ -1,6 +1,7 @@
+import { isUsableCode } from '../../base/is-storable.ts';
 import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
-import { isUsableCode, type RawRow, type Read } from '../../shop/rows.ts';
+import type { RawRow, Read } from '../../shop/rows.ts';
 import {
   contentKey,
   failingKeys,

@@ -1,11 +1,12 @@
 import type { Counts } from '../../base/counts.ts';
+import { isUsableCode } from '../../base/is-storable.ts';
 import {
   type CallOptions,
   NotFoundError,
   type UserGrade as TheirGrade,
   UnknownOutcomeError,
 } from '../../review-api/index.ts';
-import { isUsableCode, readUserGrade, type UserGrade } from '../../shop/rows.ts';
+import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
 import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';

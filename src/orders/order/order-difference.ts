@@ -1,5 +1,5 @@
+import { isUsableCode } from '../../base/is-storable.ts';
 import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
-import { isUsableCode } from '../../shop/rows.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from './contact-rule.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';

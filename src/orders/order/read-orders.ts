@@ -1,6 +1,6 @@
+import { isUsableCode } from '../../base/is-storable.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
-import { isUsableCode } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';

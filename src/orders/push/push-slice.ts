@@ -1,7 +1,7 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
-import type { RawOrder } from '../../shop/orders.ts';
+import { type RawOrder, slicesOf } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/clock.ts';
 import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
@@ -14,9 +14,6 @@ import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
-/** Orders read from the shop and compared at a time. */
-const ordersPerSlice = 500;
-
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 const leasePollMs = 500;
 
@@ -27,9 +24,9 @@ const leasePollMs = 500;
  */
 export async function pushOrders(deps: OrderDeps, codes: readonly string[], policy: PushPolicy): Promise<Counts> {
   const counts: Counts[] = [];
-  for (let at = 0; at < codes.length; at += ordersPerSlice) {
+  for (const slice of slicesOf(codes)) {
     deps.signal.throwIfAborted();
-    counts.push(await pushSlice(deps, codes.slice(at, at + ordersPerSlice), policy));
+    counts.push(await pushSlice(deps, slice, policy));
   }
   return addCounts(counts);
 }

@@ -1,5 +1,5 @@
 import { isoOf, type Second } from '../../base/time/span.ts';
-import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
+import { type OrderPage, type OrderPosition, type RawOrder, slicesOf } from '../../shop/orders.ts';
 import { knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -63,8 +63,8 @@ function codesByCreation(
   return shop.orderCodes({ axis: axisOf(range), after, ...(end !== undefined && { before: isoOf(end) }), size });
 }
 
-/** Codes found in one statement, and orders read in one transaction. */
-const [codesAtOnce, ordersAtOnce] = [5000, 500];
+/** Codes found in one statement. */
+const codesAtOnce = 5000;
 
 /** The shop's orders created in the range, a page at a time, as they are when their page is read. */
 export async function* ordersByCreation(
@@ -83,5 +83,5 @@ export async function* ordersByCreation(
 
 /** The shop's orders of these codes, a page at a time. */
 export async function* inPages(shop: Pick<OrderDeps['shop'], 'orders'>, codes: readonly string[]) {
-  for (let at = 0; at < codes.length; at += ordersAtOnce) yield await shop.orders(codes.slice(at, at + ordersAtOnce));
+  for (const slice of slicesOf(codes)) yield await shop.orders(slice);
 }

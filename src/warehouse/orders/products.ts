@@ -1,5 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
-import { isStorable, longestCode } from '../../base/is-storable.ts';
+import { isUsableCode } from '../../base/is-storable.ts';
 import type { Db, Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
@@ -20,9 +20,6 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   await warehouse.db.executeQuery(CompiledQuery.raw(warehouse.statements.learnProducts, [JSON.stringify(rows)]));
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
-
-/** Whether Postgres can store and index the code, as long as a code of the shop may be. */
-const isUsableCode = (code: string) => code !== '' && Buffer.byteLength(code) <= longestCode && isStorable(code);
 
 /** Product codes without a known id for which order lines wait. */
 export async function awaitedProducts(db: Db): Promise<Set<string>> {
