@@ -12,7 +12,7 @@ const pushCatalog: StepJob<App, Record<string, never>> = {
   name: 'push-catalog',
   parse: () => ({}),
   async run(app, _payload, { signal }) {
-    const deps = { ...orderDeps(app, signal), api: app.api };
+    const deps = orderDeps(app, signal);
     const learned = await learnFromOrders({ api: app.api, warehouse: app.warehouse, signal });
     return addCounts([await syncCategories(deps), await syncUserGrades(deps), learned]);
   },

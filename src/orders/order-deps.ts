@@ -8,7 +8,7 @@ import type { RequestLimits } from './requests.ts';
 
 /** What reading, comparing and pushing orders works with. */
 export type OrderDeps = {
-  api: Pick<ReviewApi, 'orders' | 'subOrders'>;
+  api: ReviewApi;
   shop: Shop;
   db: Db;
   store: OrderStore;

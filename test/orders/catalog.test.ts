@@ -9,6 +9,7 @@ import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
+import { orderDeps } from '../harness/sync-orders.ts';
 import type { World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
@@ -200,9 +201,8 @@ test('a run that loses the warehouse, or whose process is frozen, while it creat
 }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 4) n`);
-  const { api, shop, warehouse } = await world.openApp();
-  const limits = { giveUpAfterMs: 50, settleMs: 1 };
-  const deps = { shop, db: warehouse.db, now: () => new Date(), signal: new AbortController().signal, limits };
+  const deps = orderDeps(await world.openApp());
+  const { api } = deps;
   const lose = () =>
     world.warehouse(`select pg_terminate_backend(pid) from pg_locks
       where relation = 'sync.user_grade_links'::regclass and mode = 'ShareRowExclusiveLock'`);
@@ -422,13 +422,11 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   await world.shop(`insert into c values ('fine', 'Fine', null), ('cast', 'odd', null), ('twice', 'A', null),
     ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
-  const { api, shop, warehouse } = await world.openApp();
-  const deps = { api, shop, db: warehouse.db, now: () => new Date(), signal: new AbortController().signal };
-  const limits = { giveUpAfterMs: 1000, settleMs: 1 };
+  const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 1000, settleMs: 1 } });
   for (let run = 1; run <= 2; run += 1) {
     sent.clear();
-    await syncCategories({ ...deps, limits });
-    await syncUserGrades({ ...deps, limits });
+    await syncCategories(deps);
+    await syncUserGrades(deps);
     expect(sent.get('/v1/user_grades')).toBe(1);
     expect(await parents(world)).toEqual([{ code: 'fine', parent: null }]);
     expect(await world.atService('select name from reference_service.user_grades')).toEqual([{ name: 'C' }]);
@@ -472,9 +470,7 @@ test('a service that fails for five records of the catalog in a row counts as do
     },
   });
   await world.shop(`insert into c select 'C' || n, 'Category', null from generate_series(1, 6) n`);
-  const { api, shop, warehouse } = await world.openApp();
-  const limits = { giveUpAfterMs: 0, settleMs: 1 };
-  const deps = { api, shop, db: warehouse.db, now: () => new Date(), signal: new AbortController().signal, limits };
+  const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 0, settleMs: 1 } });
   await expect(syncCategories(deps)).rejects.toMatchObject({ code: 'unavailable' });
   expect(await openLetters(world)).toEqual([]);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)

@@ -113,7 +113,7 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
   const signal = new AbortController().signal;
   const syncCatalog = async () => {
     const opened = await app();
-    const deps = { ...orderDeps(opened, signal), api: opened.api };
+    const deps = orderDeps(opened, signal);
     await syncCategories(deps);
     await syncUserGrades(deps);
     expect(await openDeadLetters(world)).toEqual([]);

@@ -1,5 +1,5 @@
 import { isUsableCode } from '../../base/is-storable.ts';
-import type { CallOptions, ReviewApi } from '../../review-api/index.ts';
+import type { CallOptions } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import type { RawRow, Read } from '../../shop/rows.ts';
 import {
@@ -11,10 +11,6 @@ import {
 } from '../../warehouse/dead-letters.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests } from '../requests.ts';
-
-export type CatalogDeps = Pick<OrderDeps, 'shop' | 'db' | 'now' | 'signal' | 'limits' | 'onWait'> & {
-  api: Pick<ReviewApi, 'categories' | 'userGrades' | 'orders'>;
-};
 
 type Kind = 'category' | 'user_grade';
 
@@ -30,7 +26,7 @@ export type CatalogAttempt = <T>(
  *
  * @throws the client's errors where the service itself fails.
  */
-export async function openAttempts(deps: CatalogDeps, kind: Kind): Promise<CatalogAttempt> {
+export async function openAttempts(deps: OrderDeps, kind: Kind): Promise<CatalogAttempt> {
   const failing = await failingKeys(deps.db, kind);
   const breaker = openBreaker();
   return async (code, send) => {
@@ -73,7 +69,7 @@ export function readCatalogRows<T extends { code: string }>(
 }
 
 /** Records what could not be synced, and closes all other dead letters of the kind. */
-export async function recordFailures({ db }: CatalogDeps, kind: Kind, deadLetters: readonly NewDeadLetter[]) {
+export async function recordFailures({ db }: OrderDeps, kind: Kind, deadLetters: readonly NewDeadLetter[]) {
   await putDeadLetters(db, deadLetters);
   await resolveDeadLettersExcept(
     db,

@@ -4,7 +4,8 @@ import { type Category, readCategory } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
-import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
  * Brings the service's categories in line with the shop's (spec, "Categories"):
@@ -16,7 +17,7 @@ import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFail
  *
  * A category that the shop deletes stays at the service.
  */
-export async function syncCategories(deps: CatalogDeps): Promise<Counts> {
+export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { db, api } = deps;
   const rows = (await deps.shop.categories()) ?? [];
   const read = readCatalogRows('category', rows, readCategory);
@@ -79,7 +80,7 @@ type TheirCategories = { byCode: Map<string, TheirCategory>; byId: Map<number, T
  * Undefined where the service cannot list them all: the spec shows no page parameter, and a service without one shows
  * only the first hundred. Then a category that was deleted at the service goes unnoticed.
  */
-async function categoriesAtService(deps: CatalogDeps): Promise<TheirCategories | undefined> {
+async function categoriesAtService(deps: OrderDeps): Promise<TheirCategories | undefined> {
   const theirs: TheirCategories = { byCode: new Map(), byId: new Map() };
   try {
     for await (const { items } of deps.api.categories.listAll()) {

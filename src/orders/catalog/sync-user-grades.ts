@@ -9,7 +9,8 @@ import {
 import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
-import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
  * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a grade no code,
@@ -22,7 +23,7 @@ import { type CatalogDeps, notCleared, openAttempts, readCatalogRows, recordFail
  *
  * A grade that the shop deletes stays at the service.
  */
-export async function syncUserGrades(deps: CatalogDeps): Promise<Counts> {
+export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
   const { db, api, signal } = deps;
   const rows = (await deps.shop.userGrades()) ?? [];
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
@@ -67,7 +68,7 @@ export async function syncUserGrades(deps: CatalogDeps): Promise<Counts> {
   return rows.length === 0 ? {} : { user_grades: rows.length, ...(pushed > 0 && { user_grades_pushed: pushed }) };
 }
 
-async function allGrades(deps: CatalogDeps): Promise<TheirGrade[]> {
+async function allGrades(deps: OrderDeps): Promise<TheirGrade[]> {
   const all: TheirGrade[] = [];
   for await (const { items } of deps.api.userGrades.listAll()) all.push(...items);
   return all;
@@ -77,7 +78,7 @@ async function allGrades(deps: CatalogDeps): Promise<TheirGrade[]> {
  * A linked grade that the list does not show; undefined where the service does not have it any more. A list may be
  * empty for a moment, and each grade would be created a second time.
  */
-async function gradeOf(deps: CatalogDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
+async function gradeOf(deps: OrderDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
   try {
     return await deps.api.userGrades.get(id, options);
   } catch (error) {
@@ -92,7 +93,7 @@ async function gradeOf(deps: CatalogDeps, id: number, options: CallOptions): Pro
  * time looks and creates. Where its connection is lost, the next run finds the grade by its name.
  */
 const findOrCreate = (
-  deps: CatalogDeps,
+  deps: OrderDeps,
   { code, name, iconUrl }: UserGrade,
   inShop: ReadonlySet<string>,
   options: CallOptions,
@@ -121,7 +122,7 @@ const findOrCreate = (
 
 /** Changes what the grade at the service has otherwise. */
 async function bringInLine(
-  { api }: CatalogDeps,
+  { api }: OrderDeps,
   grade: UserGrade,
   found: TheirGrade,
   options: CallOptions,

@@ -9,7 +9,7 @@ import { isSameCode } from './same-value.ts';
  * orders up by code; then what its id says counts. No order is created to learn its id.
  */
 export async function findOrder(
-  { api }: { api: Pick<OrderDeps['api'], 'orders'> },
+  { api }: Pick<OrderDeps, 'api'>,
   { code, orderId }: { code: string; orderId: number | null | undefined },
   { read }: Pick<Requests, 'read'>,
 ): Promise<Sent<OrderDetail>> {
