@@ -18,18 +18,6 @@ const both = [
   { product: 7, price: '10', status: 'paid', size: 'S' },
 ];
 
-test('the response of a creation is lost: both sizes of the product stand once at the service', async ({ world }) => {
-  await world.place(sizes);
-  let isLost = false;
-  world.serviceRule((request) => {
-    if (isLost || !isCreate(request)) return 'pass';
-    isLost = true;
-    return 'lose';
-  });
-  expect(await world.sync()).not.toHaveProperty('lines_failed');
-  expect(await world.atService(subOrders)).toEqual(both);
-});
-
 test('a creation that appears after its gateway gave up, and before the next look, is not sent again', async ({
   world,
 }) => {
@@ -145,34 +133,6 @@ test('one size is refused once and the response of the other is lost: after the 
   world.serviceRule(() => 'pass');
   expect((await runCli(['dead-letters', 'retry'], world.environment)).status).toBe(0);
   expect(await world.atService(subOrders)).toEqual(both);
-});
-
-test('a process dies right after it sent a creation, and then the line changes: its sub-order is changed, and none is created', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 7)));
-  await dieAt(world, isCreate);
-  await expect.poll(() => world.atService(subOrders), { timeout: 20_000 }).toHaveLength(1);
-  await world.shop(`update l set product_id = 8; update o set updated_at = now()`);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ product: 8, price: '10', status: 'paid', size: null }]);
-});
-
-test('lines whose codes are renewed keep their sub-orders, although the process dies during the change', async ({
-  world,
-}) => {
-  await world.place(order('A', line('a', 7), line('b', 7)));
-  await world.sync();
-  await world.shop(`delete from l; update o set updated_at = now();
-    insert into l (order_code, line_code, product_id, status) values ('A', 'c', 7, 'delivered'), ('A', 'd', 7, 'delivered')`);
-  await dieAt(world, isChange);
-  await world.shop(`update l set price = 11; update o set updated_at = now()`);
-  await world.sync();
-  const after = { product: 7, price: '11', status: 'delivered', size: null };
-  expect(await world.atService(subOrders)).toEqual([after, after]);
-  await world.shop(`delete from l where line_code = 'd'; update o set updated_at = now()`);
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([after]);
 });
 
 test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async ({
