@@ -109,37 +109,3 @@ test('a sub-order whose creation the service only accepts is sent twice a run, a
   ]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
-
-/** Accepts changes, and carries them out without the values that are empty. */
-const keepsEmptied = (world: OrderWorld) =>
-  world.serviceRule(({ method, form }) => {
-    const filled = new URLSearchParams([...form].filter(([, value]) => value !== ''));
-    return method === 'PUT' ? { carriedOutWith: 202, form: filled } : 'pass';
-  });
-const writesOf = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
-
-test('a field that the service accepts empty (202) and keeps stays a dead letter, and costs less with each run', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 7, { invoice: 'I1' })));
-  await world.sync();
-  await world.shop('update l set invoice = null, price = 77; update o set updated_at = now()');
-  const reasons = async () => (await world.openDeadLetters()).map(({ reason }) => reason);
-  const price = 'select price::text from reference_service.sub_orders';
-  for (const time of ['0', '0', '10 minutes', '20 minutes']) {
-    await world.timePasses(time);
-    keepsEmptied(world);
-    await world.sync();
-    expect(writesOf(world)).not.toEqual([]);
-    expect(await reasons()).toEqual([expect.stringContaining('got 202')]);
-    expect(await world.atService(price)).toEqual([{ price: '77' }]);
-    keepsEmptied(world);
-    if (time !== '0') await world.sync();
-    if (time !== '0') expect(writesOf(world)).toEqual([]);
-  }
-  await world.timePasses('1 day');
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await reasons()).toEqual([]);
-  expect(await world.atService('select invoice from reference_service.sub_orders')).toEqual([{ invoice: null }]);
-});
