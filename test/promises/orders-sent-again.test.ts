@@ -125,31 +125,6 @@ test('the service refuses the order itself after creations without a response: t
   expect(await world.atService('select product_options from reference_service.sub_orders')).toHaveLength(1);
 });
 
-test('a second sub-order that has reviews stays, and one that another integration has created stays', async ({
-  world,
-}) => {
-  const { subOrders, appear, check, sent } = await lostCreation(world);
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
-  await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
-    select id, 7, 30, '{"size": "M"}', now(), now() from reference_service.orders returning 1`);
-  await appear();
-  await world.atService(`insert into reference_service.reviews (sub_order_id, product_id, message, score, created_at, updated_at)
-    select max(id), 7, 'good', 5, now(), now() from reference_service.sub_orders returning 1`);
-  expect(await check()).toMatchObject({ sub_orders_removed: sent - 1, sub_orders_kept: 1 });
-  expect(await subOrders()).toEqual([medium, medium, { ...medium, price: '30' }, small]);
-});
-
-test('the shop removes a line whose creation was lost: what another integration has created like it meanwhile stays', async ({
-  world,
-}) => {
-  const { subOrders } = await lostCreation(world);
-  await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, product_options, created_at, updated_at)
-    select id, 7, 30, '{"size": "M"}', now(), now() from reference_service.orders returning 1`);
-  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
-  await world.sync();
-  expect(await subOrders()).toEqual([{ ...medium, price: '30' }, small]);
-});
-
 test('verify orders names a second sub-order as one that a push removes, and --repair removes it', async ({
   world,
 }) => {
