@@ -124,13 +124,21 @@ test('a run that one machine plans and another one reads, whose clock is behind,
   expect(await openGaps(deps.warehouse.db)).toEqual([]);
 });
 
-test('the minute before a reading does not count as read: a review of then may not be listed yet', async () => {
+test('the minute before a reading does not count as read, nor does the next run rely on it: a review of then may not be listed yet', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const now = new Date();
+  await seedReviews(world.serviceDatabaseUrl, [review('just now', now)]);
   const deps = { ...reviewDeps(await world.openApp(), AbortSignal.timeout(60_000)), now: () => now };
+  // A review of after that, which a webhook has brought, is not suspected gone.
+  await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
+    select 9, now() + interval '1 hour', now()`);
   const [start, end] = [secondOf(now) - 3600, secondOf(now) + 86_400];
-  await exportWindow(deps, { runId: 'a run', window: { axis: 'created', span: { start, end } } });
-  expect(await coveredSpans(deps.warehouse.db, 'created')).toEqual([{ start, end: secondOf(now) - 60 }]);
+  await exportWindow(deps, { runId: 'a run', window: { axis: 'created', span: { start, end } }, findAbsent: true });
+  const [reading] = await world.warehouse<{ at: Date }>('select started_at as at from sync.export_windows');
+  expect(await coveredSpans(deps.warehouse.db, 'created')).toEqual([{ start, end: secondOf(reading?.at ?? now) - 60 }]);
+  expect(await world.warehouse('select from sync.absent_reviews')).toEqual([]);
+  const plan = await planSyncReviews(deps, { overlapMinutes: 0, allGaps: false });
+  expect(plan).toMatchObject({ readTo: secondOf(now), nextWatermark: secondOf(now) - 60 });
 });
 
 test('a burst of refusals leaves no run incomplete once the gap was read', async () => {
