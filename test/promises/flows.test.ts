@@ -64,30 +64,6 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     expect((await second.ended).status).toBe(0);
   });
 
-  test.skipIf(!isHere)('schedules in the queue follow the configuration', async () => {
-    await using here = await world();
-    const planned = async (environment: Record<string, string>) => {
-      const worker = startHere(['worker'], { ...here.environment, ...environment, LOG_LEVEL: 'info' });
-      await worker.says('worker ready');
-      worker.kill('SIGTERM');
-      await worker.ended;
-      const { stdout } = await runCli(['status', '--json'], here.environment);
-      const { scheduled } = JSON.parse(stdout) as { scheduled: { job: string; pattern: string; timeZone: string }[] };
-      return Object.fromEntries(scheduled.map((one) => [one.job, `${one.pattern} ${one.timeZone}`]));
-    };
-    expect(await planned({})).toMatchObject({
-      'sync-orders': '*/5 * * * * Asia/Seoul',
-      'sync-reviews': '*/15 * * * * Asia/Seoul',
-    });
-    const changed = await planned({
-      SCHEDULE_ORDERS: '7 3 * * *',
-      SCHEDULE_REVIEWS: '',
-      SCHEDULE_TIME_ZONE: 'Europe/Berlin',
-    });
-    expect(changed['sync-orders']).toBe('7 3 * * * Europe/Berlin');
-    expect(changed['sync-reviews']).toBeUndefined();
-  });
-
   test.skipIf(!isHere)('an interrupted backfill goes on where it stopped', async () => {
     await using here = await world({ service: { latencyMs: 300 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
     const first = startHere(['backfill', 'reviews'], here.environment);
