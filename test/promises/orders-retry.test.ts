@@ -127,21 +127,6 @@ test('an order that the service always fails on is tried again by the next run, 
   expect(await isTriedBy('0')).toBe(false);
 });
 
-test('five bad lines of one order are one bad order: they stop no run, and share its retry budget', async ({
-  world,
-}) => {
-  await world.shop(`insert into o (code) values ('BAD'), ('GOOD');
-    insert into l (order_code, line_code, product_id) select 'BAD', n, n from generate_series(1, 7) n;
-    insert into l (order_code, line_code, product_id) values ('GOOD', '1', 99)`);
-  await world.sync();
-  await world.shop(
-    `update l set invoice = 'I' where order_code = 'BAD'; update o set updated_at = now() where code = 'BAD'`,
-  );
-  world.serviceRule(({ method }) => (method === 'PUT' ? { status: 500 } : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 7 });
-  expect(await world.openDeadLetters()).toHaveLength(7);
-});
-
 test('an unexpected error of the program in one order, or a value that the warehouse refuses, is its dead letter and an error in the log, and stops no other', async ({
   world,
 }) => {
