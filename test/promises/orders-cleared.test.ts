@@ -136,19 +136,6 @@ test('where the service keeps a phone number that it got empty, an e-mail addres
   ]);
 });
 
-test('a status that the shop empties is not sent empty: the service keeps the last one, and nothing fails', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 1)));
-  await world.sync();
-  await world.shop(`update l set status = null, price = 77; update o set updated_at = now()`);
-  await world.sync();
-  expect(await world.atService('select status, price::text from reference_service.sub_orders')).toEqual([
-    { status: 'paid', price: '77' },
-  ]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
 test('what another integration wrote stays where the queries select no such column, until they do', async ({
   world,
 }) => {
