@@ -145,6 +145,27 @@ test('an outage in the middle of the first sync is an open gap, and the next run
   expect(listed(world) - before).toBeGreaterThan(3);
 });
 
+test('a window that the warehouse cannot store is an open gap behind the cursor, until a run has stored it', async ({
+  hourly,
+}) => {
+  const { world, cli } = await hourly(60);
+  await world.warehouse(`
+    create function public.full_disk() returns trigger language plpgsql as
+    $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
+  await world.warehouse(`
+    create trigger full_disk before insert on warehouse.reviews
+    for each row when (new.message = 'review 7') execute function public.full_disk()`);
+  const refused = await cli('sync', 'reviews');
+  expect(refused.status).toBe(1);
+  expect(reportOf(refused)).toMatchObject({ reason: 'steps-failed', error: expect.stringContaining('could not extend') });
+  expect(await world.warehouse('select from sync.open_gaps')).not.toEqual([]);
+  expect(await world.warehouse('select kind from sync.dead_letters')).toEqual([]);
+  await world.warehouse('drop trigger full_disk on warehouse.reviews');
+  expect(await cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await held(world)).toBe(60);
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
+});
+
 test('a bad review keeps nothing of its window from being covered or found deleted, and the reconcile stores it once it can', async ({
   hourly,
 }) => {
