@@ -140,8 +140,3 @@ test('the minute before a reading does not count as read, nor does the next run 
   const plan = await planSyncReviews(deps, { overlapMinutes: 0, allGaps: false });
   expect(plan).toMatchObject({ readTo: secondOf(now), nextWatermark: secondOf(now) - 60 });
 });
-
-test('a burst of refusals leaves no run incomplete once the gap was read', async () => {
-  await using world = await worldAfterRefusals();
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-});
