@@ -99,12 +99,3 @@ test('an order that could not be read, and is again as it was pushed, is no dead
   expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
   expect(await world.openDeadLetters()).toEqual([]);
 });
-
-test('a shop whose lines belong to no order is not pushed: the query is at fault', async ({ world }) => {
-  await world.place(order('A', line('1', 7)), order('B', line('1', 8)));
-  await world.shop(`update l set order_code = 'internal-' || order_code`);
-  const end = await runCli(['sync', 'orders'], world.environment);
-  expect(end).toMatchObject({ status: 1 });
-  expect(end.stdout).toContain('None of the newest 2 orders has a line');
-  expect(await world.atService('select from reference_service.orders')).toEqual([]);
-});
