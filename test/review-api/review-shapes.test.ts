@@ -97,15 +97,3 @@ test('a write that the service would refuse, or could not read, is refused befor
   await expect(reviews.get('5' as unknown as number)).rejects.toThrow('expected id to be a positive integer, got "5"');
   expect(service.seen).toEqual([]);
 });
-
-test('PUT carries its fields in the query, PATCH in the form', async () => {
-  const service = await tinyService(() => ({ status: 204 }));
-  const { reviews, orders } = client(service.url);
-  await reviews.put(1, { message: '좋아요 & so', product_options: { Size: 'L' } });
-  await orders.update(1, { user_name: 'Kim' });
-  const [put, patch] = service.calls();
-  expect(put).toMatchObject({ method: 'PUT', path: '/v1/reviews/1', body: '' });
-  expect(put?.params.getAll('product_options[]')).toEqual(['Size:L']);
-  expect(put?.params.get('message')).toBe('좋아요 & so');
-  expect(patch).toMatchObject({ method: 'PATCH', query: '', body: expect.stringContaining('user_name=Kim') });
-});
