@@ -17,7 +17,7 @@ const orderFields: Record<string, string[]> = {
   order_device: [`'pc'`, `'mobile'`, 'null'],
   mileage: ['5', '0', 'null'],
 };
-/** The same of order_lines.sql. A status that becomes null stays, see orders-cleared.test.ts. */
+/** The same of order_lines.sql. A status that becomes null stays, see sub-orders.test.ts. */
 const lineFields: Record<string, string[]> = {
   product_id: ['1', '2'],
   product_code: [`'P1'`, `'P2'`],
