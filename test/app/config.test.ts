@@ -19,6 +19,8 @@ const right = {
   REVIEW_API_CLIENT_SECRET: 'geheim',
 };
 
+/** Characters enough for a token. */
+const mixed = 'aB3.~_-9'.repeat(26);
 const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
 
 describe('readConfig', () => {
@@ -77,7 +79,6 @@ describe('readConfig', () => {
     const shown = (name: string, value: string) => refusalOf({ ...right, [name]: value }).includes(name);
     const rates = ['0.009', '0.01', '10000', '10000.1'].map((rate) => shown('REVIEW_API_REQUESTS_PER_SECOND', rate));
     expect(rates).toEqual([true, false, false, true]);
-    const mixed = 'aB3.~_-9'.repeat(26);
     const tokens = [mixed.slice(0, 16), 'replace_me.replace_me', 'a'.repeat(20)].map((value) =>
       shown('STATUS_TOKEN', value),
     );
@@ -97,7 +98,7 @@ describe('readConfig', () => {
     ['REVIEW_API_BASE_URL', 'reviews.example.com?secret=geheim'],
     ['REVIEW_API_BASE_URL', 'https://user:geheim@reviews.example.com'],
     ['REVIEW_API_BASE_URL', 'https://reviews.example.com/?key=geheim'],
-    ['ALERT_WEBHOOK_URL', 'https://geheim@hooks.example.com'],
+    ['ALERT_WEBHOOK_URL', 'https://geheim:geheim@hooks.example.com'],
     ['REVIEW_API_TIME_ZONE', '+09:00'],
     ['REVIEW_API_TIME_ZONE', 'Seoul'],
     ['REVIEW_API_CONCURRENCY', '0'],
@@ -110,6 +111,12 @@ describe('readConfig', () => {
     ['SCHEDULE_ORDERS', '0 0 31 4,6 *'],
     ['SCHEDULE_TIME_ZONE', 'KST+9'],
     ['LOG_LEVEL', 'loud'],
+    ['STATUS_TOKEN', 'geheim-geheim-1'],
+    ['STATUS_TOKEN', 'change-me-geheim'],
+    ['WEBHOOK_SECRET', 'geheim-geheim-1'],
+    ['WEBHOOK_SECRET', 'change-me-geheim'],
+    ['WEBHOOK_SECRET', 'geheim/with/a/slash'],
+    ['WEBHOOK_SECRET', mixed.slice(0, 201)],
   ])('%s=%s is refused by name, and no secret is shown', (name, value) => {
     const refusal = refusalOf({ ...right, [name]: value });
     expect(refusal).toContain(`${name} is malformed: expected`);

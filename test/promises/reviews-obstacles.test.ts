@@ -157,7 +157,10 @@ test('a window that the warehouse cannot store is an open gap behind the cursor,
     for each row when (new.message = 'review 7') execute function public.full_disk()`);
   const refused = await cli('sync', 'reviews');
   expect(refused.status).toBe(1);
-  expect(reportOf(refused)).toMatchObject({ reason: 'steps-failed', error: expect.stringContaining('could not extend') });
+  expect(reportOf(refused)).toMatchObject({
+    reason: 'steps-failed',
+    error: expect.stringContaining('could not extend'),
+  });
   expect(await world.warehouse('select from sync.open_gaps')).not.toEqual([]);
   expect(await world.warehouse('select kind from sync.dead_letters')).toEqual([]);
   await world.warehouse('drop trigger full_disk on warehouse.reviews');

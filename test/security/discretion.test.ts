@@ -1,12 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runCli, startCli } from '../harness/cli.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, until } from '../harness/world.ts';
+import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const name = 'Kim Minji';
 const email = 'Minji.Kim@한글도메인.kr';
@@ -117,13 +116,7 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   await using world = await openWorld({ environment: { LOG_LEVEL: 'trace' } });
   await fillShop(world.shop);
   await using proxy = await startChangingProxy(world.serviceUrl, echoing);
-  const alerts: string[] = [];
-  const receiver = createServer(async (request, response) => {
-    alerts.push((await request.setEncoding('utf8').toArray()).join(''));
-    response.end();
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void receiver.close());
+  const alerts = await startReceiver();
   const statusToken = 'a-token-that-is-long-enough-0123';
   const secret = 'a-secret-of-webhooks-0123456789';
   const environment = {
@@ -134,7 +127,7 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
     WEBHOOK_SECRET: secret,
     PORT: '0',
     ALERT_DEAD_LETTERS: '1',
-    ALERT_WEBHOOK_URL: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+    ALERT_WEBHOOK_URL: alerts.url,
   };
   const outputs: Record<string, string> = {};
   const run = async (...args: string[]) => {
@@ -164,10 +157,10 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   for (const path of ['/', '/metrics']) {
     outputs[path] = await (await fetch(url + path, { headers: { authorization } })).text();
   }
-  await until(async () => alerts.length > 0);
+  await until(async () => alerts.received.length > 0);
   serving.kill('SIGTERM');
   outputs.serve = (await serving.ended).stderr;
-  outputs.alerts = alerts.join('\n');
+  outputs.alerts = JSON.stringify(alerts.received);
   await Promise.all([run('status'), run('status', '--json'), run('doctor'), run('dead-letters')]);
   await run('dead-letters', 'retry');
 
