@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { anOrder, runService } from '../sandbox/reference-service/service.ts';
@@ -14,14 +15,7 @@ const example = join(root, 'examples', 'client.ts');
 async function run(baseUrl: string, clientSecret: string, ...args: string[]) {
   const env = { REVIEW_API_BASE_URL: baseUrl, REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: clientSecret };
   const child = spawn(process.execPath, [example, ...args], { env, cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const [status] = await once(child, 'close');
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { status, stdout, stderr };
 }
 
@@ -50,9 +44,9 @@ test('with a wrong secret the example ends in the error of the client, which doe
 });
 
 test('the page on the client shows the example as it is', async () => {
-  const [page, text] = await Promise.all([
+  const [page, code] = await Promise.all([
     readFile(join(root, 'src', 'review-api', 'README.md'), 'utf8'),
     readFile(example, 'utf8'),
   ]);
-  expect(page).toContain(`\`\`\`ts\n${text}\`\`\`\n`);
+  expect(page).toContain(`\`\`\`ts\n${code}\`\`\`\n`);
 });
