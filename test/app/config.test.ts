@@ -172,13 +172,6 @@ describe('the command line', () => {
     expect(commander.helpInformation()).toContain(`Usage: ${name}`);
   });
 
-  test.each([['nonsense'], ['sync nothing'], ['backfill reviews --from 31.1.2026'], ['status --nonsense']])(
-    '%s is wrong usage: exit 2',
-    async (args) => {
-      expect(await runCli(args.split(' '), right)).toMatchObject({ status: 2, stdout: '' });
-    },
-  );
-
   test('.env of the working directory is read, and the environment wins', async () => {
     const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
     const lines = Object.entries({ ...right, SCHEDULE_ORDERS: 'x', SCHEDULE_REVIEWS: 'y' });

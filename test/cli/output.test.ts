@@ -67,10 +67,15 @@ test('numbers stand below each other by their last digit, and a Korean letter ta
 });
 
 test('wrong usage is reported in the same words by each part of the command line', async () => {
-  for (const args of [['status', '--unknown'], ['explain', 'review', 'x'], ['unknown']]) {
-    const end = await runCli(args, {});
-    expect(end).toMatchObject({ status: 2, stdout: '' });
-    expect(end.stderr).toMatch(/^review-sync: /);
+  for (const args of [
+    'status --unknown',
+    'explain review x',
+    'unknown',
+    'sync nothing',
+    'backfill reviews --from 31.1.2026',
+  ]) {
+    const end = await runCli(args.split(' '), {});
+    expect(end).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(/^review-sync: /) });
   }
 });
 

@@ -45,12 +45,3 @@ test('status works while the queue is down: it says so, shows everything else an
     /^Issues:\n {2}the queue cannot be read: .*\n {4}→ start its server.*Queue \(redis\): none.*sync-reviews/s,
   );
 });
-
-test('without the warehouse status is one sentence and the next step', async () => {
-  await using world = await openWorld();
-  const down = { ...world.environment, WAREHOUSE_DATABASE_URL: 'postgres://u:p@127.0.0.1:1/warehouse' };
-  const { status, stderr } = await runCli(['status'], down);
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/The warehouse cannot be reached: .*ECONNREFUSED/);
-  expect(stderr).toContain('WAREHOUSE_DATABASE_URL');
-});
