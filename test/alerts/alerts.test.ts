@@ -103,32 +103,6 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
   expect(worker.saidSoFar()).not.toContain(receiver.url);
 });
 
-test('a flow that brings nothing for a day, where it used to bring much, is suspicious; a calm shop is not', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const app = await world.openApp();
-  const keys = async () => urgentKeys(issuesOf(await statusReport(app)));
-  const runs = (
-    job: string,
-    orders: number,
-  ) => `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
-    select '${job}' || n, '${job}', 'command', now() - make_interval(hours => 24 * n + 1), now() - make_interval(hours => 24 * n + 1), 'done',
-      jsonb_build_object('orders_pushed', case when n = 0 then 0 else ${orders} end)
-    from generate_series(0, 10) n`;
-  await world.warehouse(runs('sync-orders', 3));
-  await world.warehouse(runs('sync-reviews', 0));
-  expect(await keys()).toEqual([]);
-  await world.warehouse(
-    `update sync.runs set counts = '{"orders_pushed": 40}' where job = 'sync-orders' and id <> 'sync-orders0'`,
-  );
-  await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
-    select n, now() - make_interval(hours => 30 + n), now() from generate_series(1, 300) n`);
-  expect(await keys()).toEqual(['quiet orders', 'quiet reviews']);
-  await world.warehouse(
-    `insert into warehouse.reviews (id, created_at, updated_at) values (998, now() - interval '2 hours', now()), (999, now() - interval '3 hours', now())`,
-  );
-  expect(await keys()).toEqual(['quiet orders']);
-});
-
 test('a run that failed stays in sight until the next of its job goes through, however many others ran since', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();

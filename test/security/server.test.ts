@@ -46,7 +46,9 @@ test.each([
   ['POST', '/webhooks/not-the-secret-of-it', 'a webhook', 404],
 ])('wrong tokens at %s %s are refused, and logged once a minute', async (method, path, what, status) => {
   await using serving = await openServe({ STATUS_TOKEN: token, WEBHOOK_SECRET: secret });
-  const headers = { authorization: 'Bearer not-the-token-of-it' };
+  // A browser asks for the page in its own way.
+  const scheme = path === '/' ? `Basic ${btoa('anybody:not-the-token-of-it')}` : 'Bearer not-the-token-of-it';
+  const headers = { authorization: scheme };
   const other = path === '/metrics' ? '/' : '/metrics';
   for (let n = 0; n < 3; n += 1) {
     expect((await fetch(`${serving.url}${path}`, { method, headers })).status).toBe(status);

@@ -32,18 +32,6 @@ async function openTroubled(): Promise<Serving> {
   return serving;
 }
 
-test('without the token, or with a wrong one, nothing is shown', async () => {
-  await using serving = await openServe(environment);
-  const status = async (path: string, init?: RequestInit) => (await fetch(`${serving.url}${path}`, init)).status;
-  expect(await status('/')).toBe(401);
-  expect(await status('/', { headers: asUser('wrong') })).toBe(401);
-  expect(await status('/queues')).toBe(401);
-  expect(await status('/', { headers: asUser(token) })).toBe(200);
-  expect(await status('/', { headers: { authorization: `Bearer ${token}` } })).toBe(200);
-  expect(await status('/queues', { headers: asUser(token) })).toBe(200);
-  expect(await status('/queues/api/queues', { headers: asUser(token) })).toBe(200);
-});
-
 test('where the warehouse cannot be read, the page says why and what to do', async () => {
   await using serving = await openServe(environment);
   const { world, url } = serving;
