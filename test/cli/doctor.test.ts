@@ -9,7 +9,7 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { readWarehouseFacts } from '../../src/warehouse/warehouse-facts.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
-import { createOrderShop, orderShopQueries, sampleShopQueries } from '../harness/order-shop.ts';
+import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } from '../harness/order-shop.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
@@ -233,9 +233,8 @@ test.each([
 });
 
 test('an empty query, orders without lines and a catalog that is absent, repeated or odd are each said', async () => {
-  const folder = await orderShopQueries();
-  const changedOrders = 'select code, updated_at as changed_at from o where updated_at >= :since';
-  await writeFile(join(folder, 'changed_orders.sql'), changedOrders);
+  const changed_orders = 'select code, updated_at as changed_at from o where updated_at >= :since';
+  const folder = await orderShopQueries({ changed_orders });
   await using world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   await createOrderShop(world.shopUrl);
   const ofShop = async () =>
@@ -249,11 +248,10 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
     'ok: user_grades.sql is absent: that part is not synced → undefined',
   ]);
   await world.shop(`insert into o (code) values ('A')`);
-  await writeFile(
-    join(folder, 'categories.sql'),
-    `select code, 'C' as name from (values ('1'), ('1'), ('2')) as c (code)`,
-  );
-  await writeFile(join(folder, 'user_grades.sql'), `select '1' as code, '' as name`);
+  await writeQueries(folder, {
+    categories: `select code, 'C' as name from (values ('1'), ('1'), ('2')) as c (code)`,
+    user_grades: `select '1' as code, '' as name`,
+  });
   expect(await ofShop()).toEqual([
     'warning: order_lines.sql fits, but the orders have no line → see whether its conditions are right',
     expect.stringMatching(/^ok: no statement reads a large table as a whole/),
@@ -270,7 +268,7 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
   );
   await world.shop(`insert into o (code) select 'C' || n from generate_series(1, 12) n;
     insert into l (order_code, line_code, product_id) select 'C' || n, '1', 1 from generate_series(1, 12) n`);
-  await writeFile(join(folder, 'changed_orders.sql'), changedOrders.replace('code,', `'#' || code as code,`));
+  await writeQueries(folder, { changed_orders: changed_orders.replace('code,', `'#' || code as code,`) });
   const { said } = await ills(world);
   expect(said).toContainEqual(
     expect.stringMatching(/^shop warning: order_lines\.sql: 2 of 14 orders have no line, such as order [AB] → /),

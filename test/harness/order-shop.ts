@@ -20,12 +20,20 @@ export async function createOrderShop(url: string): Promise<void> {
   await queryAgain(url, orderShopSchema);
 }
 
-/** A folder with the queries of the two tables. */
-export async function orderShopQueries(): Promise<string> {
+/** Queries by the name of their file, such as `changed_orders`. */
+type Queries = Readonly<Record<string, string>>;
+
+/** A folder with the queries of the two tables, and with these. */
+export async function orderShopQueries(queries: Queries = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  await writeFile(join(folder, 'orders.sql'), 'select * from o');
-  await writeFile(join(folder, 'order_lines.sql'), 'select * from l; -- as people end their queries\n');
+  const lines = 'select * from l; -- as people end their queries\n';
+  await writeQueries(folder, { orders: 'select * from o', order_lines: lines, ...queries });
   return folder;
+}
+
+/** @param folder the SHOP_SQL_DIR of a world. */
+export async function writeQueries(folder: string | undefined, queries: Queries): Promise<void> {
+  for (const [name, text] of Object.entries(queries)) await writeFile(join(folder ?? '', `${name}.sql`), text);
 }
 
 /**

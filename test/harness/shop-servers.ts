@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openShop, type Shop } from '../../src/shop/index.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { createMysqlDatabase, mysqlKinds } from './mariadb.ts';
+import { writeQueries } from './order-shop.ts';
 
 /** A kind of shop database, with the words in which the databases differ. */
 export type ShopServer = {
@@ -65,7 +66,7 @@ export async function openTables(
   signal?: AbortSignal,
 ): Promise<Shop> {
   const sqlDir = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  for (const [name, text] of Object.entries(queries)) await writeFile(join(sqlDir, `${name}.sql`), text);
+  await writeQueries(sqlDir, queries);
   const shop = openShop({ url, sqlDir, connections: 2, timeZone, signal });
   onTestFinished(async () => {
     await shop.close();

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
@@ -7,19 +5,17 @@ import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import type { DeadLetter } from '../../src/warehouse/dead-letters.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { runCli } from '../harness/cli.ts';
-import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-shop.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import { orderDeps } from '../harness/sync-orders.ts';
 import type { World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
 async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
-  const folder = await orderShopQueries();
-  await writeFile(
-    join(folder, 'categories.sql'),
-    'select code, name, parent as parent_code, status from c order by code',
-  );
-  await writeFile(join(folder, 'user_grades.sql'), 'select code, name, icon as icon_url from g');
+  const folder = await orderShopQueries({
+    categories: 'select code, name, parent as parent_code, status from c order by code',
+    user_grades: 'select code, name, icon as icon_url from g',
+  });
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   if (change) {
     const proxy = await startChangingProxy(world.serviceUrl, change);
@@ -366,12 +362,13 @@ test('what the service does not let be cleared is a dead letter, until it is cha
 
 test('a query without parents or icons clears none that was set at the service', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
-  const folder = world.environment.SHOP_SQL_DIR ?? '';
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
   await syncCatalog(world);
-  await writeFile(join(folder, 'categories.sql'), 'select code, name from c');
-  await writeFile(join(folder, 'user_grades.sql'), 'select code, name from g');
+  await writeQueries(world.environment.SHOP_SQL_DIR, {
+    categories: 'select code, name from c',
+    user_grades: 'select code, name from g',
+  });
   expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
   expect(await world.atService('select icon_url from reference_service.user_grades')).toEqual([
@@ -415,11 +412,9 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
       Object.assign(answer, { status: 500, body: { error: 'broken' } });
     },
   });
-  const folder = world.environment.SHOP_SQL_DIR ?? '';
-  await writeFile(
-    join(folder, 'categories.sql'),
-    `select code, name, case when name = 'odd' then (name::integer)::text else parent end as parent_code from c`,
-  );
+  await writeQueries(world.environment.SHOP_SQL_DIR, {
+    categories: `select code, name, case when name = 'odd' then (name::integer)::text else parent end as parent_code from c`,
+  });
   await world.shop(`insert into c values ('fine', 'Fine', null), ('cast', 'odd', null), ('twice', 'A', null),
     ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { runCli } from '../harness/cli.ts';
@@ -171,13 +169,11 @@ const slowOf = (codes: string) => `create or replace function slow(code text) re
 
 /** The shop cancels statements after half a second, and takes a minute for the rows of these orders. */
 async function slowWorld(open: OpenOrderWorld, file: 'orders' | 'order_lines', slow: string): Promise<OrderWorld> {
-  const folder = await orderShopQueries();
-  await writeFile(
-    join(folder, `${file}.sql`),
-    file === 'orders'
-      ? `select code, created_at, updated_at, total_price, slow(code) as user_name from o`
-      : `select order_code, line_code, product_id, price, slow(order_code) as status from l`,
-  );
+  const slowQueries = {
+    orders: 'select code, created_at, updated_at, total_price, slow(code) as user_name from o',
+    order_lines: 'select order_code, line_code, product_id, price, slow(order_code) as status from l',
+  };
+  const folder = await orderShopQueries({ [file]: slowQueries[file] });
   const world = await open({ environment: { SHOP_SQL_DIR: folder } });
   const database = new URL(world.shopUrl).pathname.slice(1);
   await world.shop(`alter database ${database} set statement_timeout = '500ms'; ${slowOf(slow)}`);

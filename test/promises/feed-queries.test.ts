@@ -1,15 +1,12 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import { openWorld } from '../harness/world.ts';
+import { writeQueries } from '../harness/order-shop.ts';
+import { orderTest as test } from '../harness/order-test.ts';
 
-test('orders stand as the earlier query and zone read them until a backfill reads all of them again', async () => {
-  const folder = await orderShopQueries();
-  const world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ORDER_OVERLAP_MINUTES: '0' } });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  await createOrderShop(world.shopUrl);
+test('orders stand as the earlier query and zone read them until a backfill reads all of them again', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_OVERLAP_MINUTES: '0' } });
   await world.shop(`insert into o (code, total_price, created_at, updated_at) values
       ('A', 100, '2026-07-01 10:00:00Z', now() - interval '2 hours'), ('B', 100, '2026-07-01 10:00:00Z', now());
     insert into l (order_code, line_code, product_id) values ('A', '1', 7), ('B', '1', 7)`);
@@ -20,10 +17,9 @@ test('orders stand as the earlier query and zone read them until a backfill read
       from reference_service.orders order by code`);
   await run('UTC', 'sync', 'orders');
 
-  await writeFile(
-    join(folder, 'orders.sql'),
-    `select code, created_at at time zone 'UTC' as created_at, updated_at, total_price / 100 as total_price from o`,
-  );
+  await writeQueries(world.environment.SHOP_SQL_DIR, {
+    orders: `select code, created_at at time zone 'UTC' as created_at, updated_at, total_price / 100 as total_price from o`,
+  });
   await run('Asia/Seoul', 'sync', 'orders');
   const [before, after] = [
     { total: 100, at: '10:00' },

@@ -1,6 +1,3 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
@@ -10,7 +7,7 @@ import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { loadSampleShopIntoMariadb } from '../../src/sandbox/sample-shop/load-mariadb.ts';
 import { runCli, startCli } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
-import { serviceState } from '../harness/order-shop.ts';
+import { orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { serviceStateSql } from '../harness/sample-shop-state.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -151,14 +148,12 @@ describe.each(mysqlKinds)('%s', (kind) => {
 
 /** A world whose shop has a table each of orders, lines, categories and grades, without a change feed. */
 async function openOwnShop(kind: (typeof mysqlKinds)[number]) {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  const queries = {
+  const folder = await orderShopQueries({
     orders: 'select code, at as created_at, at as updated_at, price as total_price from o',
     order_lines: 'select order_code, line_code, product_code, product_id, 1 as price from l',
     categories: 'select code, name from c',
     user_grades: 'select code, name from g',
-  };
-  for (const [name, text] of Object.entries(queries)) await writeFile(join(folder, `${name}.sql`), text);
+  });
   const shop = await createMysqlDatabase(kind);
   onTestFinished(() => shop.drop());
   await shop.query(`create table o (code varchar(20), at datetime, price int); create table c (code varchar(20), name varchar(20)); create table g (code text, name varchar(20));

@@ -1,6 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
+import { writeQueries } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
@@ -139,15 +138,11 @@ test('where the service keeps a phone number that it got empty, an e-mail addres
 test('what another integration wrote stays where the queries select no such column, until they do', async ({
   world,
 }) => {
-  const folder = world.environment.SHOP_SQL_DIR ?? '';
   const select = (orders: string, lines: string) =>
-    Promise.all([
-      writeFile(join(folder, 'orders.sql'), `select code, created_at, updated_at, total_price${orders} from o`),
-      writeFile(
-        join(folder, 'order_lines.sql'),
-        `select order_code, line_code, product_id, price, status${lines} from l`,
-      ),
-    ]);
+    writeQueries(world.environment.SHOP_SQL_DIR, {
+      orders: `select code, created_at, updated_at, total_price${orders} from o`,
+      order_lines: `select order_code, line_code, product_id, price, status${lines} from l`,
+    });
   const shown = () =>
     world.atService(`
       select o.user_name, o.user_email, o.user_phone, s.invoice, s.delivered_at, s.product_options

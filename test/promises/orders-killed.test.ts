@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCli, startCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
@@ -16,11 +14,9 @@ const numbers = (count: number) => Array.from({ length: count }, (_, index) => i
 
 /** Nine orders, the first with two equal lines. */
 async function openShop(): Promise<World> {
-  const folder = await orderShopQueries();
-  await writeFile(
-    join(folder, 'changed_orders.sql'),
-    'select code, updated_at as changed_at from o where updated_at >= :since',
-  );
+  const folder = await orderShopQueries({
+    changed_orders: 'select code, updated_at as changed_at from o where updated_at >= :since',
+  });
   const environment = { SHOP_SQL_DIR: folder, ORDER_LEASE_SECONDS: '1', ORDER_BATCH_SIZE: '2' };
   const world = await openWorld({ shop: 'empty', environment });
   await createOrderShop(world.shopUrl);

@@ -1,8 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { writeQueries } from '../harness/order-shop.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
@@ -109,8 +108,8 @@ test('a backfill of orders that was killed, and is run again after a query was c
   });
   expect((await running.ended).signal).toBe('SIGKILL');
   here.serviceRule(() => 'pass');
-  const corrected = 'select code, created_at, updated_at, total_price * 2 as total_price from o';
-  await writeFile(join(here.environment.SHOP_SQL_DIR ?? '', 'orders.sql'), corrected);
+  const orders = 'select code, created_at, updated_at, total_price * 2 as total_price from o';
+  await writeQueries(here.environment.SHOP_SQL_DIR, { orders });
   expect(await runCli(backfillOrders, here.environment)).toMatchObject({ status: 0 });
   const prices =
     'select total_price::integer as price, count(*)::integer as n from reference_service.orders group by 1';

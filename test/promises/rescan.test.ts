@@ -1,7 +1,6 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli, startHere } from '../harness/cli.ts';
+import { writeQueries } from '../harness/order-shop.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
@@ -86,10 +85,8 @@ test('an order whose date of change cannot be used is a dead letter of the resca
 
 test('orders that another version of a shop query reads otherwise are pushed by the next rescan', async ({ world }) => {
   await pushOrders(world, 5);
-  await writeFile(
-    join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql'),
-    `select order_code, line_code, product_id, price + 1 as price, status from l`,
-  );
+  const order_lines = 'select order_code, line_code, product_id, price + 1 as price, status from l';
+  await writeQueries(world.environment.SHOP_SQL_DIR, { order_lines });
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_pushed: 5 } });
 });
 

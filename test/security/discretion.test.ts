@@ -1,8 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCli, startCli } from '../harness/cli.ts';
+import { orderShopQueries } from '../harness/order-shop.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, until } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
@@ -29,15 +27,10 @@ function tracesIn(outputs: Readonly<Record<string, string>>): string[] {
 }
 
 /** Orders and lines that hold the customer in every column which is no key; the casts fail for some. */
-async function shopQueries(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  await writeFile(join(folder, 'orders.sql'), 'select * from o');
-  await writeFile(join(folder, 'order_lines.sql'), 'select * from l');
-  await writeFile(join(folder, 'categories.sql'), `select code, name, status from c`);
-  await writeFile(join(folder, 'user_grades.sql'), `select user_name::integer::text as code, 'x' as name from o`);
-  return folder;
-}
+const shopQueries = {
+  categories: `select code, name, status from c`,
+  user_grades: `select user_name::integer::text as code, 'x' as name from o`,
+};
 
 const shopTables = `
   create table o (
@@ -121,7 +114,7 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   const secret = 'a-secret-of-webhooks-0123456789';
   const environment = {
     ...world.environment,
-    SHOP_SQL_DIR: await shopQueries(),
+    SHOP_SQL_DIR: await orderShopQueries(shopQueries),
     REVIEW_API_BASE_URL: proxy.url,
     STATUS_TOKEN: statusToken,
     WEBHOOK_SECRET: secret,

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
@@ -9,9 +7,10 @@ import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 /** Lines meet their orders as the shop's own database compares keys, and doctor says where none of them does. */
 
 async function keyShop(open: OpenWorld): Promise<World> {
-  const folder = await orderShopQueries();
-  await writeFile(join(folder, 'orders.sql'), 'select code, created_at, updated_at, total_price from o');
-  await writeFile(join(folder, 'order_lines.sql'), 'select order_code, line_code, product_id, price from l');
+  const folder = await orderShopQueries({
+    orders: 'select code, created_at, updated_at, total_price from o',
+    order_lines: 'select order_code, line_code, product_id, price from l',
+  });
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   await world.shop(`
     create table o (code text primary key, created_at timestamptz default now() - interval '1 hour',

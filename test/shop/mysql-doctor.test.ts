@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
@@ -11,8 +9,7 @@ import { openWorld } from '../harness/world.ts';
 type Finding = { area: string; level: string; what: string; hint?: string };
 
 async function mysqlShop(kind: (typeof mysqlKinds)[number], queries: Record<string, string>) {
-  const folder = await orderShopQueries();
-  for (const [name, text] of Object.entries(queries)) await writeFile(join(folder, `${name}.sql`), text);
+  const folder = await orderShopQueries(queries);
   const shop = await createMysqlDatabase(kind);
   onTestFinished(() => shop.drop());
   const world = await openWorld({ shop: 'empty', environment: { SHOP_DATABASE_URL: shop.url, SHOP_SQL_DIR: folder } });

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
@@ -13,14 +11,14 @@ import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 /** A shop of twenty orders with two lines each, read by queries of the test's own. */
 async function oddShop(
   open: OpenWorld,
-  queries: { orders?: string; lines?: string } = {},
+  queries: { orders?: string; order_lines?: string } = {},
   environment = {},
 ): Promise<World> {
-  const folder = await orderShopQueries();
-  const orders = 'select code, created_at, updated_at, total_price from o';
-  const lines = 'select order_code, line_code, product_id, price from l';
-  await writeFile(join(folder, 'orders.sql'), queries.orders ?? orders);
-  await writeFile(join(folder, 'order_lines.sql'), queries.lines ?? lines);
+  const folder = await orderShopQueries({
+    orders: 'select code, created_at, updated_at, total_price from o',
+    order_lines: 'select order_code, line_code, product_id, price from l',
+    ...queries,
+  });
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...environment } });
   await createOrderShop(world.shopUrl);
   await world.shop(`alter table o add column odd text; alter table l add column odd text;
@@ -83,7 +81,7 @@ test('a value of orders.sql that cannot be cast costs its own order; the reason 
 
 test('a value of order_lines.sql that cannot be cast costs its own order', async ({ openWorld }) => {
   const world = await oddShop(openWorld, {
-    lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l',
+    order_lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l',
   });
   await world.shop(`update l set odd = case order_code when 'O07' then 'ten' else '1' end`);
   const reason = expect.stringMatching(/^order_lines\.sql: price cannot be read: .*SQLSTATE 22P02/);
@@ -109,7 +107,7 @@ test('every value that no request or column can hold costs its own order or line
 }) => {
   const world = await oddShop(openWorld, {
     orders: 'select code, created_at, updated_at, total_price, mileage, user_name from o',
-    lines: 'select order_code, line_code, product_id, price, product_options from l',
+    order_lines: 'select order_code, line_code, product_id, price, product_options from l',
   });
   await world.shop(`alter table o add column mileage bigint, add column user_name text;
     alter table l alter product_options type json using product_options::text::json`);

@@ -1,18 +1,15 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { orderShopQueries } from '../harness/order-shop.ts';
+import { orderShopQueries, writeQueries } from '../harness/order-shop.ts';
 import type { World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
+const order_lines = `select code as order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from o`;
+
 async function shopWith(open: OpenWorld, orders: string): Promise<World> {
-  const folder = await orderShopQueries();
-  await writeFile(join(folder, 'orders.sql'), orders);
-  await writeFile(
-    join(folder, 'order_lines.sql'),
-    `select code as order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from o`,
-  );
+  const folder = await orderShopQueries({ orders, order_lines });
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
   await world.shop('create table o (code text, at timestamptz)');
   return world;
@@ -94,8 +91,8 @@ test('of the statements that doctor measures one that takes too long is reported
   const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
   const world = await shopWith(openWorld, orders);
   await world.shop(`insert into o values ('A', now())`);
-  const file = join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql');
-  await writeFile(file, `${await readFile(file, 'utf8')} where pg_sleep(60) is not null`);
+  const slow = { order_lines: `${order_lines} where pg_sleep(60) is not null` };
+  await writeQueries(world.environment.SHOP_SQL_DIR, slow);
   const { shop } = await world.openApp();
   const [costs] = await Promise.all([shop.queryCosts(), cancelSleep(world)]);
   expect(costs).toContainEqual({ file: 'order_lines', purpose: 'find the lines of 1 order', scans: [] });
@@ -112,10 +109,8 @@ test('no line of any new order is found: the sentence names both keys; a shop wi
   await world.shop(`insert into o values ('A', now()); create table l (order_code text)`);
   const { shop } = await world.openApp();
   expect(await shop.linesFault()).toBeUndefined();
-  await writeFile(
-    join(world.environment.SHOP_SQL_DIR ?? '', 'order_lines.sql'),
-    `select order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from l`,
-  );
+  const ofLines = `select order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from l`;
+  await writeQueries(world.environment.SHOP_SQL_DIR, { order_lines: ofLines });
   expect(await shop.linesFault()).toBeUndefined();
   await world.shop(`insert into l values ('internal-1')`);
   expect(await shop.linesFault()).toMatch(

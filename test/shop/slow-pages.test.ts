@@ -1,19 +1,18 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import { worldTest as test } from '../harness/world-test.ts';
+import { writeQueries } from '../harness/order-shop.ts';
+import { orderTest as test } from '../harness/order-test.ts';
 
 test('a run whose page takes the shop too long says which file, what it looked for and what helps', async ({
-  openWorld,
+  world,
 }) => {
-  const folder = await orderShopQueries();
-  const query =
-    'select code, updated_at as changed_at from o where updated_at >= :since and pg_sleep(0.05) is not null';
-  await writeFile(join(folder, 'changed_orders.sql'), query);
-  const world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
-  await createOrderShop(world.shopUrl);
+  const write = (queries: Record<string, string>) => writeQueries(world.environment.SHOP_SQL_DIR, queries);
+  const isSlow = 'pg_sleep(0.05) is not null';
+  await write({
+    changed_orders: `select code, updated_at as changed_at from o where updated_at >= :since and ${isSlow}`,
+  });
   await world.shop(`insert into o (code, updated_at) select 'O' || n, now() from generate_series(1, 50) n`);
   await runCli(['sync', 'orders'], world.environment);
   await world.shop(`alter database ${new URL(world.shopUrl).pathname.slice(1)} set statement_timeout = '100ms'`);
@@ -24,8 +23,8 @@ test('a run whose page takes the shop too long says which file, what it looked f
       /changed_orders\.sql: one statement took longer than 30 s, to find the next 50000 changes by changed_at[\s\S]*An index of the table on the column of[\s\S]*ORDER_BATCH_SIZE/,
     ),
   ]);
-  await rm(join(folder, 'changed_orders.sql'));
-  await writeFile(join(folder, 'orders.sql'), 'select * from o where pg_sleep(0.05) is not null');
+  await rm(join(world.environment.SHOP_SQL_DIR, 'changed_orders.sql'));
+  await write({ orders: `select * from o where ${isSlow}` });
   const { shop } = await world.openApp();
   for (const [axis, column] of [
     ['code', 'code'],

@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { forgetDatabase } from '../harness/database.ts';
-import { orderShopQueries } from '../harness/order-shop.ts';
+import { orderShopQueries, writeQueries } from '../harness/order-shop.ts';
 import { until, type World } from '../harness/world.ts';
 import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
 
@@ -13,16 +11,11 @@ async function zoneShop(
   open: OpenWorld,
   options: { date?: string; settings?: string[]; zone?: string; type?: string },
 ): Promise<World> {
-  const folder = await orderShopQueries();
   const date = options.date ?? 'at';
-  await writeFile(
-    join(folder, 'orders.sql'),
-    `select code, ${date} as created_at, ${date} as updated_at, 1::numeric as total_price from o`,
-  );
-  await writeFile(
-    join(folder, 'order_lines.sql'),
-    `select code as order_code, '1' as line_code, 7 as product_id, 1::numeric as price, ${date} as delivered_at from o`,
-  );
+  const folder = await orderShopQueries({
+    orders: `select code, ${date} as created_at, ${date} as updated_at, 1::numeric as total_price from o`,
+    order_lines: `select code as order_code, '1' as line_code, 7 as product_id, 1::numeric as price, ${date} as delivered_at from o`,
+  });
   const zone = options.zone === undefined ? {} : { SHOP_TIME_ZONE: options.zone };
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...zone } });
   const database = new URL(world.shopUrl).pathname.slice(1);
@@ -81,14 +74,13 @@ test('a query file with a byte order mark, Windows line ends, comments and semic
 }) => {
   const world = await zoneShop(openWorld, { type: 'timestamptz' });
   await world.shop(`insert into o values ('A', now())`);
-  const file = join(world.environment.SHOP_SQL_DIR ?? '', 'orders.sql');
-  await writeFile(
-    file,
+  const write = (orders: string) => writeQueries(world.environment.SHOP_SQL_DIR, { orders });
+  await write(
     '\uFEFF-- the orders\r\nselect code, at as created_at,\r\n  at as updated_at, 1::numeric as total_price\r\nfrom o;;\r\n-- as people end; their queries\r\n',
   );
   expect(await syncOrders(world)).toMatchObject({ status: 0 });
   expect(await dates(world)).toHaveLength(1);
-  await writeFile(file, '\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n');
+  await write('\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n');
   expect((await syncOrders(world)).stderr).toMatch(
     /orders\.sql cannot be run \(line 3\): relation "nowhere" does not exist/,
   );
