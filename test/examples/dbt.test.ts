@@ -4,13 +4,13 @@ import { parse } from 'yaml';
 import { dbtSources } from '../../docs/warehouse-page/dbt-sources.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { createWarehouse } from '../harness/test-warehouse.ts';
 
 const model = (file: string) => readFile(packagePath('examples', 'dbt', 'models', file), 'utf8');
 
 test('the sources of the dbt package are what npm run docs:warehouse writes, each column with a description', async () => {
   const written = await model('sources.yml');
-  expect(written).toBe(await dbtSources(await createDatabase('migrated')));
+  expect(written).toBe(await dbtSources((await createWarehouse()).url));
   const [source] = parse(written).sources;
   const described: { description: string }[] = source.tables.flatMap(
     (table: { columns: { description: string }[] }) => [table, ...table.columns],
@@ -20,20 +20,14 @@ test('the sources of the dbt package are what npm run docs:warehouse writes, eac
 });
 
 test('the model of the dbt package runs on the views and has the columns that it describes', async () => {
-  const url = await createDatabase('migrated');
-  await query(
-    url,
-    `insert into warehouse.reviews (id, created_at, updated_at, score, product_id) values
-      (1, '2026-02-28 15:00Z', now(), 4, 7), (2, '2026-03-10', now(), 5, 7), (3, '2026-03-10', now(), null, 8)`,
-  );
-  await query(
-    url,
-    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
-    values ('a', '1', 1, '{}', true, 7, '2026-04-02')`,
-  );
+  const { url, ask } = await createWarehouse();
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, score, product_id) values
+      (1, '2026-02-28 15:00Z', now(), 4, 7), (2, '2026-03-10', now(), 5, 7), (3, '2026-03-10', now(), null, 8)`);
+  await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
+    values ('a', '1', 1, '{}', true, 7, '2026-04-02')`);
   await countByHand(url);
   const sql = (await model('product_months.sql')).replaceAll(/\{\{ source\('review_sync', '(\w+)'\) \}\}/g, 'bi.$1');
-  const rows = await query(url, `select to_jsonb(m) as row from (${sql}) m order by product_id, month`);
+  const rows = await ask(`select to_jsonb(m) as row from (${sql}) m order by product_id, month`);
   const [described] = parse(await model('product_months.yml')).models;
   const columns = described.columns.map(({ name }: { name: string }) => name);
   expect(rows.map(({ row }) => row)).toEqual([

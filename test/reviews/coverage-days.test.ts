@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { coverageByDay, coverageByMonth } from '../../src/warehouse/reviews/coverage.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { createWarehouse, openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
 
 /** The days that were not read completely. */
-async function holesOf(url: string): Promise<string[]> {
-  const rows = await query<{ day: string }>(
-    url,
+async function holesOf({ ask }: Pick<TestWarehouse, 'ask'>): Promise<string[]> {
+  const rows = await ask<{ day: string }>(
     'select day::text from bi.coverage_by_day where not is_complete order by day',
   );
   return rows.map(({ day }) => day);
@@ -22,32 +20,26 @@ test.each([
 ])(
   'in %s a hole at %s, of a minute or of half a day, is one of that day and of no other',
   async (timeZone, at, day) => {
-    const url = await createDatabase('migrated');
-    const warehouse = await openWarehouse({ url, connections: 1 });
-    await query(
-      url,
-      `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-     values ('2026-03-20', '2026-03-01T12:00:00Z', '2026-03-15T12:00:00Z')`,
-    );
-    await query(url, 'update sync.settings set time_zone = $1', [timeZone]);
+    const { ask, warehouse } = await openTestWarehouse();
+    await ask(`insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+     values ('2026-03-20', '2026-03-01T12:00:00Z', '2026-03-15T12:00:00Z')`);
+    await ask('update sync.settings set time_zone = $1', [timeZone]);
     const hours = Date.parse(at) % 86_400_000 === 43_200_000 ? '12 hours' : '1 minute';
     for (const [hole, expected] of [
       ['0 seconds', []],
       [hours, [day]],
     ] as const) {
-      await query(url, 'truncate sync.export_windows');
-      await query(
-        url,
+      await ask('truncate sync.export_windows');
+      await ask(
         `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
        values ('a', 'created', '2026-03-01T12:00:00Z', $1, 1, 1, 1, now(), now()),
          ('a', 'created', $1::timestamptz + $2::interval, '2026-03-15T12:00:01Z', 1, 1, 1, now(), now())`,
         [at, hole],
       );
-      expect(await holesOf(url)).toEqual(expected);
+      expect(await holesOf({ ask })).toEqual(expected);
       const [month] = await coverageByMonth(warehouse.db);
       expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
     }
-    await warehouse.close();
   },
 );
 
@@ -58,37 +50,32 @@ test.each([
 ])(
   'days between the last reading and followed updates count as read from the last review that an overview named until it was taken: %s',
   async (_, capturedAt, lastReviewAt, holes) => {
-    const url = await createDatabase('migrated');
-    await query(
-      url,
+    const { ask } = await createWarehouse();
+    await ask(
       `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
        values ($1, '2026-03-01', $2), ('2026-03-20', '2026-03-01', '2026-03-18')`,
       [capturedAt, lastReviewAt],
     );
-    await query(
-      url,
-      `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+    await ask(`insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
        values ('a', 'created', '2026-03-01', '2026-03-11', 1, 1, 1, now(), now()),
-         ('a', 'updated', '2026-03-15', '2026-03-20', 1, 1, 1, now(), now())`,
-    );
+         ('a', 'updated', '2026-03-15', '2026-03-20', 1, 1, 1, now(), now())`);
     // Up to the last run, which may be long ago: the overview can be newer.
     for (const [readTo, later] of [
       ['2026-03-18T00:00:01Z', []],
       ['2026-03-17T00:00:01Z', ['2026-03-17']],
     ] as const) {
       const cursor = JSON.stringify({ at: '2026-03-16T00:00:00Z', readTo });
-      await query(url, `update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
-      expect(await holesOf(url)).toEqual([...holes, ...later]);
+      await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
+      expect(await holesOf({ ask })).toEqual([...holes, ...later]);
       // Since then the service's lists fail.
       const gap = ['2026-03-16T12:00:00Z', readTo];
       if (later.length > 0) continue;
-      await query(
-        url,
+      await ask(
         `insert into sync.open_gaps (axis, start_at, end_at, kind, reason) values ('updated', $1, $2, 'failed', '')`,
         gap,
       );
-      expect(await holesOf(url)).toEqual([...holes, '2026-03-16', '2026-03-17', ...later]);
-      await query(url, 'truncate sync.open_gaps');
+      expect(await holesOf({ ask })).toEqual([...holes, '2026-03-16', '2026-03-17', ...later]);
+      await ask('truncate sync.open_gaps');
     }
   },
 );
@@ -121,54 +108,39 @@ test.each<[situation: string, readTo: Date, overviews: [capturedAt: Date, last: 
 ])(
   'a day is complete once it was read to its end, and today up to the newest review: %s',
   async (_, readTo, overviews, holes) => {
-    const url = await createDatabase('migrated');
+    const { ask } = await createWarehouse();
     for (const [capturedAt, last] of overviews)
-      await query(url, 'insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
+      await ask('insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
     const cursor = JSON.stringify({ at: at(-20, 0), readTo });
-    await query(url, `update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
-    expect(await holesOf(url)).toEqual(holes);
+    await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
+    expect(await holesOf({ ask })).toEqual(holes);
   },
 );
 
 test('the months of the coverage count reviews by these counts, and end where dates are no longer plausible', async () => {
-  const url = await createDatabase('migrated');
-  const warehouse = await openWarehouse({ url, connections: 1 });
-  await query(
-    url,
-    `insert into warehouse.review_overview values (now(), '0001-01-01T00:00:00Z', '9999-12-31T00:00:00Z')`,
-  );
-  await query(
-    url,
-    `insert into warehouse.reviews (id, created_at, updated_at) values (1, '2024-02-03T00:00:00Z', now()),
-    (2, '2024-02-04T00:00:00Z', now()), (3, '9999-01-01T00:00:00Z', now())`,
-  );
+  const { ask, warehouse } = await openTestWarehouse();
+  await ask(`insert into warehouse.review_overview values (now(), '0001-01-01T00:00:00Z', '9999-12-31T00:00:00Z')`);
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2024-02-03T00:00:00Z', now()),
+    (2, '2024-02-04T00:00:00Z', now()), (3, '9999-01-01T00:00:00Z', now())`);
   await recountAll(warehouse.db);
   const months = await coverageByMonth(warehouse.db);
   expect(months[0]).toMatchObject({ month: '2000-01', days: 31 });
   expect(months.length).toBeLessThan(12 * 200);
   expect(months.filter(({ reviews }) => reviews > 0)).toMatchObject([{ month: '2024-02', reviews: 2 }]);
   expect(months.at(-1)?.month).toBe(new Date(Date.now() + 33 * 3_600_000).toISOString().slice(0, 7));
-  await warehouse.close();
 });
 
 test('the calendar has the days of the last twelve months, with the reviews of each', async () => {
-  const url = await createDatabase('migrated');
-  const warehouse = await openWarehouse({ url, connections: 1 });
-  await query(
-    url,
-    `insert into warehouse.review_overview values (now(), '2024-01-01T00:00:00Z', '2025-07-31T12:00:00Z');
+  const { ask, warehouse } = await openTestWarehouse();
+  await ask(`insert into warehouse.review_overview values (now(), '2024-01-01T00:00:00Z', '2025-07-31T12:00:00Z');
      insert into warehouse.reviews (id, created_at, updated_at, deleted_at)
      select n, timestamptz '2025-07-20T10:00:00Z' + n * interval '7 hours', now(), case when n % 3 = 0 then now() end
-     from generate_series(1, 30) n`,
-  );
+     from generate_series(1, 30) n`);
   await recountAll(warehouse.db);
   const days = await coverageByDay(warehouse.db);
   expect([days[0]?.day, days.at(-1)?.day, days.length]).toEqual(['2024-08-01', '2025-07-31', 365]);
-  const expected = await query(
-    url,
-    `select (created_at at time zone 'Asia/Seoul')::date::text as day, count(*)::integer as reviews
-     from warehouse.reviews where deleted_at is null group by 1 order by 1`,
-  );
+  const expected =
+    await ask(`select (created_at at time zone 'Asia/Seoul')::date::text as day, count(*)::integer as reviews
+     from warehouse.reviews where deleted_at is null group by 1 order by 1`);
   expect(days.filter(({ reviews }) => reviews > 0).map(({ day, reviews }) => ({ day, reviews }))).toEqual(expected);
-  await warehouse.close();
 });

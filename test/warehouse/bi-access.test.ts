@@ -8,6 +8,7 @@ import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { until } from '../harness/patience.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 
 const member = {
@@ -175,8 +176,7 @@ describe('migrate', () => {
   });
 
   test('names a zone that Postgres does not know', async () => {
-    const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+    const { warehouse } = await openTestWarehouse();
     await expect(prepareBi(warehouse, { timeZone: 'Mars/Olympus' })).rejects.toThrow(/Mars\/Olympus/);
-    await warehouse.close();
   });
 });

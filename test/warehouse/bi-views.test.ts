@@ -2,18 +2,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readQuestions } from '../../docs/warehouse-page/questions.ts';
 import { runCli } from '../harness/cli.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
-import { createDatabase, query } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
+import { createWarehouse } from '../harness/test-warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 
 describe('reviews', () => {
-  let url: string;
-  const ask = (text: string) => query(url, text);
+  let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
   beforeAll(async () => {
-    url = await createDatabase('migrated');
-    await query(
-      url,
-      `insert into warehouse.reviews
+    ({ url, ask } = await createWarehouse());
+    await ask(`insert into warehouse.reviews
         (id, created_at, updated_at, score, display, images_count, product_id, product_code, deleted_at)
       values
         (1, '2026-01-10T03:00:00Z', now(), 5, true, 2, 1, 'one', null),
@@ -21,8 +18,7 @@ describe('reviews', () => {
         (3, '2026-01-12T16:00:00Z', now(), null, true, 0, 1, null, null),
         (4, '2026-01-12T16:00:00Z', now(), 1, true, 0, 1, 'one', now()),
         (5, '2026-03-31T14:59:59Z', now(), 2, true, 0, null, 'two', null),
-        (6, '2026-06-01T00:00:00Z', now(), 4, true, 0, null, 'two', null)`,
-    );
+        (6, '2026-06-01T00:00:00Z', now(), 4, true, 0, null, 'two', null)`);
     await countByHand(url);
   });
 
@@ -68,17 +64,13 @@ describe('reviews', () => {
 });
 
 test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out follows from the type', async () => {
-  const url = await createDatabase('migrated');
-  await query(
-    url,
-    `insert into warehouse.reviews (id, created_at, updated_at, display, user_id, product_id, product_code, score, review_type, source,
+  const { ask } = await createWarehouse();
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, display, user_id, product_id, product_code, score, review_type, source,
       images_count, videos_count, likes_count, plus_likes_count, comments_count, message, store_order, store_name, third_party_name,
       sub_brand_id, tag_name, first_seen_at, user_code, deleted_at)
     values (1, '2026-01-31T15:00:00Z', '2026-02-02', false, 3, 2, 'P2', 4, 'text', 'sms', 5, 6, 7, 8, 9, '좋아요', true, 'store',
-      'partner', 10, 'tag', '2026-02-03', null, null)`,
-  );
-  const rows = (text: string) =>
-    query<{ row: Record<string, unknown> }>(url, text).then((all) => all.map(({ row }) => row));
+      'partner', 10, 'tag', '2026-02-03', null, null)`);
+  const rows = (text: string) => ask<{ row: Record<string, unknown> }>(text).then((all) => all.map(({ row }) => row));
   expect(await rows(`select to_jsonb(r) - '{order_key}'::text[] as row from bi.reviews r`)).toEqual([
     {
       review_id: 1,
@@ -109,13 +101,10 @@ test('each column of bi.reviews and bi.freshness shows its own field, and what t
       first_seen_at: '2026-02-03T00:00:00+00:00',
     },
   ]);
-  await query(
-    url,
-    `insert into warehouse.reviews (id, created_at, updated_at, review_type, user_code, deleted_at)
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, review_type, user_code, deleted_at)
     select 1 + n, '2026-03-01', now(), type, 'kim', case when type = 'gone' then now() end
-    from unnest('{photo,video,video&photo,text,null,gone}'::text[]) with ordinality as t (type, n)`,
-  );
-  await query(url, `update warehouse.reviews set created_at = '2026-04-01' where review_type = 'gone'`);
+    from unnest('{photo,video,video&photo,text,null,gone}'::text[]) with ordinality as t (type, n)`);
+  await ask(`update warehouse.reviews set created_at = '2026-04-01' where review_type = 'gone'`);
   const told = `select jsonb_build_array(review_type, has_photo, has_video, is_displayed, is_by_member) as row
     from bi.reviews where review_id > 1 order by review_id`;
   expect(await rows(told)).toEqual([
@@ -125,16 +114,10 @@ test('each column of bi.reviews and bi.freshness shows its own field, and what t
     ['text', false, false, true, true],
     [null, false, false, true, true],
   ]);
-  await query(
-    url,
-    `update sync.settings set reviews_cursor = '{"at": "2026-05-01", "readTo": "2026-05-02"}', counted_at = '2026-05-05',
-      orders_cursor = '{"at": "2026-05-03", "readTo": "2026-05-04"}'`,
-  );
-  await query(
-    url,
-    `insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values ('order', 'a', '', '1', null),
-      ('order', 'b', '', '1', now()), ('review', '1', '', '1', null)`,
-  );
+  await ask(`update sync.settings set reviews_cursor = '{"at": "2026-05-01", "readTo": "2026-05-02"}', counted_at = '2026-05-05',
+      orders_cursor = '{"at": "2026-05-03", "readTo": "2026-05-04"}'`);
+  await ask(`insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values ('order', 'a', '', '1', null),
+      ('order', 'b', '', '1', now()), ('review', '1', '', '1', null)`);
   expect(await rows('select to_jsonb(f) as row from bi.freshness f')).toEqual([
     {
       time_zone: 'Asia/Seoul',
@@ -148,18 +131,17 @@ test('each column of bi.reviews and bi.freshness shows its own field, and what t
 });
 
 test('each field of an image, a video and an option is a column, in the order of the list; links of videos hold seven days', async () => {
-  const url = await createDatabase('migrated');
-  await query(url, `insert into warehouse.reviews (id, created_at, updated_at, videos) values (1, now(), now(), '{}')`);
+  const { ask } = await createWarehouse();
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, videos) values (1, now(), now(), '{}')`);
   for (const list of ['images', 'videos', 'options']) {
-    const columns = await query<{ name: string; type: string }>(
-      url,
+    const columns = await ask<{ name: string; type: string }>(
       `select column_name as name, data_type as type from information_schema.columns
       where table_name = $1 and column_name not in ('review_id', 'position', 'expires_at')`,
       [`review_${list}`],
     );
     const item = Object.fromEntries(columns.map(({ name, type }, n) => [name, type === 'integer' ? n : name]));
-    await query(url, `update warehouse.reviews set ${list} = $1`, [JSON.stringify([item, { width: '7', id: 8 }])]);
-    const rows = await query(url, `select * from warehouse.review_${list} order by position`);
+    await ask(`update warehouse.reviews set ${list} = $1`, [JSON.stringify([item, { width: '7', id: 8 }])]);
+    const rows = await ask(`select * from warehouse.review_${list} order by position`);
     const nulls = Object.fromEntries(columns.map(({ name }) => [name, name === 'id' ? '8' : null]));
     expect(rows).toMatchObject([
       { position: 1, ...item },
@@ -167,34 +149,28 @@ test('each field of an image, a video and an option is a column, in the order of
     ]);
   }
   const held = `select distinct (expires_at - synced_at)::text as held from warehouse.review_videos, warehouse.reviews`;
-  expect(await query(url, held)).toEqual([{ held: '7 days' }]);
+  expect(await ask(held)).toEqual([{ held: '7 days' }]);
 });
 
 test('a product with a new code is one product, and what has no product is none', async () => {
-  const url = await createDatabase('migrated');
-  await query(
-    url,
-    `insert into warehouse.reviews (id, created_at, updated_at, product_id, product_code, score)
+  const { url, ask } = await createWarehouse();
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, product_code, score)
     select n, case when n <= 10 then timestamptz '2025-01-15' else '2026-01-15' end, now(), case when n % 2 = 0 then 5 end,
       case when n % 2 = 1 then null when n <= 10 then 'SS25' else 'FW26' end, case when n <= 10 then 5 else 2 end
-    from generate_series(1, 20) n`,
-  );
-  await query(url, `insert into sync.product_links values ('SS25', 5, now() - interval '1 year'), ('FW26', 5, now())`);
-  await query(
-    url,
-    `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
-    values ('a', '1', 1, '{}', true, 5, '2026-02-01')`,
-  );
+    from generate_series(1, 20) n`);
+  await ask(`insert into sync.product_links values ('SS25', 5, now() - interval '1 year'), ('FW26', 5, now())`);
+  await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
+    values ('a', '1', 1, '{}', true, 5, '2026-02-01')`);
   await countByHand(url);
   const answers = new Map<string, unknown>();
-  for (const { file, sql } of await readQuestions()) answers.set(file.slice(0, 2), await query(url, sql));
+  for (const { file, sql } of await readQuestions()) answers.set(file.slice(0, 2), await ask(sql));
   const product = { product_id: '5', product_code: expect.any(String) };
   expect(answers.get('03')).toMatchObject([{ ...product, rated_reviews: '10' }]);
   expect(answers.get('04')).toMatchObject([
     { ...product, before: '5.00', last_six_months: '2.00', recent_ratings: '5' },
   ]);
   for (const view of ['sub_orders', 'reviews_per_delivered_sub_order_by_product']) {
-    expect(await query(url, `select product_code from bi.${view}`)).toEqual([{ product_code: 'FW26' }]);
+    expect(await ask(`select product_code from bi.${view}`)).toEqual([{ product_code: 'FW26' }]);
   }
 });
 
@@ -224,45 +200,30 @@ describe('deliveries', () => {
   });
 
   test('count each sub-order once however many reviews it has, in the month of the first delivery, and each review once', async () => {
-    const url = await createDatabase('migrated');
-    await query(
-      url,
-      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at) values
+    const { url, ask } = await createWarehouse();
+    await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at) values
         ('a', '1', 1, '{}', true, 11, '2026-02-01'), ('a', '2', 2, '{}', true, 11, '2026-03-01'), ('a', '3', 3, '{}', true, 12, '2026-02-02'),
-        ('b', '1', 4, '{}', true, 11, '2026-02-03'), ('b', '2', null, '{}', true, 12, '2026-02-03'), ('c', '1', 5, '{}', true, 12, null)`,
-    );
-    await query(url, `insert into sync.order_links (order_code) values ('a'), ('b'), ('c')`);
-    await query(
-      url,
-      `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code) values
+        ('b', '1', 4, '{}', true, 11, '2026-02-03'), ('b', '2', null, '{}', true, 12, '2026-02-03'), ('c', '1', 5, '{}', true, 12, null)`);
+    await ask(`insert into sync.order_links (order_code) values ('a'), ('b'), ('c')`);
+    await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code) values
         (1, '2026-02-03', now(), 11, 'a'), (2, '2026-02-05', now(), 12, 'a'), (3, '2026-02-06', now(), 12, 'a'),
-        (4, '2026-02-06', now(), 11, 'elsewhere'), (7, '2026-02-07', now(), 11, 'a')`,
-    );
+        (4, '2026-02-06', now(), 11, 'elsewhere'), (7, '2026-02-07', now(), 11, 'a')`);
     // Gone from the service: it answers no order and no delivery any more.
-    await query(
-      url,
-      `insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code, deleted_at) values
-        (5, '2026-02-02', now(), 11, 'b', now()), (6, '2026-02-01', now(), 11, 'a', now())`,
-    );
+    await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code, deleted_at) values
+        (5, '2026-02-02', now(), 11, 'b', now()), (6, '2026-02-01', now(), 11, 'a', now())`);
     await countByHand(url);
     expect(
-      await query(
-        url,
-        `select month::text, delivered_sub_orders::integer as delivered, reviews::integer, reviewed_sub_orders::integer as reviewed
-        from bi.reviews_per_delivered_sub_order`,
-      ),
+      await ask(`select month::text, delivered_sub_orders::integer as delivered, reviews::integer, reviewed_sub_orders::integer as reviewed
+        from bi.reviews_per_delivered_sub_order`),
     ).toEqual([{ month: '2026-02-01', delivered: 4, reviews: 4, reviewed: 3 }]);
     expect(
-      await query(
-        url,
-        `select sub_orders::integer, reviews::integer, days_from_delivery_to_review::float as days
-        from bi.response_by_order order by sub_orders desc, delivered_at nulls last`,
-      ),
+      await ask(`select sub_orders::integer, reviews::integer, days_from_delivery_to_review::float as days
+        from bi.response_by_order order by sub_orders desc, delivered_at nulls last`),
     ).toEqual([
       { sub_orders: 3, reviews: 4, days: 2 },
       { sub_orders: 1, reviews: 0, days: null },
       { sub_orders: 1, reviews: 0, days: null },
     ]);
-    expect(await query(url, 'select from bi.sub_orders')).toHaveLength(5);
+    expect(await ask('select from bi.sub_orders')).toHaveLength(5);
   });
 });

@@ -1,29 +1,28 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { recount, recountAll } from '../../src/warehouse/bi/recount.ts';
 import { maskTraces } from '../../src/warehouse/forget.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import type { Warehouse } from '../../src/warehouse/index.ts';
 import { type OrderStore, openOrderStore, type PushRecord } from '../../src/warehouse/orders/order-store.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { runCli } from '../harness/cli.ts';
-import { createDatabase } from '../harness/database.ts';
 import { emptyPush } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
 import { testSeed } from '../harness/sampled.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
 import { differencesByRow } from '../harness/views-by-row.ts';
 import { openWorld } from '../harness/world.ts';
 
 let warehouse: Warehouse;
 beforeEach(async () => {
-  warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 6 });
+  ({ warehouse } = await openTestWarehouse(6));
 });
-afterEach(() => warehouse.close());
 
 const run = async (text: string) => (await warehouse.pool.query(text)).rows;
 

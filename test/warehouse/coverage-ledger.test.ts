@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { newestBut, storedBounds, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan, windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
 import {
@@ -11,15 +10,12 @@ import {
   openGaps,
 } from '../../src/warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
 
-let url: string;
-let warehouse: Warehouse;
+let { ask, warehouse } = {} as TestWarehouse;
 beforeEach(async () => {
-  url = await createDatabase('migrated');
-  warehouse = await openWarehouse({ url, connections: 2 });
+  ({ ask, warehouse } = await openTestWarehouse(2));
 });
-afterEach(() => warehouse.close());
 
 const now = new Date('2026-07-01T00:00:00Z');
 const gap = (start: number, end: number, kind: GapKind = 'too-many') =>
@@ -27,14 +23,10 @@ const gap = (start: number, end: number, kind: GapKind = 'too-many') =>
 const spans = async () => (await openGaps(warehouse.db)).map(({ span }) => [span.start, span.end]);
 
 test('spans are kept for as long as a reconcile does not read them again, those of updates for 38 days', async () => {
-  await query(
-    url,
-    `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+  await ask(`insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
      select 'sync', axis, t, t + interval '1 day', 1, 2, 3, t, t
-     from generate_series(timestamptz '2024-07-01', '2026-06-30', '1 day') t, (values ('updated'), ('created')) a (axis)`,
-  );
-  const kept = () =>
-    query(url, 'select axis, count(*)::integer as n from sync.export_windows group by axis order by axis');
+     from generate_series(timestamptz '2024-07-01', '2026-06-30', '1 day') t, (values ('updated'), ('created')) a (axis)`);
+  const kept = () => ask('select axis, count(*)::integer as n from sync.export_windows group by axis order by axis');
   await pruneHistory(warehouse.db, now, 5000);
   expect(await kept()).toEqual([
     { axis: 'created', n: 730 },
@@ -48,15 +40,11 @@ test('spans are kept for as long as a reconcile does not read them again, those 
 });
 
 test('old captures are deleted, except for the newest one', async () => {
-  await query(
-    url,
-    `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-     select t, '2023-01-01', t - interval '1 minute' from generate_series(timestamptz '2024-06-01', '2026-06-30 23:45', '1 hour') t`,
-  );
+  await ask(`insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+     select t, '2023-01-01', t - interval '1 minute' from generate_series(timestamptz '2024-06-01', '2026-06-30 23:45', '1 hour') t`);
   await pruneHistory(warehouse.db, now, 30);
   const captures = async () => {
-    const [row] = await query<{ n: number; first: Date }>(
-      url,
+    const [row] = await ask<{ n: number; first: Date }>(
       'select count(*)::integer as n, min(captured_at) as first from warehouse.review_overview',
     );
     return row;
@@ -68,7 +56,7 @@ test('old captures are deleted, except for the newest one', async () => {
 
 test('a gap that fails again counts its attempts, and waits from the last one', async () => {
   await gap(100, 200);
-  await query(url, `update sync.open_gaps set last_tried_at = now() - interval '1 hour'`);
+  await ask(`update sync.open_gaps set last_tried_at = now() - interval '1 hour'`);
   await gap(100, 200);
   const [again] = await openGaps(warehouse.db);
   expect(again?.attempts).toBe(2);
@@ -77,8 +65,7 @@ test('a gap that fails again counts its attempts, and waits from the last one', 
 
 test('a span, what its reading lacks, and the gap that it closes are entered together or not at all', async () => {
   await gap(100, 200);
-  await query(
-    url,
+  await ask(
     `insert into warehouse.reviews (id, created_at, updated_at) select n, to_timestamp(150), to_timestamp(150) from generate_series(1, 3) n`,
   );
   const entry = {
@@ -91,15 +78,15 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
     startedAt: now,
     absent: [3],
   };
-  await query(url, 'alter table sync.absent_reviews add constraint broken check (false)');
+  await ask('alter table sync.absent_reviews add constraint broken check (false)');
   await expect(enterSpan(warehouse.db, entry)).rejects.toThrow('broken');
   expect(await coveredSpans(warehouse.db, 'created')).toEqual([]);
   expect(await spans()).toHaveLength(1);
-  await query(url, 'alter table sync.absent_reviews drop constraint broken');
+  await ask('alter table sync.absent_reviews drop constraint broken');
   await enterSpan(warehouse.db, entry);
-  const absent = () => query(url, 'select review_id::integer as id, run_id as run from sync.absent_reviews');
+  const absent = () => ask('select review_id::integer as id, run_id as run from sync.absent_reviews');
   expect(await absent()).toEqual([{ id: 3, run: 'run' }]);
-  const counts = await query(url, 'select pages, reviews, requests, started_at from sync.export_windows');
+  const counts = await ask('select pages, reviews, requests, started_at from sync.export_windows');
   expect(counts).toEqual([{ pages: 1, reviews: 2, requests: 3, started_at: now }]);
   expect(await coveredSpans(warehouse.db, 'created')).toEqual([entry.span]);
   expect(await spans()).toEqual([]);
@@ -109,8 +96,7 @@ test('a span, what its reading lacks, and the gap that it closes are entered tog
 });
 
 const at = (second: number, ids: readonly number[]) =>
-  query(
-    url,
+  ask(
     `insert into warehouse.reviews (id, created_at, updated_at)
      select id, to_timestamp($1::integer), to_timestamp($1::integer) from unnest($2::bigint[]) as id`,
     [second, ids],
@@ -126,7 +112,7 @@ test('a gap of updates closes once every review was read by its creation date si
     kind: 'too-many',
     reason: 'r',
   });
-  await query(url, 'update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
+  await ask('update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
   const read = (start: number, end: number, startedAt: number, axis: 'created' | 'updated' = 'created') =>
     enterSpan(warehouse.db, {
       ...none,
@@ -151,17 +137,14 @@ test('a gap of updates closes once every review was read by its creation date si
     ['2026-01-01', 70, 1],
     ['2026-01-02', 40, 0],
   ] as const) {
-    await query(url, 'insert into warehouse.review_overview values ($1, to_timestamp($2), now())', [
-      at,
-      seen - hours * hour,
-    ]);
+    await ask('insert into warehouse.review_overview values ($1, to_timestamp($2), now())', [at, seen - hours * hour]);
     await closeGapsReadSince(warehouse.db);
     expect(await spans()).toHaveLength(open);
   }
   // One that ends after it was found may hold later updates.
   const span = { start: seen - hour, end: seen + hour };
   await openGap(warehouse.db, 'updated', { span, kind: 'failed', reason: 'r' });
-  await query(url, 'update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
+  await ask('update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
   await read(seen - 60 * hour, seen + 2 * hour, seen + 3 * hour);
   await closeGapsReadSince(warehouse.db);
   expect(await spans()).toHaveLength(1);
@@ -190,12 +173,9 @@ test('two parts of one gap that are proven at the same moment close it', async (
 
 test('of the suspected reviews those that wait longest are asked about first, and those marked deleted are not', async () => {
   await at(100, [1, 2, 3, 4]);
-  await query(url, 'update warehouse.reviews set deleted_at = now() where id = 4');
-  await query(
-    url,
-    `insert into sync.absent_reviews (review_id, run_id, missed_at)
-     select id, 'run', now() - id * interval '1 day' from generate_series(1, 4) id`,
-  );
+  await ask('update warehouse.reviews set deleted_at = now() where id = 4');
+  await ask(`insert into sync.absent_reviews (review_id, run_id, missed_at)
+     select id, 'run', now() - id * interval '1 day' from generate_series(1, 4) id`);
   expect((await suspects(warehouse.db, 2)).map(({ id }) => id)).toEqual([3, 2]);
 });
 
@@ -204,7 +184,7 @@ test('reviews that are marked deleted, or that are suspected themselves, vouch f
   await at(150, [2]);
   await at(160, [3]);
   await at(900, [4]);
-  await query(url, 'update warehouse.reviews set deleted_at = now() where id in (1, 4)');
+  await ask('update warehouse.reviews set deleted_at = now() where id in (1, 4)');
   expect(await newestBut(warehouse.db, [3])).toEqual([2]);
   expect(await storedBounds(warehouse.db)).toEqual({ first: new Date(150_000), last: new Date(160_000) });
 });
@@ -236,15 +216,12 @@ test('a gap takes in those within it, a proven span cuts what it touches, and ot
 });
 
 test('a run has the sums of its windows', async () => {
-  await query(
-    url,
-    `insert into sync.export_windows
+  await ask(`insert into sync.export_windows
       (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at) values
     ('r', 'created', '2026-01-01', '2026-02-01', 2, 150, 3, '2026-11-01T00:00:10Z', '2026-11-01T00:00:20Z'),
     ('r', 'created', '2026-02-01', '2026-03-01', 1, 50, 1, '2026-11-01T00:00:15Z', '2026-11-01T00:00:30Z'),
     ('r', 'created', '2026-03-01', '2026-04-01', 1, 50, 1, '2026-11-01T00:01:00Z', '2026-11-01T00:01:10Z'),
-    ('other', 'created', '2026-03-01', '2026-04-01', 9, 999, 9, '2026-11-01T00:01:00Z', '2026-11-01T00:09:10Z')`,
-  );
+    ('other', 'created', '2026-03-01', '2026-04-01', 9, 999, 9, '2026-11-01T00:01:00Z', '2026-11-01T00:09:10Z')`);
   expect(await windowTotals(warehouse.db, 'r')).toEqual({ windows: 3, reviews: 250, requests: 5 });
   expect(await windowTotals(warehouse.db, 'none')).toEqual({ windows: 0, reviews: 0, requests: 0 });
 });

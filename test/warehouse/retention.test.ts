@@ -1,17 +1,13 @@
 import { expect, test } from 'vitest';
 import { noteBrands } from '../../src/warehouse/changed-reviews.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
 
 test('what is kept for some days goes a second after them, and not before', async () => {
-  const url = await createDatabase('migrated');
-  const warehouse = await openWarehouse({ url, connections: 1 });
+  const { ask, warehouse } = await openTestWarehouse();
   const now = new Date('2026-07-01T00:00:00Z');
   // Of each kind one row that is a second too young, and one that is a second too old.
-  await query(
-    url,
-    `with dated as (
+  await ask(`with dated as (
        select age, timestamptz '2026-07-01' - make_interval(days => 90, secs => seconds) as at
        from (values ('young', -1), ('old', 1)) as row (age, seconds)
      ), runs as (
@@ -24,9 +20,8 @@ test('what is kept for some days goes a second after them, and not before', asyn
      insert into sync.dead_letters (kind, key, reason, payload, resolved_at, last_failed_at, is_discarded)
      select 'order', age, 'a reason', jsonb '{}', at, at, false from dated
      union all select 'review', age || ', discarded', 'a reason', '{}', '2025-01-01', at, true from dated
-     union all select 'order', 'open', 'a reason', '{}', null, '2025-01-01', false`,
-  );
-  const runs = () => query(url, 'select id, error from sync.runs order by id');
+     union all select 'order', 'open', 'a reason', '{}', null, '2025-01-01', false`);
+  const runs = () => ask('select id, error from sync.runs order by id');
   // A run stays for as long as its spans.
   await pruneHistory(warehouse.db, now, 83);
   expect(await runs()).toContainEqual({ id: 'old', error: null });
@@ -37,23 +32,19 @@ test('what is kept for some days goes a second after them, and not before', asyn
     { id: 'under way', error: null },
     { id: 'young', error: 'an error' },
   ]);
-  expect(await query(url, 'select key from sync.dead_letters order by key')).toEqual([
+  expect(await ask('select key from sync.dead_letters order by key')).toEqual([
     { key: 'open' },
     { key: 'young' },
     { key: 'young, discarded' },
   ]);
-  await warehouse.close();
 });
 
 test('brands are forgotten seven days after the last webhook that named them, and no more than 100 are kept', async () => {
-  const url = await createDatabase('migrated');
-  const warehouse = await openWarehouse({ url, connections: 1 });
-  await query(
-    url,
+  const { ask, warehouse } = await openTestWarehouse();
+  await ask(
     `update sync.settings set webhook_brands = jsonb_build_object('7', now() - interval '167 hours', '8', now() - interval '169 hours')`,
   );
   expect(await noteBrands(warehouse.db, [9])).toEqual([7, 9]);
   const many = Array.from({ length: 200 }, (_, n) => 1000 + n);
   expect(await noteBrands(warehouse.db, many)).toHaveLength(100);
-  await warehouse.close();
 });

@@ -1,23 +1,20 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landOne, landPage, releaseBody } from '../../src/warehouse/reviews/land-reviews.ts';
 import { partialFields, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
-import { createDatabase, query } from '../harness/database.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
-let url: string;
-let warehouse: Warehouse;
+let { url, ask, warehouse } = {} as TestWarehouse;
 beforeEach(async () => {
-  url = await createDatabase('migrated');
-  warehouse = await openWarehouse({ url, connections: 2 });
+  ({ url, ask, warehouse } = await openTestWarehouse(2));
 });
-afterEach(() => warehouse.close());
 
 const review = (id: unknown, more: object = {}) => ({
   id,
@@ -36,9 +33,8 @@ const pageOf = (json: string | Buffer) => {
 const landText = (json: string | Buffer) => landPage(warehouse, pageOf(json));
 const land = (page: readonly unknown[]) => landText(JSON.stringify(page));
 const compare = (page: readonly unknown[], since?: Date) => comparePage(warehouse, pageOf(JSON.stringify(page)), since);
-const stored = (columns: string) => query(url, `select ${columns} from warehouse.reviews order by id`);
-const openLetters = () =>
-  query(url, 'select key, reason from sync.dead_letters where resolved_at is null order by key');
+const stored = (columns: string) => ask(`select ${columns} from warehouse.reviews order by id`);
+const openLetters = () => ask('select key, reason from sync.dead_letters where resolved_at is null order by key');
 
 test('of a page with bad records all others land, and the bad ones are kept whole until they are corrected', async () => {
   const good = Array.from({ length: 97 }, (_, index) => review(index + 10));
@@ -49,13 +45,13 @@ test('of a page with bad records all others land, and the bad ones are kept whol
   ];
   expect(await land([...bad, ...good])).toMatchObject({ inserted: 97, updated: 0, unchanged: 0, refused: 3 });
   expect(await openLetters()).toMatchObject([{ key: '1' }, { key: '2' }, { key: expect.stringMatching(/^sha256:/) }]);
-  expect(await query(url, `select payload ->> 'score' as score from sync.dead_letters where key = '1'`)).toEqual([
+  expect(await ask(`select payload ->> 'score' as score from sync.dead_letters where key = '1'`)).toEqual([
     { score: 'abc' },
   ]);
   await land([review(1, { score: 'def' })]);
-  expect(
-    await query(url, `select attempts, payload ->> 'score' as score from sync.dead_letters where key = '1'`),
-  ).toEqual([{ attempts: 2, score: 'def' }]);
+  expect(await ask(`select attempts, payload ->> 'score' as score from sync.dead_letters where key = '1'`)).toEqual([
+    { attempts: 2, score: 'def' },
+  ]);
   await land([review(1), review(2), ...good]);
   expect(await openLetters()).toHaveLength(1);
   expect(await stored('id')).toHaveLength(99);
@@ -155,10 +151,7 @@ test('a record that is not UTF-8 is a dead letter with its bytes, and never land
   ]);
   expect(await landText(body)).toMatchObject({ inserted: 2, refused: 1 });
   expect(await openLetters()).toMatchObject([{ key: '1', reason: expect.stringContaining('UTF-8') }]);
-  const [deadLetter] = await query<{ base64: string }>(
-    url,
-    `select payload ->> 'base64' as base64 from sync.dead_letters`,
-  );
+  const [deadLetter] = await ask<{ base64: string }>(`select payload ->> 'base64' as base64 from sync.dead_letters`);
   expect(Buffer.from(deadLetter?.base64 ?? '', 'base64').includes(Buffer.from([0xc1, 0xaf]))).toBe(true);
   expect(await comparePage(warehouse, pageOf(body))).toMatchObject([{ id: 1, kind: 'refused' }]);
 });
@@ -187,7 +180,7 @@ test('links to videos that are signed again are no change, and are stored before
   await land([withVideo('a')]);
   expect(await compare([withVideo('b')])).toEqual([]);
   expect(await land([withVideo('b')])).toMatchObject({ unchanged: 1 });
-  await query(url, `update warehouse.reviews set synced_at = now() - interval '7 days'`);
+  await ask(`update warehouse.reviews set synced_at = now() - interval '7 days'`);
   expect(await land([withVideo('c')])).toMatchObject({ updated: 1 });
   expect(await land([withVideo('d')])).toMatchObject({ unchanged: 1 });
   expect(await stored(`videos -> 0 ->> 'hd_url' as link, extra -> 'video_urls' ->> 0 as url`)).toEqual([
@@ -217,7 +210,7 @@ test.each([
   'a review marked deleted that the service shows again, in a version that is %s, is there again as it is shown',
   async (_, updated_at) => {
     await land([review(1, { message: 'kept' })]);
-    await query(url, 'update warehouse.reviews set deleted_at = now()');
+    await ask('update warehouse.reviews set deleted_at = now()');
     const shown = review(1, { message: 'shown', updated_at });
     expect(await compare([shown])).toMatchObject([{ kind: 'stale', fields: expect.arrayContaining(['deleted_at']) }]);
     expect(await land([shown])).toMatchObject({ updated: 1 });
@@ -229,21 +222,21 @@ test.each([
 test('a review with another creation date than the deleted one of its id is another review, of which nothing was known', async () => {
   const alone = review(1, { comments: [{ id: 1 }], tag_name: 'summer' });
   await landOne(warehouse, Buffer.from(JSON.stringify(alone)), plausible);
-  await query(url, `update warehouse.reviews set deleted_at = now(), first_seen_at = '2026-03-05T00:00:00Z'`);
+  await ask(`update warehouse.reviews set deleted_at = now(), first_seen_at = '2026-03-05T00:00:00Z'`);
   const columns = `tag_name, comments_count, extra, first_seen_at = '2026-03-05T00:00:00Z' as is_known`;
   const again = review(1);
   await land([again]);
   expect(await stored(columns)).toEqual([
     { tag_name: 'summer', comments_count: 1, extra: { comments: [{ id: 1 }] }, is_known: true },
   ]);
-  await query(url, 'update warehouse.reviews set deleted_at = now()');
+  await ask('update warehouse.reviews set deleted_at = now()');
   await land([review(1, { created_at: '2026-02-01T09:00:00+09:00', updated_at: '2026-02-01T09:00:00+09:00' })]);
   expect(await stored(columns)).toEqual([{ tag_name: null, comments_count: null, extra: {}, is_known: false }]);
 });
 
 test('a review whose creation date is corrected keeps what only a review alone shows, and its first_seen_at', async () => {
   await landOne(warehouse, Buffer.from(JSON.stringify(review(1, { tag_name: 'summer' }))), plausible);
-  await query(url, `update warehouse.reviews set first_seen_at = '2026-03-05T00:00:00Z'`);
+  await ask(`update warehouse.reviews set first_seen_at = '2026-03-05T00:00:00Z'`);
   await land([review(1, { created_at: '2026-02-28T09:00:00+09:00', updated_at: '2026-03-04T09:00:00+09:00' })]);
   expect(await stored(`tag_name, first_seen_at = '2026-03-05T00:00:00Z' as is_known`)).toEqual([
     { tag_name: 'summer', is_known: true },
@@ -289,17 +282,15 @@ test.each(
 )(
   'a %s while a page lands %s is no fault of the records: an error, and nothing is kept',
   async (_, __, statement, page) => {
-    await query(
-      url,
+    await ask(
       `create function break_landing() returns trigger language plpgsql as $$ begin ${statement}; return new; end $$`,
     );
-    await query(
-      url,
+    await ask(
       'create trigger break_landing before insert on warehouse.reviews for each row execute function break_landing()',
     );
     await expect(land(page)).rejects.toThrow();
     expect(await openLetters()).toEqual([]);
-    await query(url, 'drop trigger break_landing on warehouse.reviews');
+    await ask('drop trigger break_landing on warehouse.reviews');
     expect(await land(page)).toMatchObject({ inserted: page.filter(({ id }) => id !== 0).length });
   },
 );
@@ -313,17 +304,14 @@ test('Postgres keeps the plan of the statement that lands a page', async () => {
 });
 
 test('what lands is no open dead letter and not suspected any more; nothing else is touched', async () => {
-  await query(
-    url,
-    `insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values
+  await ask(`insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values
       ('review', '1', 'open', '{}', null), ('review', '1', 'closed', '{}', '2026-01-01'),
-      ('review', '2', 'another', '{}', null), ('category', '1', 'of another kind', '{}', null)`,
-  );
-  await query(url, `insert into sync.absent_reviews (review_id, run_id) values (1, 'r'), (2, 'r')`);
+      ('review', '2', 'another', '{}', null), ('category', '1', 'of another kind', '{}', null)`);
+  await ask(`insert into sync.absent_reviews (review_id, run_id) values (1, 'r'), (2, 'r')`);
   await land([review(1)]);
   const letters = `select reason from sync.dead_letters where resolved_at is null or resolved_at = '2026-01-01' order by reason`;
-  expect((await query(url, letters)).map(({ reason }) => reason)).toEqual(['another', 'closed', 'of another kind']);
-  expect(await query(url, 'select review_id from sync.absent_reviews')).toEqual([{ review_id: '2' }]);
+  expect((await ask(letters)).map(({ reason }) => reason)).toEqual(['another', 'closed', 'of another kind']);
+  expect(await ask('select review_id from sync.absent_reviews')).toEqual([{ review_id: '2' }]);
 });
 
 test('a field that the spec does not know is kept, and no rating stays no rating', async () => {
@@ -393,7 +381,7 @@ test('another value of any column is seen by verify, also when it is wrong in th
   const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
   const wrong = { timestamptz: `'2025-01-01T00:00:00Z'`, boolean: 'false', jsonb: `'[]'`, text: `'other'` };
   for (const [name, type] of changeable) {
-    await query(url, 'delete from warehouse.reviews');
+    await ask('delete from warehouse.reviews');
     const shown = type === 'timestamptz' ? review(1) : review(1, { [name]: value[type] });
     const asShown = { name, found: [] };
     const found = async (one: object = shown) => ({ name, found: await compare([one]) });
@@ -401,7 +389,7 @@ test('another value of any column is seen by verify, also when it is wrong in th
     expect(await found()).toEqual(asShown);
     const other = type in wrong ? wrong[type as keyof typeof wrong] : '9';
     for (const sqlValue of type === 'timestamptz' ? [other] : [other, 'null']) {
-      await query(url, `update warehouse.reviews set ${name} = ${sqlValue}`);
+      await ask(`update warehouse.reviews set ${name} = ${sqlValue}`);
       expect(await found()).toEqual({ name, found: [{ id: 1, kind: 'stale', fields: [name] }] });
       // The list of fields that a response may lack is the only reason not to see a value that should not be there.
       const { [name as 'id']: _, ...without } = shown;

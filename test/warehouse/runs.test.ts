@@ -1,12 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import type { App } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
 import { beginRun, endOfRun, finishRun, lastRuns, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
-import { createDatabase } from '../harness/database.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
 
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
@@ -45,8 +44,7 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
     6,
   ],
 ])('%s', async (_, past, since) => {
-  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
-  onTestFinished(warehouse.close);
+  const { warehouse } = await openTestWarehouse();
   const begin = (id: string, key: string, startedAt: Date) =>
     beginRun(warehouse.db, { id, key, job: 'backfill-reviews', trigger: 'command', startedAt });
   await begin('other', 'backfill-reviews_2024-01-01_last', daysAgo(5));
@@ -62,8 +60,7 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
 });
 
 test('a run that ends while the next one looks at it keeps its end, and the next one starts after it', async () => {
-  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
-  onTestFinished(warehouse.close);
+  const { warehouse } = await openTestWarehouse();
   let clock = now.getTime();
   const tick = () => {
     clock += 1000;
@@ -89,8 +86,7 @@ test('a run that ends while the next one looks at it keeps its end, and the next
 });
 
 test('a run whose job the queue has lost has failed, and its error says so', async () => {
-  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
-  onTestFinished(warehouse.close);
+  const { warehouse } = await openTestWarehouse();
   const run = { key: undefined, trigger: 'command' as const, startedAt: now };
   await beginRun(warehouse.db, { ...run, id: 'lost', job: 'backfill-orders' });
   const app = { warehouse, now: () => now, log: openLog('silent') } as unknown as App;
@@ -100,8 +96,7 @@ test('a run whose job the queue has lost has failed, and its error says so', asy
 });
 
 test('what a flow brought is counted by the last 24 hours, the 24 before, and so on; a day without a run is unknown', async () => {
-  const warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
-  onTestFinished(warehouse.close);
+  const { warehouse } = await openTestWarehouse();
   const ended = (hours: number, job: string, outcome: string, orders: number) =>
     warehouse.pool.query(
       `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
@@ -127,8 +122,7 @@ test('what a flow brought is counted by the last 24 hours, the 24 before, and so
 });
 
 test('a run that begins once more keeps its start; one that has ended stays as it is, and comes after those that have not', async () => {
-  const { db, close } = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
-  onTestFinished(close);
+  const { db } = (await openTestWarehouse()).warehouse;
   const begun = { job: 'backfill-reviews', trigger: 'command', key: 'key' } as const;
   const begin = (id: string, startedAt: Date) => beginRun(db, { ...begun, id, startedAt });
   const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;

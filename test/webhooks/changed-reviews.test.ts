@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import {
   finishChangedReview,
   inboxState,
@@ -7,16 +7,15 @@ import {
   noteChanged,
   takeChangedReview,
 } from '../../src/warehouse/changed-reviews.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import type { Warehouse } from '../../src/warehouse/index.ts';
 import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { readEvents } from '../../src/webhooks/event.ts';
-import { createDatabase } from '../harness/database.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
 
 let warehouse: Warehouse;
 beforeEach(async () => {
-  warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
+  ({ warehouse } = await openTestWarehouse());
 });
-afterEach(() => warehouse.close());
 
 const take = async () => {
   const taken = await takeChangedReview(warehouse.db);

@@ -1,0 +1,21 @@
+import { onTestFinished } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { createDatabase, queryAgain } from './database.ts';
+
+/** A migrated database of its own; `ask` runs a statement in it. */
+export async function createWarehouse() {
+  const url = await createDatabase('migrated');
+  const ask = <Row extends Record<string, unknown>>(text: string, values?: unknown[]) =>
+    queryAgain<Row>(url, text, values);
+  return { url, ask };
+}
+
+export type TestWarehouse = Awaited<ReturnType<typeof openTestWarehouse>>;
+
+/** The same with what review-sync opens of it, which is closed when the test ends. */
+export async function openTestWarehouse(connections = 1) {
+  const { url, ask } = await createWarehouse();
+  const warehouse = await openWarehouse({ url, connections });
+  onTestFinished(() => warehouse.close());
+  return { url, ask, warehouse };
+}
