@@ -1,4 +1,6 @@
-import type { SeedReview } from '../../src/sandbox/reference-service/seed.ts';
+import { expect } from 'vitest';
+import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import type { World } from './world.ts';
 
 export const hourMs = 3_600_000;
 
@@ -12,4 +14,10 @@ export function hourlyReviews(count: number, hours = 1): SeedReview[] {
     const at = new Date(newest - (count - 1 - index) * hours * hourMs);
     return { product_code: 'P1', message: `review ${index + 1}`, score: 5, created_at: at, updated_at: at };
   });
+}
+
+/** The same at the service and, synced, in the warehouse. */
+export async function syncHourly(world: World, count: number): Promise<void> {
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
 }

@@ -6,7 +6,6 @@ import { addCounts } from '../../src/base/counts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
-import { openReviewApi } from '../../src/review-api/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { Db } from '../../src/warehouse/index.ts';
@@ -14,7 +13,7 @@ import { waitingLines } from '../../src/warehouse/orders/due-orders.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { cloneDatabase, createDatabase, queryAgain } from '../harness/database.ts';
-import { alive, type Calls, deadlyPool } from '../harness/deadly-pool.ts';
+import { alive, type Calls, deadlyPool, openDeadlyApi } from '../harness/deadly-pool.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
@@ -60,26 +59,13 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
   const pool = new pg.Pool({ connectionString: urls.warehouse, max: 4, types: { getTypeParser: int8AsNumber } });
   const db = new Kysely({ dialect: new PostgresDialect({ pool: deadlyPool(pool, calls) }) }) as unknown as Db;
   const shop = openShop({ url: urls.shop, sqlDir: queries, connections: 2 });
-  const abort = new AbortController();
-  const api = openReviewApi({
-    baseUrl: serviceUrl,
-    clientId: 'demo',
-    clientSecret: 'demo',
-    concurrency: 4,
-    signal: abort.signal,
-    log: openLog('silent'),
-    retry: { baseDelayMs: 1, maxDelayMs: 2 },
-    // Asked before each request: a dead process sends none.
-    acquire: async () => {
-      if (calls.isDead) throw new Error('dead');
-    },
-  });
+  const { api, signal, end } = openDeadlyApi(serviceUrl, calls);
   const deps = {
     api,
     shop,
     db,
     log: openLog('silent'),
-    signal: abort.signal,
+    signal,
     now: () => new Date(),
     contactMaxAgeDays: 30,
     deletes: 'off' as const,
@@ -103,8 +89,7 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     await concludeChangedOrders({ shop, db }, batch.state);
     return addCounts(counts);
   } finally {
-    abort.abort();
-    await api.close();
+    await end();
     await shop.close();
     await pool.end();
   }

@@ -3,7 +3,7 @@ import { readWindow } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { hourlyReviews } from '../harness/hourly-reviews.ts';
+import { hourlyReviews, syncHourly } from '../harness/hourly-reviews.ts';
 import { startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -11,12 +11,6 @@ import { worldTest } from '../harness/world-test.ts';
 const day = 86_400_000;
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
-
-/** One review an hour, synced. */
-async function syncHourly(world: World, count: number): Promise<void> {
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-}
 
 const gone = (world: World) =>
   world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');

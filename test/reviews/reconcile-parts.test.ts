@@ -6,17 +6,10 @@ import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { hourlyReviews } from '../harness/hourly-reviews.ts';
-import type { World } from '../harness/world.ts';
+import { syncHourly } from '../harness/hourly-reviews.ts';
 import { worldTest } from '../harness/world-test.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
-
-/** One review an hour, synced. */
-async function syncHourly(world: World, count: number): Promise<void> {
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-}
 
 test('a reconcile that is stopped while it asks about missing reviews does not end as done', async ({ world }) => {
   await syncHourly(world, 3);
