@@ -85,7 +85,6 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
   const environment = { ...world.environment, ALERT_WEBHOOK_URL: receiver.url };
   const schedules = { SCHEDULE_REVIEWS: '', SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_RECONCILE: '' };
   const worker = startHere(['worker'], { ...environment, ...schedules });
-  onTestFinished(() => worker.kill('SIGKILL'));
   const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
   await until(async () => texts().length >= 1);
   worker.kill('SIGTERM');

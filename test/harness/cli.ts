@@ -97,6 +97,12 @@ export function startCli(args: readonly string[], environment: Record<string, st
   };
 }
 
+/** The address that `serve`, or the metrics of a worker, listens on. */
+export async function addressOf(cli: RunningCli): Promise<string> {
+  await cli.says('"listening"');
+  return /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1] ?? '';
+}
+
 /** Runs the real command line with plain node to its end. */
 export function runProcess(
   args: readonly string[],

@@ -66,14 +66,14 @@ const json = { 'content-type': 'application/json' };
 /**
  * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
  * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out,
- * and the response has this status and no body; with `form`, of these fields; `carriedOutAfter`, the response is 504,
- * and the service carries the request out once the promise has resolved; `form`, the service gets these fields instead.
+ * and the response has this status and no body; `carriedOutAfter`, the response is 504, and the service carries the
+ * request out once the promise has resolved; `form`, the service gets these fields instead.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | { status: number; body?: string }
-  | { carriedOutWith: number; form?: URLSearchParams }
+  | { carriedOutWith: number }
   | { carriedOutAfter: Promise<unknown> }
   | { form: URLSearchParams };
 
@@ -99,7 +99,7 @@ export async function startRuleProxy(target: string) {
       void fate.carriedOutAfter.then(passOn).catch(() => {});
       return { status: 504, headers: { 'content-type': 'text/html' }, text: '<html>Gateway Timeout</html>' };
     }
-    if (fate.form)
+    if ('form' in fate)
       Object.assign(call, form === call.query ? { query: fate.form, form: fate.form } : { form: fate.form });
     const response = await passOn();
     return 'carriedOutWith' in fate ? { status: fate.carriedOutWith, headers: {}, text: '' } : response;

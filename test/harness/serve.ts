@@ -1,4 +1,4 @@
-import { type CliEnd, startHere } from './cli.ts';
+import { addressOf, type CliEnd, startHere } from './cli.ts';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
 export type Serving = AsyncDisposable & {
@@ -16,8 +16,7 @@ export async function openServe(
   const world = await openWorld({ shop: 'empty', ...options });
   const all = { ...world.environment, LOG_LEVEL: '', PORT: '0', ...environment };
   const cli = startHere(['serve'], all);
-  await cli.says('"listening"');
-  const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1] ?? '';
+  const url = await addressOf(cli);
   const stop = () => {
     cli.kill('SIGTERM');
     return cli.ended;

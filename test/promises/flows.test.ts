@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { onEachQueue } from '../harness/each-queue.ts';
 import { sampleShopQueries } from '../harness/order-shop.ts';
@@ -163,7 +163,6 @@ test.skipIf(!hasRedis)(
     const redis = await startRedis();
     await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
     const sync = startCli(['sync', 'reviews'], here.environment);
-    onTestFinished(() => sync.kill('SIGKILL'));
     await sync.says('planning');
     await redis.close();
     await sync.says('waiting: the queue cannot be used; trying again: ');

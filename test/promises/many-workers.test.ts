@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { type RunningCli, runCli, startCli } from '../harness/cli.ts';
+import { addressOf, type RunningCli, runCli, startCli } from '../harness/cli.ts';
 import { type FaultProxy, startFaultProxy } from '../harness/proxy.ts';
 import { hasRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -57,8 +57,7 @@ function untilEnded(world: World, runId: string): Promise<Ended> {
 
 /** Windows that this worker has read, from its own /metrics. */
 async function windowsOf(worker: RunningCli): Promise<number> {
-  const [, url = ''] = /"url":"([^"]+)"/.exec(worker.saidSoFar()) ?? [];
-  const text = await (await fetch(`${url}/metrics`)).text();
+  const text = await (await fetch(`${await addressOf(worker)}/metrics`)).text();
   return Number(
     /review_sync_step_duration_seconds_count\{step="read-window",outcome="done"\} (\d+)/.exec(text)?.[1] ?? 0,
   );
@@ -66,7 +65,6 @@ async function windowsOf(worker: RunningCli): Promise<number> {
 
 function startWorker(environment: Record<string, string>): RunningCli {
   const worker = startCli(['worker'], { ...environment, METRICS_PORT: '0' });
-  onTestFinished(() => worker.kill('SIGKILL'));
   return worker;
 }
 

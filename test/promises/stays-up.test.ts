@@ -57,7 +57,6 @@ test('a worker whose connections are cut again and again goes on, and the next r
     },
   });
   const worker = startCli(['worker'], world.environment);
-  onTestFinished(() => worker.kill('SIGKILL'));
   let isUp = true;
   const ended = worker.ended.finally(() => {
     isUp = false;
@@ -168,7 +167,6 @@ test('a command that is stopped while a statement of the warehouse takes minutes
   await world.place(order('O1'));
   const oneWaits = await holdUpOrders(world);
   const running = startCli(['sync', 'orders'], world.environment);
-  onTestFinished(() => running.kill('SIGKILL'));
   await oneWaits();
   running.kill('SIGTERM');
   expect(await running.ended).toMatchObject({ status: 1, stderr: aSentence });

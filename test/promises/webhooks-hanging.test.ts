@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
-import { runCli, startHere } from '../harness/cli.ts';
+import { addressOf, runCli, startHere } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
@@ -28,8 +28,7 @@ test('a review whose request never gets a response holds back no other, waits lo
   proxy.use(({ path }) => (path === `/v1/reviews/${bad}` ? (hang ?? 'lose') : 'pass'));
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
   const serve = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
-  await serve.says('listening');
-  const url = /"url":"([^"]+)"/.exec(serve.saidSoFar())?.[1];
+  const url = await addressOf(serve);
   const post = (id: number) =>
     fetch(`${url}/webhooks/${secret}`, {
       method: 'POST',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { addressOf, runCli, startCli, startHere } from '../harness/cli.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -170,8 +170,7 @@ test('what was answered 200 survives kill -9 right after, and is applied by the 
   const down = { REVIEW_API_BASE_URL: 'http://127.0.0.1:9' };
   const environment = { ...world.environment, ...down, LOG_LEVEL: 'info', PORT: '0', WEBHOOK_SECRET: secret };
   const cli = startCli(['serve'], environment);
-  await cli.says('listening');
-  const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1];
+  const url = await addressOf(cli);
   const rows = hints(await addReviews(world, 30));
   const posts = rows.map((row) => send(`${url}/webhooks/${secret}`, [{ brand_id: 1, reviews: [row] }]));
   expect((await Promise.all(posts)).map((answer) => answer.status)).toEqual(rows.map(() => 200));
@@ -273,8 +272,7 @@ test('a review that the service cannot show holds back no other, is tried again,
   });
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
   const cli = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
-  await cli.says('listening');
-  const url = /"url":"([^"]+)"/.exec(cli.saidSoFar())?.[1];
+  const url = await addressOf(cli);
   const ids = [{ id: 0 }, { id: bad?.id }, { id: good?.id }];
   expect((await send(`${url}/webhooks/${secret}`, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
   await until(async () => (await held(world))[0]?.n === 1);

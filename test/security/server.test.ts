@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cached } from '../../src/server/cached.ts';
-import { runProcess, startHere } from '../harness/cli.ts';
+import { addressOf, runProcess, startHere } from '../harness/cli.ts';
 import { openServe } from '../harness/serve.ts';
 import { until } from '../harness/world.ts';
 
@@ -161,10 +161,7 @@ test('without a token only direct requests on a loopback address get metrics; el
   }
   const listening = async (environment: Record<string, string>) => {
     const cli = startHere(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
-    onTestFinished(() => cli.kill('SIGKILL'));
-    await cli.says('"listening"');
-    const [, port] = /"url":"[^"]+:(\d+)"/.exec(cli.saidSoFar()) ?? [];
-    return `http://127.0.0.1:${port}/metrics`;
+    return `http://127.0.0.1:${new URL(await addressOf(cli)).port}/metrics`;
   };
   expect((await fetch(await listening({}))).status).toBe(404);
   const guarded = await listening({ STATUS_TOKEN: token });

@@ -1,5 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { runCli, startHere } from '../harness/cli.ts';
+import { expect, test } from 'vitest';
+import { addressOf, runCli, startHere } from '../harness/cli.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until } from '../harness/world.ts';
 
@@ -25,9 +25,7 @@ test('a worker’s /metrics tell its requests by route and status, their latency
   // Until a step has failed, no window can be recorded.
   await world.warehouse('alter table sync.export_windows add constraint bad check (false)');
   const worker = startHere(['worker'], { ...world.environment, ...others, METRICS_PORT: '0', LOG_LEVEL: 'info' });
-  onTestFinished(() => worker.kill('SIGKILL'));
-  await worker.says('"listening"');
-  const url = /"url":"([^"]+)"/.exec(worker.saidSoFar())?.[1] ?? '';
+  const url = await addressOf(worker);
   const read = async () => (await fetch(`${url}/metrics`)).text();
   const failed = '{step="read-window",outcome="failed"}';
   await until(async () => samples(await read(), 'review_sync_step_duration_seconds_count')[failed]);
