@@ -53,7 +53,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/orders/push/push-order.ts',
     find: 'if (!isSaved) await deps.store.saveLines(leased, subOrders.links);',
     replace: '',
-    tests: [`${promise('orders-matching')} > a process dies right after it sent a creation`],
+    tests: [`${promise('orders-matching')} > a process dies while it takes over a sub-order`],
   },
   {
     name: 'a lost response counts as a refusal',
@@ -109,7 +109,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/orders/push/post-order.ts',
     find: 'return { ...last, notCleared: shownWithoutShop(desired, last.detail, sentFields).filter(isWorthNaming) };',
     replace: 'return last;',
-    tests: [`${promise('orders-contact')} > a service that keeps what the shop cleared`],
+    tests: [`${promise('orders-contact')} > of what was never sent a phone number`],
   },
   {
     name: 'the cursor moves although a step failed',
@@ -166,7 +166,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/reviews/plan-sync-reviews.ts',
     find: "      await openGap(db, axis, { span, kind: 'failed', reason: failure });\n",
     replace: '      continue;\n',
-    tests: [`${promise('cursor-waits')} > a window that the warehouse cannot store`],
+    tests: [`${promise('reviews-obstacles')} > a window that the warehouse cannot store`],
   },
   {
     name: 'a review is marked deleted without asking for it',
@@ -180,7 +180,7 @@ export const mutations: readonly Mutation[] = [
     file: 'jobs/define-run.ts',
     find: 'end.failures.length === 0 || definition.completesAlways',
     replace: 'end.failures.length === 0',
-    tests: [promise('cursor-waits'), promise('reviews-obstacles')],
+    tests: [promise('reviews-obstacles')],
   },
   {
     name: 'a deletion touches nothing',
