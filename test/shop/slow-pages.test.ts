@@ -23,7 +23,7 @@ test('a run whose page takes the shop too long says which file, what it looked f
       /changed_orders\.sql: one statement took longer than 30 s, to find the next 50000 changes by changed_at[\s\S]*An index of the table on the column of[\s\S]*ORDER_BATCH_SIZE/,
     ),
   ]);
-  await rm(join(world.environment.SHOP_SQL_DIR, 'changed_orders.sql'));
+  await rm(join(`${world.environment.SHOP_SQL_DIR}`, 'changed_orders.sql'));
   await write({ orders: `select * from o where ${isSlow}` });
   const { shop } = await world.openApp();
   for (const [axis, column] of [
