@@ -25,12 +25,14 @@ test('a cursor that a clock has put hours ahead does not outlive the correction 
   expect(await readCursor(db, 'reviews')).toEqual(right);
 });
 
-test('a run that began while a clock was ahead is not the newest one of its job', async () => {
+test('a run that began while a clock was ahead, or that was stopped, is not the newest one of its job', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const { db } = (await world.openApp()).warehouse;
   await world.warehouse(`
     insert into sync.runs (id, job, trigger, started_at, finished_at, outcome) values
       ('ahead', 'sync-reviews', 'schedule', now() + interval '300 days', now(), 'failed'),
-      ('right', 'sync-reviews', 'schedule', now() - interval '1 hour', now(), 'done')`);
+      ('right', 'sync-reviews', 'schedule', now() - interval '1 hour', now(), 'done'),
+      ('stopped', 'sync-reviews', 'command', now(), now(), 'abandoned'),
+      ('open', 'sync-reviews', 'command', now(), null, null)`);
   expect(await newestEnded(db)).toMatchObject([{ id: 'right' }]);
 });

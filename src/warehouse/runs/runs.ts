@@ -118,7 +118,10 @@ export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   return rows;
 }
 
-/** The newest run of each job that has ended, however long ago; none that began while a clock was hours ahead. */
+/**
+ * The newest run of each job that has ended, however long ago. Without those that somebody stopped, which say nothing
+ * about the state of the job, and those that began while a clock was hours ahead.
+ */
 export async function newestEnded(db: Db): Promise<Run[]> {
   // `distinct on` would read every run.
   const { rows } = await sql<Run>`
@@ -131,7 +134,7 @@ export async function newestEnded(db: Db): Promise<Run[]> {
     from jobs
     cross join lateral (
       ${selectRuns}
-      where job = name and finished_at is not null and started_at < now() + interval '1 hour'
+      where job = name and outcome <> 'abandoned' and started_at < now() + interval '1 hour'
       order by started_at desc limit 1
     ) as newest
     order by job`.execute(db);
