@@ -33,7 +33,7 @@ export const backfillReviews = defineRun({
   /** A backfill of some days says nothing of others: only what it has read, or the runs that it continues. */
   deadLettersSince: ({ since }, { gaps, from, to }) =>
     !gaps && (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
-  async complete({ warehouse: { db } }, _state, _run, _failures, { gaps }) {
+  async complete({ warehouse: { db } }, { payload: { gaps } }) {
     await closeGapsReadSince(db);
     const problem = gaps ? await gapsProblem(db) : undefined;
     if (problem !== undefined) throw new IncompleteError(problem);

@@ -14,6 +14,14 @@ import type { DeadLetterKind } from '../src/warehouse/schema.ts';
  */
 export type Conclusion = { counts: Counts; problem?: string };
 
+type Completing<Payload, State> = {
+  payload: Payload;
+  state: State;
+  run: RunInfo;
+  failures: readonly string[];
+  signal: AbortSignal;
+};
+
 type Definition<Payload, State, StepPayload> = Omit<
   RunJob<App, Payload, State, StepPayload>,
   'begin' | 'conclude' | 'fail'
@@ -26,9 +34,9 @@ type Definition<Payload, State, StepPayload> = Omit<
    * Called after all steps succeeded. Cursors move here, never ahead of the rows. An IncompleteError makes the run
    * incomplete; its rows stay.
    *
-   * @param failures the errors of failed steps. Empty unless `completesAlways`.
+   * @param at.failures the errors of failed steps. Empty unless `completesAlways`.
    */
-  complete(app: App, state: State, run: RunInfo, failures: readonly string[], payload: Payload): Promise<Counts>;
+  complete(app: App, at: Completing<Payload, State>): Promise<Counts>;
   /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
   conclusion?(app: App, run: RunInfo, counts: Counts): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
@@ -46,10 +54,11 @@ export function defineRun<Payload, State, StepPayload>(
       await requireSameService(app.warehouse.db, app.config.api);
       return definition.plan(app, payload, run, signal);
     },
-    async conclude(app, payload, run, end) {
+    async conclude(app, payload, run, end, signal) {
+      const at = { payload, run, state: end.state, failures: end.failures, signal };
       const { counts: more, problem } =
         end.failures.length === 0 || definition.completesAlways
-          ? await completed(() => definition.complete(app, end.state, run, end.failures, payload))
+          ? await completed(() => definition.complete(app, at))
           : {};
       const ofSteps = addCounts([...end.results, more ?? {}]);
       const concluded = await definition.conclusion?.(app, run, ofSteps);

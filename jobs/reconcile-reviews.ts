@@ -18,5 +18,5 @@ export const reconcileReviews = defineRun({
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
     return { steps: windows.map((window): ReadWindow => ({ ...window, findAbsent: true })), state: {} };
   },
-  complete: (app) => concludeReconcile(reviewDeps(app, app.abort.signal), app.config.reconcile),
+  complete: (app, { signal }) => concludeReconcile(reviewDeps(app, signal), app.config.reconcile),
 });

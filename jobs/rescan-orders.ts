@@ -42,9 +42,9 @@ export const rescanOrders = defineRun({
   async next(app, payload, state: State) {
     return state.next === undefined ? undefined : walk(app, payload, state);
   },
-  async complete(app, { start }, _run, _failures, payload) {
+  async complete(app, { state: { start }, payload, signal }) {
     if (start === undefined) return {};
-    return settleVanished(orderDeps(app, app.abort.signal), isoOf(start), payload.allowRemovals);
+    return settleVanished(orderDeps(app, signal), isoOf(start), payload.allowRemovals);
   },
 });
 

@@ -33,7 +33,7 @@ export const syncOrders = defineRun({
     const next = await nextChangedOrders(depsOf(app), state, optionsOf(app, payload));
     return next && stepsUnder(policyOf(payload), next);
   },
-  async complete(app, state) {
+  async complete(app, { state }) {
     await concludeChangedOrders(depsOf(app), state);
     return waitingCounts(app.warehouse.db);
   },

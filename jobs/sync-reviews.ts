@@ -19,9 +19,9 @@ export const syncReviews = defineRun({
     const state = await planSyncReviews(reviewDeps(app, signal), options);
     return { steps: state.windows, state };
   },
-  async complete(app, state, run, failures) {
+  async complete(app, { state, run, failures, signal }) {
     const { db } = app.warehouse;
-    await retryRefused(reviewDeps(app, app.abort.signal), { areDueOnly: run.trigger === 'schedule' });
+    await retryRefused(reviewDeps(app, signal), { areDueOnly: run.trigger === 'schedule' });
     await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     const problem = await gapsProblem(db);
     if (problem !== undefined && failures.length === 0) throw new IncompleteError(problem);

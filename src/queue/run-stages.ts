@@ -2,8 +2,9 @@ import { type Job as BullJob, UnrecoverableError, WaitingChildrenError } from 'b
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
-import type { AddingRun, Queues, RunData, StepData, WaitingRun } from './index.ts';
+import type { AddingRun, Queues, RunData, StepData } from './index.ts';
 import { type AnyRunJob, named, type RunInfo, type RunReport } from './job.ts';
+import { type EndOf, whileOpen } from './while-open.ts';
 
 export type RunOptions<Context> = {
   queues: Queues;
@@ -11,10 +12,10 @@ export type RunOptions<Context> = {
   context: Context;
   now: () => Date;
   /**
-   * How a run ended; undefined where it has not. What the queue still has of a run that has ended does nothing: somebody
-   * stopped the run, or the worker that ended it crashed before it could say so to the queue.
+   * What the queue still has of a run that has ended does nothing: somebody stopped the run, or the worker that ended it
+   * crashed before it could say so to the queue.
    */
-  endOf: (runId: string) => Promise<RunReport | undefined>;
+  endOf: EndOf;
   /** Another worker takes over what a dead one had in hand, after so many seconds at most. */
   takeOverSeconds: number;
 };
@@ -45,35 +46,16 @@ export async function runRun<Context>(
   signal: AbortSignal,
 ): Promise<RunReport> {
   const definition = named(options.jobs, job.name);
-  const stored = job.data as RunData;
   const run = runInfo(job, options);
   const held: Held<Context> = { options, definition, job, token: token ?? '', run };
   try {
-    const ended = await options.endOf(run.id);
-    if (ended) return ended;
-    const payload = definition.parse(stored.payload);
-    if (stored.stage === undefined && !(await definition.begin(options.context, run, options.queues.isAlive))) {
-      return { outcome: 'done', counts: { skipped: 1 } };
-    }
-    let data = stored.stage === undefined ? await planFirst(held, payload, signal) : stored;
     for (;;) {
-      if (data.stage === 'adding') data = await addSteps(held, data);
-      if (await job.moveToWaitingChildren(held.token)) throw new WaitingChildrenError();
-      const endedMeanwhile = await options.endOf(run.id);
-      if (endedMeanwhile) return endedMeanwhile;
-      const results = Object.values(await job.getChildrenValues<Counts>());
-      const { planned, before, succeeded } = data;
-      const isDown = planned > before && results.length === succeeded;
-      const next = isDown ? undefined : await definition.next?.(options.context, payload, data.state);
-      if (next === undefined) {
-        const failures = Object.values(await job.getIgnoredChildrenFailures());
-        const lost = Array.from({ length: planned - results.length - failures.length }, () => lostStep);
-        const end = { state: data.state, results, failures: [...failures, ...lost] };
-        return await definition.conclude(options.context, payload, run, end);
-      }
-      const of = { planned: planned + next.steps.length, before: planned, succeeded: results.length };
-      data = { ...data, ...next, ...of, stage: 'adding' };
-      await writeDown(held, data);
+      const data = job.data as RunData;
+      // Before `whileOpen` looks: a step of a run that has ended does nothing, and must not count as one that succeeded.
+      if (data.stage === 'waiting' && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
+      const stage = (watched: AbortSignal) => takeStage(held, data, watched);
+      const report = await whileOpen<RunReport | undefined>(options, run.id, signal, stage, (end) => end);
+      if (report) return report;
     }
   } catch (error) {
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
@@ -84,21 +66,43 @@ export async function runRun<Context>(
   }
 }
 
-const lostStep = 'the queue has lost the step';
-
-/** Each stage is written down before the next begins, so that a crash between them repeats at most one. */
-async function planFirst<Context>(
+/**
+ * Takes a run through the stage that `data` says. Each stage is written down before the next begins, so that a crash
+ * between them repeats at most one.
+ *
+ * @returns how the run ended; undefined where another stage follows.
+ */
+async function takeStage<Context>(
   held: Held<Context>,
-  payload: unknown,
+  data: RunData,
   signal: AbortSignal,
-): Promise<RunData & AddingRun> {
+): Promise<RunReport | undefined> {
   const { options, definition, job, run } = held;
-  const { state, steps } = await definition.plan(options.context, payload, run, signal);
-  const at = { startedAt: run.startedAt.toISOString(), state, planned: steps.length, before: 0, succeeded: 0 };
-  const data: RunData & AddingRun = { ...(job.data as RunData), ...at, stage: 'adding', steps };
-  await writeDown(held, data);
-  return data;
+  const { context } = options;
+  if (data.stage === 'adding') return addSteps(held, data);
+  const payload = definition.parse(data.payload);
+  if (data.stage === undefined) {
+    const isBegun = await definition.begin(context, run, options.queues.isAlive);
+    if (!isBegun) return { outcome: 'done', counts: { skipped: 1 } };
+    const { state, steps } = await definition.plan(context, payload, run, signal);
+    const at = { startedAt: run.startedAt.toISOString(), state, planned: steps.length, before: 0, succeeded: 0 };
+    return writeDown(held, { ...data, ...at, stage: 'adding', steps });
+  }
+  const results = Object.values(await job.getChildrenValues<Counts>());
+  const { planned, before, succeeded } = data;
+  const isDown = planned > before && results.length === succeeded;
+  const next = isDown ? undefined : await definition.next?.(context, payload, data.state, signal);
+  if (next) {
+    const of = { planned: planned + next.steps.length, before: planned, succeeded: results.length };
+    return writeDown(held, { ...data, ...next, ...of, stage: 'adding' });
+  }
+  const failures = Object.values(await job.getIgnoredChildrenFailures());
+  const lost = Array.from({ length: planned - results.length - failures.length }, () => lostStep);
+  const end = { state: data.state, results, failures: [...failures, ...lost] };
+  return definition.conclude(context, payload, run, end, signal);
 }
+
+const lostStep = 'the queue has lost the step';
 
 /**
  * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other
@@ -106,7 +110,7 @@ async function planFirst<Context>(
  *
  * @throws Error where the lock of the job is lost.
  */
-async function writeDown<Context>({ options, job, token }: Held<Context>, data: RunData): Promise<void> {
+async function writeDown<Context>({ options, job, token }: Held<Context>, data: RunData): Promise<undefined> {
   const isLocked = await job.extendLock(token, options.takeOverSeconds * 600);
   if (isLocked !== 1) throw new Error('another worker took this run over');
   await job.updateData(data);
@@ -117,10 +121,7 @@ async function writeDown<Context>({ options, job, token }: Held<Context>, data: 
  * added again. Postgres adds all or none; what a process that died amid its commands to Redis did not add counts as
  * lost. BullMQ allows no colon in an id; the ids of scheduled runs have some.
  */
-async function addSteps<Context>(
-  held: Held<Context>,
-  { steps, ...data }: RunData & AddingRun,
-): Promise<RunData & WaitingRun> {
+async function addSteps<Context>(held: Held<Context>, { steps, ...data }: RunData & AddingRun): Promise<undefined> {
   const { options, definition, job, run } = held;
   const parent = { id: run.id, queue: job.queueQualifiedName };
   const opts = { parent, ignoreDependencyOnFailure: true, priority: definition.priority, ...stepAttempts };
@@ -131,9 +132,7 @@ async function addSteps<Context>(
   }));
   const { processed = 0, unprocessed = 0, ignored = 0 } = await job.getDependenciesCount();
   if (processed + unprocessed + ignored <= data.before) await options.queues.bull.steps.addBulk(added);
-  const waiting: RunData & WaitingRun = { ...data, stage: 'waiting' };
-  await writeDown(held, waiting);
-  return waiting;
+  return writeDown(held, { ...data, stage: 'waiting' });
 }
 
 /** Whether the queue will not try the job again when it fails now. */

@@ -2,11 +2,12 @@ import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingE
 import type { Counts } from '../base/counts.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { type Logger, withRun } from '../base/log.ts';
-import { repeat, throttled, withTimeout } from '../base/timeout.ts';
+import { throttled, withTimeout } from '../base/timeout.ts';
 import type { QueueClasses } from './connection.ts';
 import type { QueueName, StepData } from './index.ts';
 import { named, type RunReport, type StepJob } from './job.ts';
 import { type RunOptions, runRun } from './run-stages.ts';
+import { whileOpen } from './while-open.ts';
 
 export type WorkerOptions<Context> = RunOptions<Context> & {
   /** Which queues to take from; a command leaves `scheduled` to real workers. */
@@ -141,32 +142,19 @@ async function runStep<Context>(options: WorkerOptions<Context>, job: BullJob, s
   const data = job.data as StepData;
   const startedMs = performance.now();
   const report = (counts?: Counts) => options.onStep?.(job.name, counts, (performance.now() - startedMs) / 1000);
-  const hasEnded = async () => (await options.endOf(data.runId)) !== undefined;
-  const end = new AbortController();
-  let watch: ReturnType<typeof repeat> | undefined;
-  try {
-    if (await hasEnded()) return {};
-    watch = repeat(lookForEndMs, async () => {
-      if (await hasEnded().catch(() => false)) end.abort();
-    });
-    const at = { runId: data.runId, signal: AbortSignal.any([signal, end.signal]) };
+  const work = async (watched: AbortSignal) => {
+    const at = { runId: data.runId, signal: watched };
     const counts = await step.run(options.context, step.parse(data.payload), at);
     report(counts);
     return counts;
+  };
+  try {
+    return await whileOpen<Counts>(options, data.runId, signal, work, () => ({}));
   } catch (error) {
-    if (end.signal.aborted) return {};
     if (!signal.aborted) report();
     // An IncompleteError is permanent: a retry would fail in the same way.
     if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
     // The queue keeps the message only.
     throw new Error(describeWithHint(error), { cause: error });
-  } finally {
-    void watch?.close();
   }
 }
-
-/**
- * How often a step looks whether its run has ended, in milliseconds. A worker has eight steps of 500 orders in hand: it
- * would send 4,000 orders after Ctrl-C if it finished them.
- */
-const lookForEndMs = 1000;

@@ -18,20 +18,21 @@ export async function runJob(
   const id = `${job.name}-${randomBytes(6).toString('hex')}`;
   const run: RunInfo = { id, key: undefined, trigger, startedAt: app.now() };
   const parsed = job.parse(payload);
+  const { signal } = app.abort;
   if (!(await job.begin(app, run, async () => false))) return { outcome: 'done', counts: { skipped: 1 } };
   try {
-    let { state, steps } = throughQueue(await job.plan(app, parsed, run, app.abort.signal));
+    let { state, steps } = throughQueue(await job.plan(app, parsed, run, signal));
     const results: Counts[] = [];
     const failures: string[] = [];
     for (;;) {
-      const at = { runId: id, signal: app.abort.signal };
+      const at = { runId: id, signal };
       const ends = await Promise.allSettled(steps.map(async (step) => job.step.run(app, job.step.parse(step), at)));
       const done = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
       results.push(...done);
       failures.push(...ends.flatMap((end) => (end.status === 'rejected' ? [describeWithHint(end.reason)] : [])));
       const isDown = ends.length > 0 && done.length === 0;
-      const next = isDown ? undefined : await job.next?.(app, parsed, state);
-      if (next === undefined) return await job.conclude(app, parsed, run, { state, results, failures });
+      const next = isDown ? undefined : await job.next?.(app, parsed, state, signal);
+      if (next === undefined) return await job.conclude(app, parsed, run, { state, results, failures }, signal);
       ({ state, steps } = throughQueue(next));
     }
   } catch (error) {

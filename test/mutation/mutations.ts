@@ -120,9 +120,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a step of a run that has ended is run',
-    file: 'src/queue/worker.ts',
-    find: 'if (await hasEnded()) return {};',
-    replace: '',
+    file: 'src/queue/while-open.ts',
+    find: 'let end = await endOf(runId);\n  if (end) return instead(end);',
+    replace: 'let end: Awaited<ReturnType<EndOf>>;',
     tests: ['test/queue/worker.test.ts'],
   },
   {

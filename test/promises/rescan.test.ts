@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { runCli, startHere } from '../harness/cli.ts';
+import { runEnded } from '../harness/each-queue.ts';
 import { writeQueries } from '../harness/order-shop.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -155,6 +158,28 @@ test('an order that vanished is deleted by the second rescan that misses it, a d
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
   expect(await world.warehouse(`select * from sync.order_links where order_code = 'O1'`)).toEqual([]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a rescan that is stopped while a worker deletes orders deletes no more of them', async ({ openWorld }) => {
+  const schedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+  const world = await openWorld({ environment: { ...schedules, ORDER_DELETES: 'send', LOG_LEVEL: 'info' } });
+  await pushOrders(world, 5);
+  await world.shop(`delete from o where code <> 'NEWEST'`);
+  await rescan(world);
+  await dayPasses(world);
+  world.serviceRule(async ({ method }): Promise<Fate> => {
+    if (method !== 'DELETE') return 'pass';
+    // As Ctrl-C of its command does on another machine.
+    await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'abandoned' where finished_at is null`);
+    await sleep(1500);
+    return 'pass';
+  });
+  const worker = startHere(['worker'], world.environment);
+  await worker.says('worker ready');
+  const { queues } = await world.openApp();
+  const { id } = await queues.enqueue(rescanOrders, { allowRemovals: true });
+  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+  expect(writes(world)).toHaveLength(1);
 });
 
 test('an order that returned in between is not deleted: its absence starts again', async ({ openWorld }) => {

@@ -182,7 +182,7 @@ test('a run of which steps failed says how many of them and three of the reasons
   const end = { state: {}, results: [{ categories: 2 }, { categories: 3 }], failures: ['a', 'a', 'b', 'c', 'd'] };
   const error = '5 of 7 steps failed; the next run repeats them: a; b; c';
   const report = { outcome: 'incomplete', reason: 'steps-failed', counts: { categories: 5 }, error };
-  expect(await syncCatalog.conclude(app, {}, run, end)).toEqual(report);
+  expect(await syncCatalog.conclude(app, {}, run, end, app.abort.signal)).toEqual(report);
   await syncCatalog.fail(app, run, 'the queue was lost after that');
   expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
 });
