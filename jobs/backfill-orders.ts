@@ -21,7 +21,7 @@ export type BackfillOrders = v.InferOutput<typeof shape>;
 
 /**
  * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
- * request. A run joins no other: what that one has read may be older than a correction of the queries.
+ * request.
  */
 export const backfillOrders = defineRun({
   name: 'backfill-orders',
@@ -34,6 +34,10 @@ export const backfillOrders = defineRun({
   },
   complete: ({ warehouse: { db } }) => waitingCounts(db),
 });
+
+/** One key for one range, whatever the options: a run replaces the one before it. */
+export const backfillOrdersKey = ({ from, to }: BackfillOrders): string =>
+  ['backfill-orders', from ?? 'first', to ?? 'last'].join('_');
 
 async function walk({ shop, warehouse: { db }, config }: App, payload: BackfillOrders, from?: WalkState) {
   const range = spanOfDays(payload, config.api.timeZone);

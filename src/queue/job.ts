@@ -4,7 +4,7 @@ import { ReviewSyncError } from '../base/errors.ts';
 export type RunInfo = Readonly<{
   /** Unique id. It stays the same after a crash. */
   id: string;
-  /** What the run is about, where runs of the same key continue each other (a backfill of a range). */
+  /** What the run is about: the range of a backfill. Runs of the same key continue or replace each other. */
   key: string | undefined;
   trigger: 'schedule' | 'command';
   /** When a worker first took the job. sync.runs has the moment at which the run began. */

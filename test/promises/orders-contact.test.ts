@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { runCli, startHere } from '../harness/cli.ts';
+import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, Rule } from '../harness/proxy.ts';
@@ -7,6 +7,7 @@ import { line, order } from '../harness/shop-orders.ts';
 import { until } from '../harness/world.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
+const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
 
 /**
@@ -329,8 +330,7 @@ test('on a terminal the first sync of orders says who can be mailed before it se
 test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop sending, and no later batch is begun', async ({
   openWorld,
 }) => {
-  const schedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
-  const world = await openWorld({ environment: { ...schedules, ORDER_BATCH_SIZE: '1000', LOG_LEVEL: 'info' } });
+  const world = await openWorld({ environment: { ...noSchedules, ORDER_BATCH_SIZE: '1000', LOG_LEVEL: 'info' } });
   await world.shop(`
     insert into o (code, user_email, created_at)
     select 'O' || n, 'c' || n || '@example.com', now() - interval '300 days' from generate_series(1, 3000) n`);
@@ -384,6 +384,38 @@ test('a backfill --with-email that is stopped mails nobody else, whatever is run
   expect(await mailed()).toBe(20);
   expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
   expect(await mailed()).toBe(600);
+});
+
+test('a backfill --with-email that was killed, or is detached, mails nobody else once the same command was run again and stopped', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { TAKE_OVER_SECONDS: '3' } });
+  await world.shop(`
+    insert into o (code, user_email, created_at)
+    select 'O' || n, 'c' || n || '@example.com', now() - interval '300 days' from generate_series(1, 600) n`);
+  const backfill = ['backfill', 'orders', '--with-email'];
+  const posted = () => world.requests().filter(({ path }) => path === '/v1/orders').length;
+  const killed = startCli(backfill, world.environment);
+  world.serviceRule(() => {
+    if (posted() < 20) return 'pass';
+    killed.kill('SIGKILL');
+    return 'lose';
+  });
+  expect((await killed.ended).signal).toBe('SIGKILL');
+  expect((await runCli([...backfill, '--detach'], world.environment)).stdout).toMatch(/^Enqueued: /);
+  world.serviceRule(() => ({ status: 500 }));
+  const again = startHere(backfill, world.environment);
+  await until(async () => posted() > 0);
+  again.kill('SIGINT');
+  expect((await again.ended).status).toBe(1);
+  world.serviceRule(() => 'pass');
+  const { queues } = await world.openApp();
+  const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
+  await worker.says('worker ready');
+  await until(async () => Object.values((await queues.counts()).runs).every((n) => n === 0));
+  expect(posted()).toBe(0);
+  const outcomes = 'select outcome, count(*)::integer as n from sync.runs group by 1';
+  expect(await world.warehouse(outcomes)).toEqual([{ outcome: 'abandoned', n: 3 }]);
 });
 
 test('no push carries the contact of a customer whom forget has masked, a backfill --with-email neither', async ({

@@ -1,5 +1,10 @@
 import { Option } from 'commander';
-import { type BackfillOrders, backfillOrders, backfillPolicy } from '../../../jobs/backfill-orders.ts';
+import {
+  type BackfillOrders,
+  backfillOrders,
+  backfillOrdersKey,
+  backfillPolicy,
+} from '../../../jobs/backfill-orders.ts';
 import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
@@ -51,6 +56,8 @@ export const command: Command = {
         `
 Reads all orders of the range, each time it is run. An order that is at the service as it is in the shop costs no request.
 Use --dry-run first: a mail cannot be recalled.
+It replaces a backfill of the same range that has not ended, also one that was killed. To stop one that was started with
+--detach, run it without and press Ctrl-C.
 
 Examples:
   npx review-sync backfill orders --from 2024-01-01 --dry-run
@@ -128,7 +135,7 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
         : 'No e-mail address and no phone number is sent that the service does not have already: ' +
             'nobody is mailed (--with-email would).',
     );
-    const run = { job: backfillOrders, payload };
+    const run = { job: backfillOrders, payload, key: backfillOrdersKey(payload), replaces: true };
     if (options.detach) return await enqueueOnly(app, run);
     return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
   });

@@ -3,7 +3,7 @@ import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
 import { IncompleteError, ReviewSyncError } from '../../base/errors.ts';
-import { sleep } from '../../base/timeout.ts';
+import { sleep, withTimeout } from '../../base/timeout.ts';
 import type { QueueName } from '../../queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { queueProblem, type RunningWorker, startWorker, type WorkerOptions } from '../../queue/worker.ts';
@@ -12,8 +12,8 @@ import type { Context, Report } from '../command.ts';
 import { lineEveryMs, openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
-/** A run to enqueue. `key`: what it is about, see `enqueue`. */
-export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string };
+/** A run to enqueue. `key`: what it is about. `replaces`: a run of the key that has not ended is stopped, not joined. */
+export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string; replaces?: boolean };
 
 /** Starts a worker in this process. Commands leave the scheduled runs to `worker`. */
 export function workerOf(
@@ -76,18 +76,24 @@ export async function follow(
     }
     await sleep(lookEveryMs, signal).catch(() => {});
   }
-  throw new IncompleteError('Interrupted. Finished work is kept.', {
+  throw interrupted();
+}
+
+const interrupted = () =>
+  new IncompleteError('Interrupted. Finished work is kept.', {
     hint: 'Run the same command again to continue. Other workers stop too, within a few seconds.',
   });
-}
 
 /**
  * Enqueues a run, or joins the one of the same key that has not ended. One that has been stopped is not joined, though
- * its steps may be in the queue until a worker looks at them.
+ * its steps may be in the queue until a worker looks at them. A backfill of orders joins none: what that one has read may
+ * be older than a correction of the queries, and Ctrl-C must leave nothing that mails.
  */
-async function enqueue(app: App, { job, payload, key }: RunRequest): Promise<{ id: string; joined: boolean }> {
+async function enqueue(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
+  const { job, payload, key, replaces = false } = request;
   const run = await app.queues.enqueue(job, payload, key);
-  if (!run.joined || !(await endOf(app, run.id))) return run;
+  if (!run.joined || (!replaces && !(await endOf(app, run.id)))) return run;
+  await abandon(app, run.id, request, 'the same command was run again, which reads everything again');
   await app.queues.forgetKey(run.id);
   return app.queues.enqueue(job, payload, key);
 }
@@ -102,9 +108,12 @@ export async function enqueueOnly(app: App, request: RunRequest): Promise<Report
 /**
  * Enqueues a run and works on it in this process to its end, alone or together with running workers. An interruption
  * ends the run, one that it joined too: the steps of this process at once, those of others within seconds.
+ *
+ * @throws as `follow`; IncompleteError also where the command was stopped before, as between the two runs of a reconcile.
  */
 export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
-  const { progress } = following;
+  const { progress, signal } = following;
+  if (signal.aborted) throw interrupted();
   const { id, joined } = await enqueue(app, request);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
   const worker = await workerOf(app, ['runs', 'steps'], { onRetry: progress.wait });
@@ -112,21 +121,35 @@ export async function runToEnd(app: App, request: RunRequest, following: Followi
     return await follow(app, id, following);
   } finally {
     progress.stop();
-    const isInterrupted = following.signal.aborted;
-    await Promise.all([isInterrupted && abandon(app, id, request), worker.close(isInterrupted ? 0 : undefined)]);
+    const closing = worker.close(signal.aborted ? 0 : undefined);
+    if (signal.aborted) await endInterrupted(app, id, request).finally(() => closing);
+    await closing;
   }
 }
 
-/** Ends a run in the warehouse, whether a worker has begun it or not. The queue may be away. */
-async function abandon({ warehouse: { db }, now }: App, id: string, { job, key }: RunRequest): Promise<void> {
+async function endInterrupted(app: App, id: string, request: RunRequest): Promise<void> {
   try {
-    await beginRun(db, { id, job: job.name, key, trigger: 'command', startedAt: now() });
     const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
-    await finishRun(db, id, { finishedAt: now(), outcome: 'abandoned', error });
+    await abandon(app, id, request, error);
   } catch (cause) {
     const message = 'Interrupted, but the run could not be ended: the next worker or command continues it';
     throw new ReviewSyncError('run', message, { cause });
   }
+}
+
+/**
+ * Ends a run in the warehouse, unless it has ended, whether a worker has begun it or not. The queue may be away.
+ *
+ * @throws ReviewSyncError where the warehouse does not respond within five seconds: a person waits.
+ */
+function abandon(app: App, id: string, { job, key }: RunRequest, error: string): Promise<void> {
+  const { warehouse, now } = app;
+  const end = async () => {
+    await beginRun(warehouse.db, { id, job: job.name, key, trigger: 'command', startedAt: now() });
+    await finishRun(warehouse.db, id, { finishedAt: now(), outcome: 'abandoned', error });
+  };
+  const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
+  return withTimeout(end(), 5000, late);
 }
 
 /** Draws the report of a run, in the same way for every command. */
