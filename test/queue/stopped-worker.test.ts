@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { workerOf } from '../../src/cli/ui/run-to-end.ts';
+import { runToEnd, workerOf } from '../../src/cli/ui/run-to-end.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { until } from '../harness/world.ts';
 
 test('a worker that is stopped while the shop takes long for a statement hands the step back, and asks the shop nothing more', async () => {
@@ -32,4 +34,38 @@ test('a worker that is stopped while the shop takes long for a statement hands t
   await opened.disposeAsync();
   expect(said).not.toMatch(/did not take all jobs back|Cannot use a pool/);
   expect(counts.runs).toMatchObject({ active: 0, waiting: 1 });
+});
+
+const progress = { update() {}, stop() {}, wait() {} };
+
+test('a command that is stopped before it enqueues its run, as between the two of a reconcile, enqueues none', async () => {
+  await using world = await openOrderWorld();
+  const app = await world.openApp();
+  const request = { job: syncOrders, payload: {} };
+  await expect(runToEnd(app, request, { progress, signal: AbortSignal.abort() })).rejects.toThrow('Interrupted.');
+  expect((await app.queues.bull.runs.getJobs()).length).toBe(0);
+});
+
+test('a command that is stopped while the warehouse does not respond says so after five seconds, and has handed its jobs back', async () => {
+  await using world = await openOrderWorld();
+  await world.shop(`insert into o (code) values ('O1')`);
+  const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  world.serviceRule(async ({ path }): Promise<Fate> => {
+    if (path === '/v1/orders') isPosted.resolve();
+    if (path === '/v1/orders') await end.promise;
+    return 'pass';
+  });
+  const app = await world.openApp();
+  const stop = new AbortController();
+  const running = runToEnd(app, { job: syncOrders, payload: {} }, { progress, signal: stop.signal });
+  await isPosted.promise;
+  const locking = new pg.Client({ connectionString: world.warehouseUrl });
+  onTestFinished(() => locking.end());
+  await locking.connect();
+  await locking.query('begin; lock table sync.runs in access exclusive mode');
+  stop.abort();
+  await expect(running).rejects.toThrow('the run could not be ended');
+  await locking.query('rollback');
+  end.resolve();
+  expect(await app.queues.counts()).toMatchObject({ runs: { active: 0 }, steps: { active: 0 } });
 });
