@@ -4,6 +4,7 @@ import { addCounts, type Counts, counted } from '../src/base/counts.ts';
 import { describeError, IncompleteError } from '../src/base/errors.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
+import { warehouseNow } from '../src/warehouse/clock.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { beginRun, endOfRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
@@ -92,7 +93,7 @@ export async function endOf(app: App, runId: string): Promise<RunReport | undefi
   return { outcome: 'incomplete', counts, reason: reason ?? 'problem', error: error ?? '' };
 }
 
-/** Clocks of two machines differ by less than this; a run that began later than that by our clock has a wrong date. */
+/** Clocks of two machines differ by less than this; a run that began later than that has a wrong date. */
 const clockErrorMs = 3_600_000;
 
 async function begin(
@@ -102,13 +103,15 @@ async function begin(
   isAlive: (runId: string) => Promise<boolean>,
 ): Promise<boolean> {
   const { db } = app.warehouse;
+  // Not the clock of this machine: where that is behind, it would stop the runs of all others.
+  const now = await warehouseNow(db);
   for (const other of await openRuns(db)) {
     if (other.id === run.id) continue;
     // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule
     // until then.
-    const isOfTheFuture = other.startedAt.getTime() > app.now().getTime() + clockErrorMs;
+    const isOfTheFuture = other.startedAt.getTime() > now.getTime() + clockErrorMs;
     if (isOfTheFuture) {
-      const error = 'it began under a clock that was ahead';
+      const error = 'it began under a clock that was ahead. Run it again';
       await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned', error });
     } else if (!(await isAlive(other.id))) {
       const error = 'its job is no longer in the queue. Nothing is lost; run it again';

@@ -152,6 +152,22 @@ test('a run of the schedule does not start beside the one before it, unless that
   ]);
 });
 
+test('a machine whose clock is hours behind stops no run of another one', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const begin = (id: string, hoursBehind: number) => {
+    const now = () => new Date(Date.now() - hoursBehind * 3_600_000);
+    const run = { id, key: undefined, trigger: 'command', startedAt: now() } as const;
+    return syncOrders.begin({ ...app, now }, run, async () => true);
+  };
+  await begin('live', 0);
+  await begin('behind', 2);
+  expect(await world.warehouse('select id, outcome from sync.runs order by id')).toEqual([
+    { id: 'behind', outcome: null },
+    { id: 'live', outcome: null },
+  ]);
+});
+
 test('a run that another worker has ended stays as it is when the worker that lost it fails', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
