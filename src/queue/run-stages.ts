@@ -118,8 +118,9 @@ async function writeDown<Context>({ options, job, token }: Held<Context>, data: 
 
 /**
  * Adds the steps of a batch at once, unless an interrupted attempt did: a step that has ended meanwhile must not be
- * added again. Postgres adds all or none; what a process that died amid its commands to Redis did not add counts as
- * lost. BullMQ allows no colon in an id; the ids of scheduled runs have some.
+ * added again. Postgres adds all or none. On Redis some may be missing, where the process died or a command of the
+ * pipeline was interrupted: those count as lost, and the run is incomplete. BullMQ allows no colon in an id; the ids of
+ * scheduled runs have some.
  */
 async function addSteps<Context>(held: Held<Context>, { steps, ...data }: RunData & AddingRun): Promise<undefined> {
   const { options, definition, job, run } = held;
