@@ -49,6 +49,10 @@ export async function runRun<Context>(
   const run = runInfo(job, options);
   const held: Held<Context> = { options, definition, job, token: token ?? '', run };
   try {
+    const isNew = (job.data as RunData).stage === undefined;
+    if (isNew && !(await definition.begin(options.context, run, options.queues.isAlive))) {
+      return { outcome: 'done', counts: { skipped: 1 } };
+    }
     for (;;) {
       const data = job.data as RunData;
       // Before `whileOpen` looks: a step of a run that has ended does nothing, and must not count as one that succeeded.
@@ -82,8 +86,6 @@ async function takeStage<Context>(
   if (data.stage === 'adding') return addSteps(held, data);
   const payload = definition.parse(data.payload);
   if (data.stage === undefined) {
-    const isBegun = await definition.begin(context, run, options.queues.isAlive);
-    if (!isBegun) return { outcome: 'done', counts: { skipped: 1 } };
     const { state, steps } = await definition.plan(context, payload, run, signal);
     const at = { startedAt: run.startedAt.toISOString(), state, planned: steps.length, before: 0, succeeded: 0 };
     return writeDown(held, { ...data, ...at, stage: 'adding', steps });
@@ -120,7 +122,8 @@ async function writeDown<Context>({ options, job, token }: Held<Context>, data: 
  * Adds the steps of a batch at once, unless an interrupted attempt did: a step that has ended meanwhile must not be
  * added again. Postgres adds all or none. On Redis some may be missing, where the process died or a command of the
  * pipeline was interrupted: those count as lost, and the run is incomplete. BullMQ allows no colon in an id; the ids of
- * scheduled runs have some.
+ * scheduled runs have some. `timestamp`: such an id comes twice where a clock is set back, and the queue may still have
+ * the steps of the first.
  */
 async function addSteps<Context>(held: Held<Context>, { steps, ...data }: RunData & AddingRun): Promise<undefined> {
   const { options, definition, job, run } = held;
@@ -129,7 +132,7 @@ async function addSteps<Context>(held: Held<Context>, { steps, ...data }: RunDat
   const added = steps.map((payload, index) => ({
     name: definition.step.name,
     data: { runId: run.id, payload } satisfies StepData,
-    opts: { ...opts, jobId: `${run.id.replaceAll(':', '-')}-${data.before + index}` },
+    opts: { ...opts, jobId: `${run.id.replaceAll(':', '-')}-${job.timestamp}-${data.before + index}` },
   }));
   const { processed = 0, unprocessed = 0, ignored = 0 } = await job.getDependenciesCount();
   if (processed + unprocessed + ignored <= data.before) await options.queues.bull.steps.addBulk(added);

@@ -5,7 +5,7 @@ import { writeQueries } from '../harness/order-shop.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { openWorld, until, type World } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
 const backfill = ['backfill', 'reviews', ...range, '--json'];
@@ -39,6 +39,23 @@ test('a backfill repeated after the queue removed the first run reads everything
   expect(await reviewsOf(here)).toBe(25);
   const runs = await here.warehouse('select distinct id from sync.runs where outcome = $1', ['done']);
   expect(runs).toHaveLength(2);
+});
+
+test('a scheduled run whose moment comes twice, because a clock was set back, does its work twice', async () => {
+  await using here = await world();
+  const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+  const { bull } = (await here.openApp()).queues;
+  const worker = startHere(['worker'], { ...here.environment, ...noSchedules, LOG_LEVEL: 'info' });
+  await worker.says('worker ready');
+  const review = { product_code: 'P', message: 'Good' };
+  for (const count of [1, 2]) {
+    await seedReviews(here.serviceDatabaseUrl, [{ ...review, created_at: new Date(), updated_at: new Date() }]);
+    await bull.scheduled.add('sync-reviews', { payload: {} }, { jobId: 'moment', removeOnComplete: true });
+    await until(async () => (await bull.scheduled.getJob('moment')) === undefined);
+    expect(await reviewsOf(here)).toBe(count);
+  }
+  worker.kill('SIGTERM');
+  await worker.ended;
 });
 
 test('a backfill of which a step failed is completed by the same command', async () => {

@@ -19,7 +19,9 @@ export type Run = {
 };
 
 /**
- * Records that a run begins. After a crash the row exists already and keeps its start; a run that has ended stays ended.
+ * Records that a run begins. After a crash the row exists already and keeps its start. The run of a command that has
+ * ended stays ended: somebody stopped it before a worker began it. The id of a scheduled run is its moment, which comes
+ * twice where a clock is set back: it begins once more.
  *
  * @returns false when a scheduled run of the same job has not ended: this one must not start.
  */
@@ -29,9 +31,11 @@ export async function beginRun(
 ): Promise<boolean> {
   try {
     await sql`
-      insert into sync.runs (id, job, key, trigger, started_at)
+      insert into sync.runs as known (id, job, key, trigger, started_at)
       values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
-      on conflict (id) do nothing`.execute(db);
+      on conflict (id) do update set started_at = excluded.started_at,
+        finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
+      where known.finished_at is not null and known.trigger = 'schedule'`.execute(db);
     return true;
   } catch (error) {
     const { constraint } = error as pg.DatabaseError;
