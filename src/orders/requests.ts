@@ -47,8 +47,13 @@ export function openRequests(
 ): Requests {
   let { giveUpAfterMs } = limits;
   const send =
-    (beforeSend: (() => void) | undefined): Send =>
+    (beforeAttempt?: () => void): Send =>
     async (request) => {
+      // Of 384 orders the client sends eight: after an abort the others must not be sent as their turn comes.
+      const beforeSend = () => {
+        signal.throwIfAborted();
+        beforeAttempt?.();
+      };
       signal.throwIfAborted();
       try {
         return { kind: 'done', value: await request({ giveUpAfterMs, beforeSend }) };
@@ -72,7 +77,7 @@ export function openRequests(
         return { kind: 'failed', reason: describeError(error).replace(/, \d+ attempts/, ''), failure: 'transient' };
       }
     };
-  return { write: send(beforeWrite), read: send(undefined) };
+  return { write: send(beforeWrite), read: send() };
 }
 
 /** As many records in a row that fail without one success in between are a failure of the service. */

@@ -277,8 +277,8 @@ test('of 1,001 orders that are read a page at a time each is read once', async (
 
 describe('the requests of one record', () => {
   const at = (status?: number) => ({ method: 'POST', path: '/v1/orders', status, attempts: 1 });
-  const open = (beforeWrite?: () => void) =>
-    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal: new AbortController().signal }, beforeWrite);
+  const open = (beforeWrite?: () => void, signal = new AbortController().signal) =>
+    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal }, beforeWrite);
 
   test.each([
     ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),
@@ -293,17 +293,32 @@ describe('the requests of one record', () => {
   });
 
   test('after one that kept failing are sent once only; the lease is checked before those that write', async () => {
-    const check = () => {};
-    const { write, read } = open(check);
+    let checks = 0;
+    const { write, read } = open(() => {
+      checks += 1;
+    });
     const options: CallOptions[] = [];
+    const checksAfter: number[] = [];
     const fails = (given: CallOptions) => {
       options.push(given);
+      given.beforeSend?.();
+      checksAfter.push(checks);
       return Promise.reject(new UnavailableError(at(500)));
     };
     for (const send of [write, write, read]) await send(fails);
     expect(options.map(({ giveUpAfterMs }) => giveUpAfterMs)).toEqual([900, 0, 0]);
-    expect(options.map(({ beforeSend }) => beforeSend)).toEqual([check, check, undefined]);
+    expect(checksAfter).toEqual([1, 2, 2]);
     await expect(write(() => Promise.reject(new UnavailableError(at(500), false)))).rejects.toThrow(UnavailableError);
+  });
+
+  test.each(['write', 'read'] as const)('a %s that waits in the client is not sent after an abort', async (kind) => {
+    const abort = new AbortController();
+    const sent = open(undefined, abort.signal)[kind](async ({ beforeSend }) => {
+      abort.abort(new Error('the run has ended'));
+      beforeSend?.();
+      return 'sent';
+    });
+    await expect(sent).rejects.toThrow('the run has ended');
   });
 });
 
