@@ -49,7 +49,10 @@ Orders of the service that review-sync never pushed, and that are not in the sho
   },
 };
 
-const daysOf = ({ from, to }: Options): DayRange => ({ ...(from && { from }), ...(to && { to }) });
+const daysOf = ({ from, to }: Options): DayRange => ({
+  ...(from !== undefined && { from }),
+  ...(to !== undefined && { to }),
+});
 
 async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const range = daysOf(days);

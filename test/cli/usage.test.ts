@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { runCli } from '../harness/cli.ts';
+
+/** Nothing listens there: what is refused is refused before anything is opened. */
+const environment = {
+  SHOP_DATABASE_URL: 'postgres://shop@127.0.0.1:5/shop',
+  WAREHOUSE_DATABASE_URL: 'postgres://warehouse@127.0.0.1:5/warehouse',
+  REVIEW_API_BASE_URL: 'http://127.0.0.1:5',
+  REVIEW_API_CLIENT_ID: 'id',
+  REVIEW_API_CLIENT_SECRET: 'secret',
+};
+
+test.each(['backfill orders --with-email', 'backfill reviews', 'verify orders', 'verify reviews'])(
+  '%s with an empty day, as of a variable that is not set, is refused',
+  async (command) => {
+    for (const day of ['--from', '--to']) {
+      const end = await runCli([...command.split(' '), day, ''], environment);
+      expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining(`${day} is "", expected a day`) });
+    }
+  },
+);
