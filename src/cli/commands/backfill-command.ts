@@ -122,7 +122,12 @@ async function planReviews(context: Context, app: App, { gaps, ...range }: Backf
 
 async function runBackfillOrders(context: Context, options: OrderOptions): Promise<Report> {
   const { from, to, withEmail = false, allowRemovals = false } = options;
-  const payload: BackfillOrders = { ...(from !== undefined && { from }), ...(to !== undefined && { to }), withEmail, allowRemovals };
+  const payload: BackfillOrders = {
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    withEmail,
+    allowRemovals,
+  };
   const range = spanOfDays(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {

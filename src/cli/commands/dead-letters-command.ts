@@ -13,6 +13,7 @@ import {
   payloadOf,
   reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
+import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, runToEnd } from '../ui/run-to-end.ts';
@@ -94,8 +95,10 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const catalog = isCatalog
     ? await withApp(context, progress, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following))
     : undefined;
+  // Before the first `sync orders` nobody has said that customers may be mailed.
+  const contact = (await readCursor(db, 'orders')) === undefined ? 'never' : 'young';
   // These orders alone: a first `sync orders` would push the whole shop.
-  const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: undefined });
+  const { steps } = stepsUnder({ contact, allowRemovals: false }, { codes, state: undefined });
   const ends = await Promise.allSettled(steps.map((step) => pushNow(app, step, context.signal)));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const after = await deadLettersById(
