@@ -55,6 +55,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   const open = 'select id::integer from sync.dead_letters where resolved_at is null';
   expect(await world.warehouse(open)).toEqual([{ id: Number(third) }]);
   expect(await cli(world, 'dead-letters', 'discard', third)).toMatchObject({ status: 0 });
+  expect(await cli(world, 'dead-letters', 'retry', third, '4711')).toMatchObject({ status: 2 });
   expect(await world.warehouse(open)).toEqual([]);
   expect((await cli(world, 'dead-letters')).stdout).toBe('No dead letters.\n');
 });

@@ -85,8 +85,9 @@ async function discard(app: App, ids: number[]): Promise<Report> {
 
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
+  await requireKnown(app, ids);
   await reopenDiscarded(db, ids);
-  const found = ids.length > 0 ? await requireKnown(app, ids) : await openDeadLetters(db);
+  const found = ids.length > 0 ? await deadLettersById(db, ids) : await openDeadLetters(db);
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
   const following = { progress, signal: context.signal };
