@@ -19,3 +19,12 @@ test.each(['backfill orders --with-email', 'backfill reviews', 'verify orders', 
     }
   },
 );
+
+test('a blank code of an order is refused by each command that takes one', async () => {
+  for (const command of ['explain order', 'preview order', 'forget order', 'forget user U --order']) {
+    for (const code of ['', ' ']) {
+      const end = await runCli([...command.split(' '), code], environment);
+      expect(end).toMatchObject({ status: 2, stderr: 'review-sync: The order code is empty, expected one order\n' });
+    }
+  }
+});

@@ -11,6 +11,7 @@ import { UsageError } from '../../base/errors.ts';
 import { explainOrder } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/explain-review.ts';
 import type { Command } from '../command.ts';
+import { orderCode } from '../ui/order-code.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -20,14 +21,15 @@ export const command: Command = {
       .command('order <code>')
       .description('what the shop holds, what was pushed, what the service holds, and what differs now')
       .action((code: string) =>
-        run((context) =>
-          withApp(context, undefined, async (app) => {
-            const order = await explainOrder(orderDeps(app, context.signal), code);
-            const text = otherSpelling(code, order.code) + draw(orderParts(order));
+        run(async (context) => {
+          const asked = orderCode(code);
+          return await withApp(context, undefined, async (app) => {
+            const order = await explainOrder(orderDeps(app, context.signal), asked);
+            const text = otherSpelling(asked, order.code) + draw(orderParts(order));
             const incomplete = order.lookupFault !== undefined || isUnknownOrder(order);
             return { text, json: order, incomplete };
-          }),
-        ),
+          });
+        }),
       );
     commander
       .command('review <id>')

@@ -2,6 +2,7 @@ import { UsageError } from '../../base/errors.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
+import { orderCode } from '../ui/order-code.ts';
 import { table } from '../ui/table.ts';
 
 type Options = { order?: string[]; apply?: true };
@@ -31,7 +32,7 @@ const add = (order: string, before: string[] = []) => [...before, order];
 async function forget(context: Context, whose: Whose, isApplied: boolean): Promise<Report> {
   const { userCode, orders } = whose;
   if (userCode?.trim() === '') throw new UsageError('The user_code is empty, expected the login of one customer');
-  if (orders.some((code) => code.trim() === '')) throw new UsageError('The order code is empty, expected one order');
+  orders.forEach(orderCode);
   await using warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
   const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
   const counts = countsOf(records);

@@ -5,6 +5,7 @@ import { otherSpelling, shopTables } from '../../app/explain-view.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
 import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
+import { orderCode } from '../ui/order-code.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -15,17 +16,18 @@ export const command: Command = {
       .description('the shop’s rows, the requests that they make, and the difference to the service now; sends nothing')
       .addHelpText('after', '\nShows the customer’s name, e-mail address and phone number, which explain does not.')
       .action((code: string) =>
-        run((context) =>
-          withApp(context, undefined, async (app) => {
-            const previewed = await previewOrder(orderDeps(app, context.signal), code);
+        run(async (context) => {
+          const asked = orderCode(code);
+          return await withApp(context, undefined, async (app) => {
+            const previewed = await previewOrder(orderDeps(app, context.signal), asked);
             const { shop, atService } = previewed;
             return {
-              text: `${otherSpelling(code, previewed.code)}${draw(previewed)}`,
+              text: `${otherSpelling(asked, previewed.code)}${draw(previewed)}`,
               json: previewed,
               incomplete: atService === 'failed' || (shop === undefined && atService === 'absent'),
             };
-          }),
-        ),
+          });
+        }),
       );
   },
 };
