@@ -8,7 +8,7 @@ test.for([
   ['a plain list', { status: 200, body: '[]' }],
   ['a list of other orders', { status: 200, body: '[{"id": 7, "code": "other"}]' }],
 ] as const)(
-  'a dry run on a service that responds with %s to "get order by code" says what it could not ask, and ends well',
+  'a dry run on a service that responds with %s to "get order by code" ends well, and with --diff says what it could not ask and exits 1',
   async ([, response], { world }) => {
     await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }, line('1', 7)));
     world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? response : 'pass'));
@@ -18,7 +18,7 @@ test.for([
     expect(world.requests()).toEqual([]);
 
     const diff = await runCli(['backfill', 'orders', '--dry-run', '--diff'], world.environment);
-    expect(diff).toMatchObject({ status: 0 });
+    expect(diff).toMatchObject({ status: 1 });
     for (const code of ['A', 'B']) {
       expect(diff.stdout).toContain(
         `order ${code}: could not be compared: the service does not look orders up by code`,

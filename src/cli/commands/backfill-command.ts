@@ -55,7 +55,7 @@ export const command: Command = {
         'after',
         `
 Reads all orders of the range, each time it is run. An order that is at the service as it is in the shop costs no request.
-Use --dry-run first: a mail cannot be recalled.
+Use --dry-run first: a mail cannot be recalled. With --diff, exit status 1 where an order could not be compared.
 It replaces a backfill of the same range that has not ended, also one that was killed. To stop one that was started with
 --detach, run it without and press Ctrl-C.
 
@@ -148,7 +148,8 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
 
 async function showDiff({ signal }: Context, app: App, range: CreationRange, options: BackfillOrders, limit: number) {
   const diff = await diffBackfill(orderDeps(app, signal), range, { policy: backfillPolicy(options), limit });
-  return { text: drawDiff(diff, limit), json: diff };
+  const incomplete = diff.orders.some(({ kind }) => kind === 'not compared');
+  return { text: drawDiff(diff, limit), json: diff, incomplete };
 }
 
 async function forecastBackfill({ signal }: Context, app: App, range: CreationRange, options: BackfillOrders) {
