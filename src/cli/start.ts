@@ -48,16 +48,20 @@ if (unwritten) process.stderr.write(`The output could not be written: ${unwritte
 // What is left open after a failure must not keep the process from ending.
 process.exit(unwritten ? 1 : status);
 
-/** The variables of .env in the working directory. Ends the process where it is there and cannot be read. */
+/**
+ * The variables of .env in the working directory. Ends the process where it is there and cannot be read, with the error
+ * as every command reports it.
+ */
 function envFile() {
   if (!existsSync('.env')) return {};
   try {
     return parseEnv(readFileSync('.env', 'utf8'));
-  } catch (error) {
-    writeSync(
-      2,
-      `review-sync: .env cannot be read: ${(error as Error).message}\nIt must be a file that this user may read.\n`,
-    );
+  } catch (cause) {
+    const message = `.env cannot be read: ${(cause as Error).message}`;
+    const hint = 'It must be a file that this user may read.';
+    writeSync(2, `review-sync: ${message}\n${hint}\n`);
+    const error = { code: 'usage', message, hint };
+    if (process.argv.includes('--json')) writeSync(1, `${JSON.stringify({ error }, null, 2)}\n`);
     return process.exit(2);
   }
 }

@@ -46,6 +46,10 @@ test('a .env that cannot be read is no fault of the program', async () => {
   await mkdir(join(cwd, '.env'));
   expect(await runProcess(['status'], {}, cwd)).toMatchObject({
     status: 2,
+    stdout: '',
     stderr: expect.stringMatching(/^review-sync: \.env cannot be read: EISDIR.*\nIt must be a file/),
   });
+  const { status, stdout } = await runProcess(['status', '--json'], {}, cwd);
+  const error = { code: 'usage', message: expect.stringContaining('EISDIR'), hint: expect.stringContaining('a file') };
+  expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
 });
