@@ -10,6 +10,7 @@ import {
   checkSums,
   shareOfLines,
 } from '../../src/app/doctor/check-shop-values.ts';
+import type { SqlDialect } from '../../src/shop/sql-text.ts';
 
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
 
@@ -25,16 +26,20 @@ test.each([
 });
 
 test('a change dated at the beginning of its day is a warning, one dated at its end is not', () => {
-  const check = (now: string) => checkDays('changed_orders.sql: changed_at', days('00:00:00.000000'), now);
+  const check = (now: string, dialect: SqlDialect = 'postgres') =>
+    checkDays('changed_orders.sql: changed_at', days('00:00:00.000000'), now, dialect);
   expect(check('2026-03-19T14:00:00Z')).toMatchObject([
     {
       level: 'warning',
       what: expect.stringMatching(
         /^changed_orders\.sql: changed_at has one time of day in all of the newest 10 changes/,
       ),
-      hint: expect.stringContaining("<day> + interval '1 day'"),
+      hint: expect.stringContaining("<day> + interval '1 day' where <day> >= :since - interval '1 day',"),
     },
   ]);
+  expect(check('2026-03-19T14:00:00Z', 'mysql')[0]?.hint).toContain(
+    'cast(<day> + interval 1 day as datetime) where <day> >= :since - interval 1 day,',
+  );
   expect(check('2026-03-18T14:00:00Z')).toEqual([]);
 });
 
@@ -87,7 +92,14 @@ test('deliveries that are days without a time, before their order, get the hint 
     dated({ created_at: `2026-02-1${n}T12:00:00Z` }, { delivered_at: `2026-02-1${n}T00:00:00Z` }),
   );
   expect(checkDates(orders, now, 'postgres')).toMatchObject([
-    { hint: expect.stringContaining('a day without a time') },
+    {
+      hint: expect.stringContaining(
+        "a day without a time, which counts from its midnight: select the time too, or <day> + interval '1 day' as",
+      ),
+    },
+  ]);
+  expect(checkDates(orders, now, 'mysql')).toMatchObject([
+    { hint: expect.stringContaining('or cast(<day> + interval 1 day as datetime) as delivered_at') },
   ]);
   const [first, ...others] = orders;
   const timed = [{ ...first, lines: [{ delivered_at: '2026-02-10T11:00:00Z' }] }, ...others] as typeof orders;

@@ -102,4 +102,16 @@ describe.each(mysqlKinds)('%s', (kind) => {
     }
     expect(refusal).not.toContain('user_email');
   });
+
+  test('a feed of days without a time, written as docs/connecting.md says, shows the changes of the day again', async () => {
+    const database = await createOddShop(server, server.types.exact);
+    await addOrders(database, ["'A'", "'B'"]);
+    await database.run(`create table days (code varchar(9), day date);
+      insert into days values ('A', '2026-03-01'), ('B', '2026-03-02')`);
+    const feed = `select code, cast(day + interval 1 day as datetime) as changed_at from days where day >= :since - interval 1 day`;
+    const shop = await openTables(database, { ...queries, changed_orders: feed }, 'UTC');
+    await shop.checkQueries();
+    const { keys } = await shop.changedSince({ at: '2026-03-03T00:00:00Z', code: '' }, 9);
+    expect(keys).toEqual([{ code: 'B', at: '2026-03-03T00:00:00.000000Z' }]);
+  });
 });

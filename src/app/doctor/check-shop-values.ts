@@ -103,12 +103,24 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
     const isDay = kind === 'early' && areDays(all.flatMap(({ row }) => row[name] ?? []));
     const why = kind === 'ahead' ? 'in the future' : "before the order's created_at";
     const hint = isDay
-      ? `it is a day without a time, which counts from its midnight: select the time too, or <day> + interval '1 day' as ${name}`
+      ? `it is a day without a time, which counts from its midnight: select the time too, or ${nextDay[dialect]} as ${name}`
       : `correct the rows, or say the zone: ${zoneHint(name, dialect)}`;
     const which = `${wrong.length} of ${all.length} rows have ${name} ${why}`;
     return [warning(`${file}: ${which}, such as ${first.row[name]} (order of ${first.created})`, hint)];
   });
 }
+
+/** The end of a day that is dated without a time. */
+const nextDay: Readonly<Record<SqlDialect, string>> = {
+  postgres: "<day> + interval '1 day'",
+  mysql: 'cast(<day> + interval 1 day as datetime)',
+};
+
+/** The day before `:since`, from which a feed of such days has to be read. */
+const dayBeforeSince: Readonly<Record<SqlDialect, string>> = {
+  postgres: ":since - interval '1 day'",
+  mysql: ':since - interval 1 day',
+};
 
 /** How the query says the zone of a date that has none. */
 const zoneHint = (name: string, dialect: SqlDialect) =>
@@ -137,6 +149,7 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
     column,
     newest.map(({ at }) => at),
     now,
+    shop.dialect,
   );
   // Those of orders.sql are checked with its other dates.
   if (days.length > 0 || name === 'updated_at') return days;
@@ -150,14 +163,15 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
  * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at
  * the beginning of its day. Dated at the end of its day, it is read by each run of the day.
  */
-export function checkDays(column: string, dates: readonly string[], now: string): Finding[] {
+export function checkDays(column: string, dates: readonly string[], now: string, dialect: SqlDialect): Finding[] {
   const newest = dates.at(-1) ?? '';
   if (!areDays(dates) || Date.parse(newest) > Date.parse(now)) return [];
   const what =
     `${column} has one time of day in all of the newest ${dates.length} changes, such as ${newest}: ` +
     'a day without a time. Runs pass over changes that are made later on the day of the first push';
+  const condition = column.startsWith('changed_orders.sql') ? ` where <day> >= ${dayBeforeSince[dialect]}` : '';
   const hint =
     'select the date with its time, without a cast to date; where the shop keeps only the day: ' +
-    `<day> + interval '1 day', so that each run reads the changes of the day again`;
+    `${nextDay[dialect]}${condition}, so that each run reads the changes of the day again`;
   return [warning(what, hint)];
 }
