@@ -6,6 +6,10 @@ export type ErrorExplanation = {
   hint: string;
 };
 
+/** Node reads NODE_EXTRA_CA_CERTS when the process starts, before .env is read. */
+const nameAuthority =
+  'name the file of its authority in NODE_EXTRA_CA_CERTS, in the environment of the process and not in .env';
+
 /**
  * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message where they have no code. The first
  * match counts. Only errors that a test or an outage has shown; all others are shown with the message of their driver.
@@ -24,7 +28,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [
     /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_)/,
     'this machine does not trust the certificate of the server (self-signed, or its chain is not sent)',
-    'name the file of its authority in NODE_EXTRA_CA_CERTS, or let the server send a public certificate with its chain',
+    `${nameAuthority}, or let the server send a public certificate with its chain`,
   ],
   [
     /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO)|packet length too long|wrong version number/,
@@ -46,11 +50,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [/^ER_ACCESS_DENIED_/, 'the server refuses this user, or its password is wrong', 'correct them in its address'],
   [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in its address'],
   [/^ER_(DBACCESS|TABLEACCESS|COLUMNACCESS)_DENIED_ERROR$/, undefined, 'grant the user select on it'],
-  [
-    /^HANDSHAKE_SSL_ERROR$/,
-    undefined,
-    'name the file of its authority in NODE_EXTRA_CA_CERTS, or write ssl=no-verify in its address',
-  ],
+  [/^HANDSHAKE_SSL_ERROR$/, undefined, `${nameAuthority}, or write ssl=no-verify in its address`],
   [
     /^HANDSHAKE_NO_SSL_SUPPORT$/,
     'the server does not speak TLS',

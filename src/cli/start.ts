@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeSync } from 'node:fs';
-import { parseEnv } from 'node:util';
+import { parseEnvFile } from '../base/parse-env-file.ts';
 import { explainFaults } from './last-resort.ts';
 import { limitHeap } from './limit-heap.ts';
 import { runProgram } from './program.ts';
@@ -55,7 +55,7 @@ process.exit(unwritten ? 1 : status);
 function envFile() {
   if (!existsSync('.env')) return {};
   try {
-    return parseEnv(readFileSync('.env', 'utf8'));
+    return parseEnvFile(readFileSync('.env', 'utf8'));
   } catch (cause) {
     const message = `.env cannot be read: ${(cause as Error).message}`;
     const hint = 'It must be a file that this user may read.';

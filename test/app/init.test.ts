@@ -90,6 +90,8 @@ test('.env gets only what it lacks, in a form that is read back as it was, and o
   expect(await completeEnvFile(file, [line('A', '2'), line('B', '3')])).toEqual(['B']);
   expect(await readFile(file, 'utf8')).toBe('A=1\n\n# about B\nB=3\n');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+  await writeFile(file, '\uFEFFA=1\n');
+  expect(await completeEnvFile(file, [line('A', '2')])).toEqual([]);
   await expect(completeEnvFile(file, [line('C', `'"\``)])).rejects.toThrow(
     'The value of C cannot be written into .env',
   );

@@ -51,7 +51,11 @@ test('an error of a database is shown in plain words, with its own message in pa
 test.each([
   ['CERT_HAS_EXPIRED', 'the certificate of the server has expired', 'let its owner renew it'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'is for another host name', 'use the host name of the certificate'],
-  ['UNABLE_TO_GET_ISSUER_CERT|SELF_SIGNED_CERT_IN_CHAIN|CERT_UNTRUSTED', 'does not trust', 'NODE_EXTRA_CA_CERTS'],
+  [
+    'UNABLE_TO_GET_ISSUER_CERT|SELF_SIGNED_CERT_IN_CHAIN|CERT_UNTRUSTED',
+    'does not trust',
+    'NODE_EXTRA_CA_CERTS, in the environment of the process and not in .env',
+  ],
   ['EPROTO|ERR_SSL_PACKET_LENGTH_TOO_LONG|packet length too long', 'does not speak TLS at this port', 'use http://'],
   ['The plain HTTP request was sent to HTTPS port', 'requires TLS at this port', 'use https://'],
   ['Protocol error, got "H" as reply', 'is not a Redis', 'correct the port'],
@@ -60,7 +64,7 @@ test.each([
   ['ER_ACCESS_DENIED_ERROR', 'refuses this user, or its password is wrong', 'correct them in its address'],
   ['ER_BAD_DB_ERROR|3D000', 'no', 'create the database, or correct its name'],
   ['ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED_ERROR|ER_COLUMNACCESS_DENIED_ERROR', 'no', 'grant the user select'],
-  ['HANDSHAKE_SSL_ERROR', 'no', 'NODE_EXTRA_CA_CERTS, or write ssl=no-verify'],
+  ['HANDSHAKE_SSL_ERROR', 'no', 'not in .env, or write ssl=no-verify'],
   ['HANDSHAKE_NO_SSL_SUPPORT', 'the server does not speak TLS', 'leave ssl=true out'],
   ['NOAUTH no|SASL: client password must be a string', 'requires a password', 'add it to its address'],
   ['28000', 'refuses this user from this machine', 'correct user and password.*pg_hba.conf'],

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -52,4 +52,14 @@ test('a .env that cannot be read is no fault of the program', async () => {
   const { status, stdout } = await runProcess(['status', '--json'], {}, cwd);
   const error = { code: 'usage', message: expect.stringContaining('EISDIR'), hint: expect.stringContaining('a file') };
   expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
+});
+
+test('the first variable of a .env that an editor on Windows wrote is read', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  await writeFile(join(cwd, '.env'), '\uFEFFQUEUE_URL=no address\r\n');
+  expect(await runProcess(['status'], {}, cwd)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('  QUEUE_URL is malformed'),
+  });
 });

@@ -1,6 +1,6 @@
 import { appendFile, chmod, readFile, writeFile } from 'node:fs/promises';
-import { parseEnv } from 'node:util';
 import { UsageError } from '../../base/errors.ts';
+import { parseEnvFile } from '../../base/parse-env-file.ts';
 
 /** A variable with the comment above it. `value` empty: a person has to fill it in. */
 export type EnvLine = { name: string; value: string; comment: string };
@@ -17,7 +17,7 @@ export async function completeEnvFile(file: string, wanted: readonly EnvLine[]):
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`${file} cannot be read`, { cause: error });
   });
-  const there = parseEnv(before ?? '');
+  const there = parseEnvFile(before ?? '');
   const added = wanted.filter(({ name }) => !(name in there));
   if (added.length === 0) return [];
   const text = added.map(({ name, value, comment }) => `# ${comment}\n${name}=${quoted(name, value)}\n`).join('\n');
