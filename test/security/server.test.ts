@@ -169,7 +169,7 @@ test('without a token only direct requests on a loopback address get metrics; el
   expect((await fetch(guarded, { headers: bearer })).status).toBe(200);
 });
 
-test('serve on a port that is taken ends with a sentence', async () => {
+test('serve, or a worker with metrics, on a port that is taken ends with a sentence', async () => {
   await using serving = await openServe({});
   const { port: taken } = new URL(serving.url);
   const refused = await startHere(['serve'], { ...serving.environment, PORT: taken }).ended;
@@ -177,6 +177,8 @@ test('serve on a port that is taken ends with a sentence', async () => {
     1,
     expect.stringMatching(new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}: .*EADDRINUSE.*\\nSet HOST and PORT`)),
   ]);
+  const worker = await startHere(['worker'], { ...serving.environment, METRICS_PORT: taken }).ended;
+  expect([worker.status, worker.stderr]).toEqual([1, expect.stringContaining('Set HOST and METRICS_PORT to')]);
 });
 
 test('one report serves all who ask within its time, a failure nobody', async () => {
