@@ -1,3 +1,4 @@
+import { CronExpressionParser } from 'cron-parser';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { repeat } from '../base/timeout.ts';
@@ -43,10 +44,20 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
   }
 }
 
+/** Clocks of two machines differ by less than this, or two workers would set the next run in turn. */
+const clockErrorMs = 3_600_000;
+
+/** Whether the next run is later than its pattern says: a clock was ahead when the run before it was taken. */
+export function isTooFarAhead({ pattern, timeZone, next }: PlannedRun, now: Date): boolean {
+  const options = { tz: timeZone, currentDate: now.getTime() + clockErrorMs };
+  return next !== undefined && next > CronExpressionParser.parse(pattern, options).next().toDate();
+}
+
 /**
  * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a
  * Redis that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling
- * update two workers would otherwise change them back and forth.
+ * update two workers would otherwise change them back and forth. Where a next run is too far ahead, the schedules of the
+ * queue are set again as they are.
  *
  * @returns ends that, after the look that is under way: it needs the queue, which may be closed only then.
  */
@@ -57,9 +68,11 @@ export function watchSchedules(
 ): { close(): Promise<void> } {
   return repeat(everyMs, async () => {
     try {
-      if (schedules.length === 0 || (await plannedRuns(queues)).length > 0) return;
-      await applySchedules(queues, schedules);
-      log.warn('the queue had lost the schedules; they are set again');
+      if (schedules.length === 0) return;
+      const planned = await plannedRuns(queues);
+      if (planned.length > 0 && !planned.some((run) => isTooFarAhead(run, new Date()))) return;
+      await applySchedules(queues, planned.length > 0 ? planned : schedules);
+      log.warn({ planned }, 'the queue had lost the schedules, or a clock was ahead; they are set again');
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the schedules cannot be read');
     }

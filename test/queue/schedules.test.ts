@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
@@ -69,6 +69,21 @@ test('a run that fell due while no worker was there is not put off by the next w
   expect(await queues.bull.scheduled.getDelayed()).toHaveLength(1);
 });
 
+test('a run that was planned under a clock that was a day ahead is planned again by a running worker', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { queues } = await world.openApp();
+  const schedules = [{ job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' }];
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 86_400_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  await applySchedules(queues, schedules);
+  vi.useRealTimers();
+  const watching = watchSchedules({ queues, log: openLog('silent') }, schedules, 1);
+  onTestFinished(() => watching.close());
+  const next = async () => (await plannedRuns(queues))[0]?.next?.getTime() ?? 0;
+  await until(async () => (await next()) <= Date.now() + 300_000);
+  expect(await queues.bull.scheduled.getDelayed()).toHaveLength(1);
+});
+
 test('doctor calls a run overdue once it is a minute late, and names schedules that the queue has otherwise', async () => {
   const now = new Date('2026-03-01T12:00:00Z');
   const schedule = { job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' };
@@ -84,6 +99,9 @@ test('doctor calls a run overdue once it is a minute late, and names schedules t
   expect(await found(0, 'UTC')).toEqual(['warning', 'warning', 'ok']);
   expect((await look(now.getTime()))[0]?.what).toBe('sync-orders runs next at 2026-03-01T12:00:00.000Z');
   expect((await look(0))[0]?.what).toBe('sync-orders was due at 1970-01-01T00:00:00.000Z, and no worker took it');
+  const inHours = async (hours: number) => (await look(now.getTime() + hours * 3_600_000))[0];
+  expect(await inHours(1)).toMatchObject({ level: 'ok' });
+  expect(await inHours(2)).toMatchObject({ level: 'fault', what: expect.stringContaining('a clock was ahead') });
   expect((await look(undefined))[0]).toMatchObject({ level: 'fault', what: 'sync-orders has no next run' });
   expect(await look(0, '', [])).toMatchObject([{ level: 'warning', what: 'no schedule is configured' }]);
 });

@@ -1,6 +1,6 @@
 import type { Queues } from '../../queue/index.ts';
 import { evictionPolicy } from '../../queue/queue-facts.ts';
-import { plannedRuns, type Schedule } from '../../queue/schedules.ts';
+import { isTooFarAhead, plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 /** A run that is overdue by more than this was not taken by a worker. */
@@ -36,5 +36,8 @@ export async function checkSchedules(queues: Queues, configured: readonly Schedu
       ? ok(`${job} runs next at ${next.toISOString()}`)
       : fault(`${job} ${next ? `was due at ${next.toISOString()}, and no worker took it` : 'has no next run'}`, start),
   );
-  return [...differing, ...runs];
+  const ahead = planned
+    .filter((run) => isTooFarAhead(run, now))
+    .map(({ job, pattern }) => fault(`${job} runs next later than ${pattern} says: a clock was ahead`, start));
+  return [...differing, ...ahead, ...runs];
 }
