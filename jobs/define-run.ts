@@ -114,7 +114,7 @@ async function begin(
       const error = 'it began under a clock that was ahead. Run it again';
       await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned', error });
     } else if (!(await isAlive(other.id))) {
-      const error = 'its job is no longer in the queue. Nothing is lost; run it again';
+      const error = 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again';
       await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'failed', error });
     } else if (other.job === job && run.trigger === 'schedule') {
       app.log.warn({ job, running: other.id, since: other.startedAt }, 'not started: the run before it has not ended');
