@@ -95,11 +95,10 @@ function quiet({ daily }: StatusReport): Issue[] {
 
 /** No alert: the first sync and the nightly reconcile read them, and what these cannot read is an open gap. */
 function gaps({ coverage }: StatusReport): Issue[] {
-  const holes = coverage.filter((month) => month.readDays < month.days);
-  const missing = holes.reduce((sum, month) => sum + month.days - month.readDays, 0);
-  if (missing === 0) return [];
-  const days = counted(missing, 'day of reviews was', 'days of reviews were');
-  const what = `${days} not read completely, first ${holes[0]?.firstHole}`;
+  const holes = coverage.reduce((sum, month) => sum + month.holes, 0);
+  if (holes === 0) return [];
+  const days = counted(holes, 'day of reviews was', 'days of reviews were');
+  const what = `${days} not read completely, first ${coverage.find((month) => month.holes > 0)?.firstHole}`;
   return note('gaps', what, 'npx review-sync backfill reviews --gaps');
 }
 

@@ -74,7 +74,11 @@ function stateGauges(registers: Registry[]): (report: StatusReport) => void {
   const deadLetters = gauge('dead_letters', 'Records that could not be synced, open.', ['kind']);
   const queueUp = gauge('queue_up', '1: the queue can be read; 0: it cannot.', []);
   const jobs = gauge('queue_jobs', 'Jobs in the queue.', ['queue', 'state']);
-  const missing = gauge('coverage_missing_days', 'Days of reviews that were not read completely.', []);
+  const missing = gauge(
+    'coverage_missing_days',
+    'Days of reviews before that of the last run that were not read completely.',
+    [],
+  );
   const webhooks = gauge('webhooks_waiting', 'Webhooks that are stored and not yet applied.', []);
   const runAt = gauge('last_run_timestamp_seconds', 'When the newest run of a job ended, and how.', ['job', 'outcome']);
   return (report) => {
@@ -85,7 +89,7 @@ function stateGauges(registers: Registry[]): (report: StatusReport) => void {
       for (const [state, n] of Object.entries(states)) jobs.set({ queue, state }, n);
     }
     queueUp.set(report.queue.error === undefined ? 1 : 0);
-    missing.set(report.coverage.reduce((sum, month) => sum + month.days - month.readDays, 0));
+    missing.set(report.coverage.reduce((sum, month) => sum + month.holes, 0));
     webhooks.set(report.webhooks.waiting);
     for (const { job, outcome, finishedAt } of report.newest) {
       if (finishedAt && outcome) runAt.set({ job, outcome }, finishedAt.getTime() / 1000);

@@ -8,7 +8,7 @@ import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
-import { coverageByDay, coverageByMonth } from '../warehouse/reviews/coverage.ts';
+import { coverageByDay, coverageByMonth, lastTwelveMonths } from '../warehouse/reviews/coverage.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
@@ -46,6 +46,7 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
  */
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
+  const days = await coverageByDay(db);
   const flows: Flow[] = ['orders', 'reviews'];
   return {
     /** When the report was made. */
@@ -58,9 +59,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     ),
     /** A run that is overdue by more than this is worth an alert. */
     alertLagMinutes: config.alerts.lagMinutes,
-    coverage: await coverageByMonth(db),
-    /** The days of the last twelve months. */
-    coverageDays: await coverageByDay(db),
+    coverage: coverageByMonth(days),
+    coverageDays: lastTwelveMonths(days),
     runs: await lastRuns(db, 20),
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),

@@ -31,9 +31,9 @@ export function statusTables(report: StatusReport): StatusTables {
     coverage: {
       title: 'Coverage',
       head: ['Month', 'Days read', 'Reviews'],
-      rows: brief(report.coverage).map(({ month, days, readDays, reviews }) => [
+      rows: brief(report.coverage).map(({ month, days, readDays, holes, reviews }) => [
         month,
-        `${readDays}/${days}${readDays < days ? '  ← incomplete' : ''}`,
+        `${readDays}/${days}${holes > 0 ? '  ← incomplete' : ''}`,
         formatCount(reviews),
       ]),
     },
@@ -145,14 +145,15 @@ export function statusNotes(report: StatusReport): string[] {
 /** Months of the last year, and earlier ones with reviews that were not read completely; all others are one row. */
 export function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
   const recent = coverage.slice(-12);
-  const isShown = (month: MonthCoverage) =>
-    recent.includes(month) || (month.reviews > 0 && month.readDays < month.days);
+  const isShown = (month: MonthCoverage) => recent.includes(month) || (month.reviews > 0 && month.holes > 0);
   const others = coverage.filter((month) => !isShown(month));
-  const sum = (field: 'days' | 'readDays' | 'reviews') => others.reduce((all, month) => all + month[field], 0);
+  const sum = (field: 'days' | 'readDays' | 'holes' | 'reviews') =>
+    others.reduce((all, month) => all + month[field], 0);
   const rest = {
     month: 'earlier',
     days: sum('days'),
     readDays: sum('readDays'),
+    holes: sum('holes'),
     reviews: sum('reviews'),
     firstHole: null,
   };

@@ -65,7 +65,7 @@ const ended = (job: string, ms: number, run: Partial<StatusReport['newest'][numb
   ],
 });
 const hole = (readDays: number): Partial<StatusReport> => ({
-  coverage: [{ month: '2026-01', days: 31, readDays, reviews: 9, firstHole: '2026-01-07' }],
+  coverage: [{ month: '2026-01', days: 31, readDays, holes: 31 - readDays, reviews: 9, firstHole: '2026-01-07' }],
 });
 const open = { outcome: null, finishedAt: null };
 const done = { outcome: 'done' as const };
@@ -172,8 +172,8 @@ const troubled = (): StatusReport => ({
   ],
   ...brought([0, ...Array(7).fill(1200)]),
   coverage: [
-    { month: '2026-01', days: 31, readDays: 30, reviews: 1200, firstHole: '2026-01-07' },
-    { month: '2026-02', days: 28, readDays: 27, reviews: 0, firstHole: '2026-02-01' },
+    { month: '2026-01', days: 31, readDays: 30, holes: 1, reviews: 1200, firstHole: '2026-01-07' },
+    { month: '2026-02', days: 28, readDays: 27, holes: 1, reviews: 0, firstHole: '2026-02-01' },
   ],
   openGaps: [...(gap('too-many', 2).openGaps ?? []), ...(gap('failed', 3).openGaps ?? [])],
   ...deadLetters(1),
@@ -357,10 +357,10 @@ test('of the coverage the last year and earlier months with holes are a row each
   const months = Array.from({ length: 36 }, (_, n) => {
     const month = `${2024 + Math.floor(n / 12)}-${String((n % 12) + 1).padStart(2, '0')}`;
     const readDays = month === '2024-05' || month === '2024-06' ? 29 : 30;
-    return { month, days: 30, readDays, reviews: month === '2024-06' ? 0 : 2, firstHole: null };
+    return { month, days: 30, readDays, holes: 30 - readDays, reviews: month === '2024-06' ? 0 : 2, firstHole: null };
   });
   const rows = brief(months);
   expect(rows.map(({ month }) => month).slice(0, 3)).toEqual(['earlier', '2024-05', '2026-01']);
-  expect(rows[0]).toMatchObject({ days: 690, readDays: 689, reviews: 44 });
+  expect(rows[0]).toMatchObject({ days: 690, readDays: 689, holes: 1, reviews: 44 });
   expect(rows).toHaveLength(14);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
-import { coverageByDay, coverageByMonth } from '../../src/warehouse/reviews/coverage.ts';
-import { createWarehouse, openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
+import { coverageByDay, coverageByMonth, lastTwelveMonths } from '../../src/warehouse/reviews/coverage.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
 
 /** The days that were not read completely. */
 async function holesOf({ ask }: Pick<TestWarehouse, 'ask'>): Promise<string[]> {
@@ -10,6 +10,10 @@ async function holesOf({ ask }: Pick<TestWarehouse, 'ask'>): Promise<string[]> {
   );
   return rows.map(({ day }) => day);
 }
+
+/** Those that `status` counts. */
+const countedHolesOf = async ({ warehouse }: Pick<TestWarehouse, 'warehouse'>) =>
+  (await coverageByDay(warehouse.db)).flatMap(({ day, isHole }) => (isHole ? [day] : []));
 
 /** In New York the clocks go forward on 8 March 2026. */
 test.each([
@@ -37,7 +41,7 @@ test.each([
         [at, hole],
       );
       expect(await holesOf({ ask })).toEqual(expected);
-      const [month] = await coverageByMonth(warehouse.db);
+      const [month] = coverageByMonth(await coverageByDay(warehouse.db));
       expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
     }
   },
@@ -50,7 +54,7 @@ test.each([
 ])(
   'days between the last reading and followed updates count as read from the last review that an overview named until it was taken: %s',
   async (_, capturedAt, lastReviewAt, holes) => {
-    const { ask } = await createWarehouse();
+    const { ask, warehouse } = await openTestWarehouse();
     await ask(
       `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
        values ($1, '2026-03-01', $2), ('2026-03-20', '2026-03-01', '2026-03-18')`,
@@ -67,6 +71,7 @@ test.each([
       const cursor = JSON.stringify({ at: '2026-03-16T00:00:00Z', readTo });
       await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
       expect(await holesOf({ ask })).toEqual([...holes, ...later]);
+      expect(await countedHolesOf({ warehouse })).toEqual(holes);
       // Since then the service's lists fail.
       const gap = ['2026-03-16T12:00:00Z', readTo];
       if (later.length > 0) continue;
@@ -74,7 +79,8 @@ test.each([
         `insert into sync.open_gaps (axis, start_at, end_at, kind, reason) values ('updated', $1, $2, 'failed', '')`,
         gap,
       );
-      expect(await holesOf({ ask })).toEqual([...holes, '2026-03-16', '2026-03-17', ...later]);
+      const unread = [...holes, '2026-03-16', '2026-03-17'];
+      expect([await holesOf({ ask }), await countedHolesOf({ warehouse })]).toEqual([unread, unread]);
       await ask('truncate sync.open_gaps');
     }
   },
@@ -106,14 +112,15 @@ test.each<[situation: string, readTo: Date, overviews: [capturedAt: Date, last: 
     [dayAt(-4), dayAt(-3)],
   ],
 ])(
-  'a day is complete once it was read to its end, and today up to the newest review: %s',
+  'a day is complete once it was read to its end, and today up to the newest review; `status` counts none since the last run: %s',
   async (_, readTo, overviews, holes) => {
-    const { ask } = await createWarehouse();
+    const { ask, warehouse } = await openTestWarehouse();
     for (const [capturedAt, last] of overviews)
       await ask('insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
     const cursor = JSON.stringify({ at: at(-20, 0), readTo });
     await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
     expect(await holesOf({ ask })).toEqual(holes);
+    expect(await countedHolesOf({ warehouse })).toEqual([]);
   },
 );
 
@@ -123,7 +130,7 @@ test('the months of the coverage count reviews by these counts, and end where da
   await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2024-02-03T00:00:00Z', now()),
     (2, '2024-02-04T00:00:00Z', now()), (3, '9999-01-01T00:00:00Z', now())`);
   await recountAll(warehouse.db);
-  const months = await coverageByMonth(warehouse.db);
+  const months = coverageByMonth(await coverageByDay(warehouse.db));
   expect(months[0]).toMatchObject({ month: '2000-01', days: 31 });
   expect(months.length).toBeLessThan(12 * 200);
   expect(months.filter(({ reviews }) => reviews > 0)).toMatchObject([{ month: '2024-02', reviews: 2 }]);
@@ -137,7 +144,7 @@ test('the calendar has the days of the last twelve months, with the reviews of e
      select n, timestamptz '2025-07-20T10:00:00Z' + n * interval '7 hours', now(), case when n % 3 = 0 then now() end
      from generate_series(1, 30) n`);
   await recountAll(warehouse.db);
-  const days = await coverageByDay(warehouse.db);
+  const days = lastTwelveMonths(await coverageByDay(warehouse.db));
   expect([days[0]?.day, days.at(-1)?.day, days.length]).toEqual(['2024-08-01', '2025-07-31', 365]);
   const expected =
     await ask(`select (created_at at time zone 'Asia/Seoul')::date::text as day, count(*)::integer as reviews

@@ -9,16 +9,16 @@ const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC'
 const shades = 4;
 
 /**
- * A cell per day of the last twelve months, shaded by its number of reviews. A day that was not read completely has a
- * dashed outline and says so.
+ * A cell per day of the last twelve months, shaded by its number of reviews. A day that was not read completely, or that
+ * no run has read yet, has a dashed outline and says so.
  */
 export function calendar({ coverageDays: days }: StatusReport): Html {
   if (days.length === 0) return html`<p>No run has read the dates of the service’s first and last review yet.</p>`;
-  const holes = days.filter((day) => !day.isRead).length;
+  const holes = days.filter((day) => day.isHole).length;
   const most = Math.max(...days.map((day) => day.reviews));
   const byMonth = Map.groupBy(days, (day) => day.day.slice(0, 7));
-  return html`<p>The last twelve months: ${holes === 0 ? 'every day was read completely' : `${counted(holes, 'day was', 'days were')} not read completely (dashed)`}.
-    Darker: more reviews, up to ${formatCount(most)}.</p>
+  return html`<p>The last twelve months: ${holes === 0 ? 'every day before the last run was read completely' : `${counted(holes, 'day was', 'days were')} not read completely`}.
+    Dashed: not read completely, or not yet. Darker: more reviews, up to ${formatCount(most)}.</p>
     <div class="months">${[...byMonth].map(([month, ofMonth]) => monthTable(month, ofMonth, most))}</div>`;
 }
 
@@ -39,8 +39,8 @@ function monthTable(month: string, days: readonly DayCoverage[], most: number): 
     <tbody>${weeks.map((week) => html`<tr>${week}</tr>`)}</tbody></table>`;
 }
 
-function dayCell(date: number, { reviews, isRead }: DayCoverage, most: number): Html {
+function dayCell(date: number, { reviews, isRead, isHole }: DayCoverage, most: number): Html {
   const shade = reviews === 0 ? 0 : Math.max(1, Math.ceil((reviews / most) * shades));
-  const text = `${counted(reviews, 'review')}${isRead ? '' : ', not read completely'}`;
+  const text = `${counted(reviews, 'review')}${isRead ? '' : `, not read ${isHole ? 'completely' : 'to its end yet'}`}`;
   return html`<td class="day s${shade}${isRead ? '' : ' hole'}" title="${text}">${date}<span class="sr">: ${text}</span></td>`;
 }

@@ -1,38 +1,53 @@
 import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
-/** `readDays` of the month's days were read completely; `firstHole` is the first `yyyy-mm-dd` that was not. */
+/**
+ * A calendar day `yyyy-mm-dd` in the zone of bi. `isHole`: it was not read completely, and is before the day on which the
+ * last run of reviews began. A later day that is not read yet is no hole: how far the runs are behind says that.
+ */
+export type DayCoverage = { day: string; isRead: boolean; isHole: boolean; reviews: number };
+
+/** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
 export type MonthCoverage = {
   month: string;
   days: number;
   readDays: number;
+  holes: number;
   reviews: number;
   firstHole: string | null;
 };
 
-/** bi.coverage_by_day and the number of reviews, by calendar month, between the bounds of the newest overview, in the zone of bi. */
-export async function coverageByMonth(db: Db): Promise<MonthCoverage[]> {
-  const { rows } = await sql<MonthCoverage>`
-    select to_char(day, 'YYYY-MM') as month, count(*)::integer as days,
-      count(*) filter (where is_complete)::integer as "readDays", coalesce(sum(reviews), 0)::integer as reviews,
-      to_char(min(day) filter (where not is_complete), 'YYYY-MM-DD') as "firstHole"
-    from bi.coverage_by_day
-    left join (select day, sum(reviews) as reviews from sync.review_day_counts group by day) as held using (day)
-    group by 1
-    order by 1`.execute(db);
-  return rows;
-}
-
-/** A calendar day `yyyy-mm-dd`. */
-export type DayCoverage = { day: string; isRead: boolean; reviews: number };
-
-/** The same by day, of the last twelve months in which the overview names reviews. */
+/** bi.coverage_by_day and the number of reviews: the days between the bounds of the newest overview, in order. */
 export async function coverageByDay(db: Db): Promise<DayCoverage[]> {
   const { rows } = await sql<DayCoverage>`
-    select to_char(day, 'YYYY-MM-DD') as day, is_complete as "isRead", coalesce(reviews, 0)::integer as reviews
+    select to_char(day, 'YYYY-MM-DD') as day, is_complete as "isRead",
+      not is_complete and day < coalesce(last_run.day_of, 'infinity') as "isHole", coalesce(reviews, 0)::integer as reviews
     from bi.coverage_by_day
+    cross join (
+      select ((reviews_cursor ->> 'readTo')::timestamptz at time zone time_zone)::date as day_of from sync.settings
+    ) as last_run
     left join (select day, sum(reviews) as reviews from sync.review_day_counts group by day) as held using (day)
-    where day > (select date_trunc('month', max(day)) - interval '11 months 1 day' from bi.coverage_by_day)
     order by 1`.execute(db);
   return rows;
 }
+
+/** Both take the days of coverageByDay. */
+export const lastTwelveMonths = (days: readonly DayCoverage[]): DayCoverage[] =>
+  byMonth(days)
+    .slice(-12)
+    .flatMap(([, ofMonth]) => ofMonth);
+
+export const coverageByMonth = (days: readonly DayCoverage[]): MonthCoverage[] =>
+  byMonth(days).map(([month, ofMonth]) => {
+    const holes = ofMonth.filter(({ isHole }) => isHole);
+    return {
+      month,
+      days: ofMonth.length,
+      readDays: ofMonth.filter(({ isRead }) => isRead).length,
+      holes: holes.length,
+      reviews: ofMonth.reduce((sum, { reviews }) => sum + reviews, 0),
+      firstHole: holes[0]?.day ?? null,
+    };
+  });
+
+const byMonth = (days: readonly DayCoverage[]) => [...Map.groupBy(days, ({ day }) => day.slice(0, 7))];
