@@ -162,8 +162,8 @@ function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: Status
   return note('absent orders', what, hint);
 }
 
-function webhooks({ webhooks: { waiting, oldestAt }, at }: StatusReport): Issue[] {
-  const waitingMs = oldestAt ? at.getTime() - oldestAt.getTime() : 0;
+function webhooks({ webhooks: { waiting, dueSince }, at }: StatusReport): Issue[] {
+  const waitingMs = dueSince ? at.getTime() - dueSince.getTime() : 0;
   if (waitingMs < 300_000) return [];
   const what = `${counted(waiting, 'webhook')} waiting for ${durationText(waitingMs / 1000)}`;
   return note('webhooks', what, 'check that serve or a worker is running, and its log');

@@ -79,13 +79,22 @@ export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<n
   return rows.map(({ brand }) => brand);
 }
 
-/** `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named. */
-export type InboxState = { waiting: number; oldestAt: Date | null; lastReceivedAt: Date | null };
+/**
+ * `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named.
+ * `dueSince`: since when one is due that nobody has taken. A review that the service fails on is not due between attempts.
+ */
+export type InboxState = {
+  waiting: number;
+  oldestAt: Date | null;
+  dueSince: Date | null;
+  lastReceivedAt: Date | null;
+};
 
 export async function inboxState(db: Db): Promise<InboxState> {
   const { rows } = await sql<InboxState>`
     select count(*)::integer as waiting, min(received_at) as "oldestAt",
+      min(due_at) filter (where due_at <= now()) as "dueSince",
       (select max(value::timestamptz) from sync.settings, jsonb_each_text(webhook_brands)) as "lastReceivedAt"
     from sync.changed_reviews`.execute(db);
-  return rows[0] ?? { waiting: 0, oldestAt: null, lastReceivedAt: null };
+  return rows[0] ?? { waiting: 0, oldestAt: null, dueSince: null, lastReceivedAt: null };
 }

@@ -52,7 +52,7 @@ const waits = (ms: number): Partial<StatusReport> => ({
   },
 });
 const inbox = (ms: number): Partial<StatusReport> => ({
-  webhooks: { waiting: 1, oldestAt: ago(ms), lastReceivedAt: ago(ms) },
+  webhooks: { waiting: 1, oldestAt: ago(ms), dueSince: ago(ms), lastReceivedAt: ago(ms) },
 });
 const brought = (days: (number | null)[]) => ({ daily: [{ flow: 'orders' as const, days }] });
 const ended = (job: string, ms: number, run: Partial<StatusReport['newest'][number]>): Partial<StatusReport> => ({
@@ -180,7 +180,7 @@ const troubled = (): StatusReport => ({
   ...waits(15 * day),
   waitingForGrades: { orders: 1, grades: 2 },
   absentOrders: { ...calm.absentOrders, orders: 6, examples: ['A', 'B', 'C', 'D', 'E'] },
-  webhooks: { waiting: 2, oldestAt: ago(3_600_000), lastReceivedAt: new Date(1000) },
+  webhooks: { waiting: 2, oldestAt: ago(3_600_000), dueSince: ago(3_600_000), lastReceivedAt: new Date(1000) },
   queue: { kind: 'redis', jobs: {}, error: 'down' },
 });
 const waiting =

@@ -40,11 +40,14 @@ test('an event that comes while the review is being read makes it due again', as
 test('a review that was not read is due again when its lease runs out, which is twice as long each time', async () => {
   const { db, pool } = warehouse;
   await noteChanged(db, [1], []);
+  expect(await inboxState(db)).toMatchObject({ waiting: 1, dueSince: expect.any(Date) });
   const minutes: number[] = [];
   for (const attempts of [1, 2, 3, 9]) {
     await pool.query('update sync.changed_reviews set attempts = $1, due_at = now()', [attempts - 1]);
     expect(await take()).toMatchObject({ attempts });
     expect(await takeChangedReview(db)).toBeUndefined();
+    // No process is to blame for the wait.
+    expect(await inboxState(db)).toMatchObject({ waiting: 1, dueSince: null });
     const { rows } = await pool.query(
       'select round(extract(epoch from due_at - now()) / 60)::integer as minutes from sync.changed_reviews',
     );
