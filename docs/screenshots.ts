@@ -29,7 +29,7 @@ const history = `
   select job || '-' || n, job, 'schedule', at, at + took * (1 + (n * 7919 % 13) / 6.0), 'done', counts
   from (
     select n, job, took, now() - n * interval '30 minutes' - interval '5 minutes' as at,
-      jsonb_build_object('orders_pushed', 20 + n * 31 % 90, 'orders_unchanged', 5 + n * 17 % 11) as counts
+      jsonb_build_object('orders_pushed', 20 + n * 31 % 90) as counts
     from (values ('sync-orders', interval '8 seconds'), ('sync-reviews', interval '20 seconds')) as flow (job, took)
     cross join generate_series(1, 740) as n
   ) as made

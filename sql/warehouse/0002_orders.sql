@@ -31,7 +31,7 @@ comment on column sync.order_links.order_code is 'The shop''s order code.';
 comment on column sync.order_links.order_id is 'The service''s id; null until the first response was recorded: the service may hold the order all the same.';
 comment on column sync.order_links.ordered_at is 'The shop''s created_at of what was last pushed.';
 comment on column sync.order_links.fingerprint is 'Hash of the order with its lines as last pushed; while it is the same the order costs no request. It covers 16 bits of the contact. Null: the order is pushed again when it is next read.';
-comment on column sync.order_links.contact is 'Whether requests about the order may carry e-mail address and phone number while it is young. Decided when a push of it first began: withheld by a backfill or a repair, else allowed. Forgotten: forget masked the order, and no request carries them, with --with-email neither. Null: no push has begun.';
+comment on column sync.order_links.contact is 'Whether requests about the order may carry e-mail address and phone number while it is young. Decided when a push of it first began: withheld by a backfill or a repair, else allowed. Forgotten: forget masked the order, and no request carries them. A run with --with-email sends none of it either. Null: no push has begun.';
 comment on column sync.order_links.sent_fields is 'Optional fields of the order that were last sent with a value. One that is empty now is sent as an empty value, so that the service clears it.';
 comment on column sync.order_links.user_grade_code is 'The shop''s member grade of the order as last pushed.';
 comment on column sync.order_links.user_grade_id is 'The service''s id of that grade as last sent; null: the grade was not linked yet.';

@@ -1,5 +1,5 @@
--- Counts from which the views of bi and `status` are answered, so that a question does not read every
--- review and every order. All of these tables but sync.touches can be made again from the reviews and orders at any time.
+-- Counts from which the views of bi, `status` and the calendar of its page are answered, so that a question does not read
+-- every review and every order. All of these tables but sync.touches can be made again from the reviews and orders at any time.
 --
 -- 1. A statement that changes reviews or orders appends the keys under which they were counted, and are to be counted
 --    now, to sync.touches, in the same transaction.

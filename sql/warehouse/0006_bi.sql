@@ -457,8 +457,8 @@ comment on column bi.time_to_review.rated_reviews is 'Ratings in their reviews.'
 comment on column bi.time_to_review.stars is 'Sum of these ratings.';
 comment on column bi.time_to_review.average_score is 'Average of these ratings; null without any.';
 
--- Whether the reviews of a day were all read. `status` and its page show the same by month. A period counts as read in three
--- cases:
+-- Whether the reviews of a day were all read. `status` shows the same by month, the calendar of its page by day. A period
+-- counts as read in three cases:
 --
 -- 1. A coverage row of the created axis has it.
 -- 2. It lies between the start of the coverage of the updated axis that reaches to the cursor without a break, and the

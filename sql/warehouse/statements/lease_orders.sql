@@ -1,5 +1,5 @@
 -- Takes the lease of each order that nobody is pushing, or whose lease has expired. The run that begins to push an
--- order first decides, for good, whether requests about it may carry contact (promise 7).
+-- order first decides whether requests about it may carry contact, for as long as the row is there (promise 7).
 -- $1: [{order_code, token, contact, ordered_at}]; $2: how long the lease lasts, in milliseconds. Index: order_links_pkey.
 -- An order with a lease owner is due until a push of it is recorded, so a fingerprint from before a push that died
 -- counts as unknown, and the order stays due if this lease is given back without a record.

@@ -23,7 +23,8 @@ export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boole
 }
 
 /**
- * What is written down with the first lease of an order, for good. One that is not young then never goes with contact.
+ * What is written down with the first lease of an order, for as long as the warehouse remembers the order. One that is
+ * not young then goes without contact for as long.
  */
 export function firstDecision(isYoung: boolean, policy: ContactPolicy): 'allowed' | 'withheld' {
   return mayCarryContact(null, isYoung, policy) ? 'allowed' : 'withheld';

@@ -37,9 +37,9 @@ const rowsOfAFetch = 2000;
 
 /**
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
- * rights of bi_reader where that role may read `bi` and the user of the warehouse may take it, otherwise with its own. Only one process at a
- * time does so. What was touched is counted first, so that the versions of months are those of the rows. What is touched
- * meanwhile gets a version of its own.
+ * rights of bi_reader where that role may read `bi` and the user of the warehouse may take it, otherwise with its own.
+ * Only one process at a time does so. What was touched is counted first, so that the versions of months are those of
+ * the rows. What is touched meanwhile gets a version of its own.
  *
  * @throws IncompleteError when another process is at it.
  * @throws UsageError in a copy of the warehouse: replication brings its rows, but no touches.
