@@ -19,12 +19,15 @@ export type RequestLimits = { giveUpAfterMs: number; settleMs: number };
 /** A record that always fails costs a run 15 s. */
 export const defaultLimits: RequestLimits = { giveUpAfterMs: 15_000, settleMs: 1000 };
 
-/** How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. */
+/**
+ * How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. `isRefused`:
+ * the service responded with 4xx, so it did not carry the request out.
+ */
 export type Sent<T> =
   | { kind: 'done'; value: T }
   | { kind: 'absent' }
   | { kind: 'unknown'; reason: string }
-  | { kind: 'failed'; reason: string; failure: FailureKind };
+  | { kind: 'failed'; reason: string; failure: FailureKind; isRefused?: true };
 
 /** Statuses that say something about the record that was sent. */
 const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
@@ -63,7 +66,7 @@ export function openRequests(
         if (error instanceof RefusedError) {
           // 403, 301 and others are about access, an address that moved or a proxy: the same request may soon succeed.
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
-          return { kind: 'failed', reason: error.message, failure };
+          return { kind: 'failed', reason: error.message, failure, isRefused: true };
         }
         // Each request is sent again with a fresh token before that: it is about this record, not about our credentials.
         if (error instanceof AuthenticationError && error.path !== '/oauth/token') {

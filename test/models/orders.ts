@@ -414,7 +414,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         const isFirst = worker.round === 1;
         const isAbsent = service.orderId === null || (worker.orderId ?? service.orderId) !== service.orderId;
         const mustDelete = isDeleted && isFirst && !service.subs.some(({ hasReviews }) => hasReviews);
-        // An order whose deletion is held back is sent without contact.
+        // An order whose deletion is held back is sent without contact, or not at all where no contact of it is there.
         const isHeld = mustDelete && !isAbsent && !isAllowing && state.allowanceLeft === 0;
         if (isHolder && isFirst && ((isDeleted && worker.isNew) || isUnchanged({ ...row, owner: null }))) {
           add(`${name} has nothing to send`, (to) => {
@@ -439,6 +439,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
             become(to, 'posted', { seen, ...(isHeld && { held: 1 }) });
           };
           add(`${name} sends POST /v1/orders`, (to) => post(to, service.subs));
+          if (isHeld && mayWrite && worker.orderId !== null && row?.pushed != null)
+            add(`${name} sends nothing: no contact is to be cleared`, (to) => record(to, worker, { held: 1 }));
           for (const { id } of worker.links.filter(({ line }) => line in lines)) {
             const seen = service.subs.filter((sub) => sub.id !== id);
             if (seen.length < service.subs.length)
@@ -539,10 +541,12 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
           if (service.subs.some(({ hasReviews }) => hasReviews)) to.seen.wrong = 'removed';
         };
         add(`${name} deletes the order at the service`, gone, (to) => become(to, 'forgetting'));
-        if (mayWrite)
-          fault(`the response to the deletion by ${name} is lost`, gone, (to) =>
-            record(to, worker, { failed: ['the order'] }),
-          );
+        if (mayWrite) {
+          // The order is not sent: the POST could create it again.
+          const isNotSent = (to: OrderState) => record(to, worker, { failed: ['the order'] });
+          fault(`the response to the deletion by ${name} is lost`, gone, isNotSent);
+          fault(`the deletion by ${name} is lost, or refused with no contact to clear`, isNotSent);
+        }
         fault(`the service refuses the deletion by ${name}`, (to) =>
           become(to, 'leased', { round: rounds, failed: ['the order'] }),
         );

@@ -79,8 +79,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a deletion without response is taken for done',
     file: 'src/orders/push/delete-order.ts',
-    find: "if (after.kind !== 'absent') {",
-    replace: "if (after.kind === 'failed') {",
+    find: "if (after.kind !== 'absent') return",
+    replace: "if (after.kind === 'failed') return",
     tests: [promise('orders-accepted')],
   },
   {

@@ -13,9 +13,9 @@ import { type PushFailure, toAllow } from './push-record.ts';
  * - `deleted`: the service does not have the order any more, and nothing is remembered of it.
  * - `absent`: the service did not have it. Where the deletion was wanted, nothing is remembered of it.
  * - `kept`: the service has it. It must not be deleted (it has, or may have, reviews; another order of the shop is
- *   linked to it), or the deletion was not wanted. With a `failure`: the service did not delete it, or the day's
+ *   linked to it), or the deletion was not wanted. With a `failure`: the service refused to delete it, or the day's
  *   allowance does not reach (`held`).
- * - `unknown`: nobody knows whether the service has it.
+ * - `unknown`: nobody knows whether the service has it, or will carry the deletion out later.
  */
 export type Deletion =
   | { kind: 'deleted' | 'absent' | 'kept'; failure?: undefined }
@@ -53,13 +53,13 @@ export async function deleteOrder(
     return { kind: 'kept', failure: { reason: heldBack, failure: 'transient', held: 1 } };
   }
   const removed = await requests.write((options) => deps.api.orders.remove(order.id, options));
+  if (removed.kind === 'failed' && removed.isRefused) return { kind: 'kept', failure: failureOf(removed) };
   if (removed.kind === 'unknown' || removed.kind === 'failed') {
-    // Only reading the order shows whether it was deleted: a service that responds with 500 may have done it.
+    // Only reading the order shows whether it was deleted: a service that responds with 500 may have done it, or do it
+    // later.
     await sleep(deps.limits.settleMs, deps.signal);
     const after = await find();
-    if (after.kind !== 'absent') {
-      return { kind: after.kind === 'done' ? 'kept' : 'unknown', failure: failureOf(removed) };
-    }
+    if (after.kind !== 'absent') return { kind: 'unknown', failure: failureOf(removed) };
   }
   await deps.store.forget(leased);
   deps.log.info({ order: leased.orderCode, orderId: order.id }, 'deleted the order at the service, as the shop did');

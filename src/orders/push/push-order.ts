@@ -1,7 +1,7 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { sleep } from '../../base/timeout.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
-import type { OtherLease } from '../../warehouse/orders/order-links.ts';
+import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { lookAgainMs } from '../backoff.ts';
 import { type ContactPolicy, contactFields, firstDecision, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
@@ -39,8 +39,8 @@ export type PushOutcome =
  *    first lease decides about contact (promise 7).
  * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or may have
  *    deleted it. Stop where nothing is to be sent.
- * 3. Delete the order at the service if the shop has deleted it and that is allowed. One that stays there goes on: its
- *    contact is cleared (promise 7).
+ * 3. Delete the order at the service if the shop has deleted it and that is allowed. One that must stay there goes on.
+ *    So does one whose deletion is held back or refused, once: its contact is cleared (promise 7).
  * 4. POST the order. The response shows its sub-orders: their difference to the lines says what to send (promise 2).
  * 5. Take removals from the day's allowance (promise 6). Write down what is about to be created.
  * 6. Send. Where only another look shows the outcome, once more from 4.
@@ -112,6 +112,11 @@ async function sendOrder(
     if (deps.deletes === 'off') await deps.store.record(leased, pushRecord(leased, desired, []));
     return deletion.kind === 'deleted' ? { orders_deleted: 1 } : {};
   }
+  if (deletion?.kind === 'kept' && deletion.failure && !mayHaveContact(leased.link)) {
+    attempt.responded();
+    await deps.store.record(leased, pushRecord(leased, desired, [deletion.failure]));
+    return { orders_failed: 1 };
+  }
   // An order that the service may have deleted is not sent: the POST would create it again.
   const outcome =
     deletion?.kind === 'unknown'
@@ -130,6 +135,10 @@ async function sendOrder(
   const kept = notDeleted.length > 0 ? 'orders_failed' : 'orders_deleted_kept';
   return addCounts([counts, { ...(deletion && { [kept]: 1 }), ...(lines > 0 && { lines_failed: lines }) }]);
 }
+
+/** Whether a push of ours may have left contact at the service. Of one that was not recorded nobody knows. */
+const mayHaveContact = ({ orderId, fingerprint, sentFields }: OrderLink) =>
+  orderId === null || fingerprint === null || contactFields.some((field) => sentFields.includes(field));
 
 /** Looks at the order: where the first leaves an outcome in doubt, the second sends again what it does not show. */
 const looks = 2;
