@@ -11,8 +11,8 @@ import type { ReviewDeps } from './review-deps.ts';
 export type Confirmed = { gone: number[]; unlisted: number; problems: string[] };
 
 const atATime = 4;
-/** Requests without a usable response, and none with one, after which nothing more is asked. */
-const unknownAtMost = 20;
+/** After so many requests in a row without a usable response a pass asks for nothing more: each may take 10 s. */
+const failuresInARow = 20;
 /** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
 const fewDeleted = 20;
 
@@ -39,23 +39,24 @@ export async function confirmDeleted(
 ): Promise<Confirmed> {
   if (absent.length === 0) return { gone: [], unlisted: 0, problems: [] };
   const problems: string[] = [];
-  let [known, unlisted, unknown] = [0, 0, 0];
+  let [unlisted, unknown] = [0, 0];
   let reason = '';
 
   /** Asks about each of them. @returns those that the service answers 404 for. */
   async function goneOf(reviews: readonly Absent[]): Promise<Absent[]> {
     const gone: Absent[] = [];
     const limit = pLimit(atATime);
+    let failures = 0;
     const ask = async (review: Absent) => {
       deps.signal.throwIfAborted();
-      const isDown = known === 0 && unknown >= unknownAtMost;
+      const isDown = failures >= failuresInARow;
       const asked = isDown ? { kind: 'failed' as const, reason } : await askReview(deps, review.id);
+      failures = asked.kind === 'failed' ? failures + 1 : 0;
       if (asked.kind === 'failed') {
         unknown += 1;
         reason ||= asked.reason;
         return;
       }
-      known += 1;
       if (asked.kind === 'gone') gone.push(review);
       else {
         await options.show(review, asked.rawBody);
