@@ -35,8 +35,8 @@ async function cutConnections(world: World): Promise<number> {
   return cut?.busy ?? 0;
 }
 
-/** Seconds until so many connections at work were met: between two meetings a process waits to try again. */
-const cutting = 60;
+/** Seconds until so many connections at work were met: between two meetings a process waits up to fifteen to try again. */
+const cutting = 120;
 /** Seconds until a run that lost its connections five times has been tried again: its waits add up to fifteen. */
 const again = 40;
 
@@ -66,7 +66,7 @@ test('a worker whose connections are cut again and again goes on, and the next r
   await until(async () => {
     const cut = await cutConnections(world);
     busy += cut;
-    return busy > 12 || !isUp;
+    return busy > 6 || !isUp;
   }, cutting);
   expect(worker.saidSoFar()).toEqual(aSentence);
   const since = new Date();
