@@ -18,4 +18,4 @@ export function parsePayload<T>(schema: v.GenericSchema<unknown, T>, payload: un
 export const flag = v.optional(v.boolean(), false);
 
 /** `from` and `to` of a DayRange. */
-export const days = { from: v.exactOptional(v.string()), to: v.exactOptional(v.string()) };
+export const days = { from: v.optional(v.string()), to: v.optional(v.string()) };

@@ -57,7 +57,7 @@ comment on column sync.runs.finished_at is 'When it ended; null while it is runn
 comment on column sync.runs.outcome is 'done, incomplete (some records or windows failed), failed, abandoned (stopped by a person, or begun by a clock that was ahead); null while it is running.';
 comment on column sync.runs.counts is 'What the run did, by kind.';
 comment on column sync.runs.error is 'Why the run did not end with done. Cleared after 90 days.';
-comment on column sync.runs.key is 'What the run is about, where runs of the same key continue each other: a backfill of reviews and its range of days; null otherwise.';
+comment on column sync.runs.key is 'What the run is about, a backfill and its range of days; null otherwise. A backfill of reviews continues the one of its key, a backfill of orders replaces it.';
 comment on column sync.runs.reason is 'Why an incomplete run is incomplete: steps-failed (some of its steps failed; the next run reads them again), problem (all steps succeeded, and the end of the run could not be completed), dead-letters (nothing but records that could not be synced); null otherwise. Where several hold, the first.';
 comment on index sync.runs_by_start is 'The last runs of a job.';
 comment on index sync.runs_one_scheduled_at_a_time is 'A scheduled run is not started on top of one that is going.';

@@ -65,7 +65,7 @@ export async function startServer(
   }
 }
 
-/** Logs that a request for `what` had a wrong token, at most once a minute: whoever guesses must not fill the log. */
+/** Logs that a request for `what` had a wrong token, at most once a minute: guesses must not fill the log. */
 function wrongTokenLog(log: Logger, what: string): () => void {
   const write = throttled(60_000, (text) => log.warn({ what }, text));
   return () => write('a request had a wrong token');

@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { dayAfter, type Second, startOfDay } from './span.ts';
 
 /** Calendar days `yyyy-mm-dd`, both inclusive; either may be left out. */
-export type DayRange = { from?: string; to?: string };
+export type DayRange = { from?: string | undefined; to?: string | undefined };
 
 /**
  * The first second of the first day and the first second after the last day, in the zone.

@@ -88,7 +88,7 @@ Examples:
 
 async function runBackfillReviews(context: Context, options: ReviewOptions): Promise<Report> {
   const { from, to, gaps = false } = options;
-  const payload: BackfillReviews = { ...(from !== undefined && { from }), ...(to !== undefined && { to }), gaps };
+  const payload: BackfillReviews = { from, to, gaps };
   // Wrong days are reported before anything is opened.
   spanOfDays(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows');
@@ -122,12 +122,7 @@ async function planReviews(context: Context, app: App, { gaps, ...range }: Backf
 
 async function runBackfillOrders(context: Context, options: OrderOptions): Promise<Report> {
   const { from, to, withEmail = false, allowRemovals = false } = options;
-  const payload: BackfillOrders = {
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-    withEmail,
-    allowRemovals,
-  };
+  const payload: BackfillOrders = { from, to, withEmail, allowRemovals };
   const range = spanOfDays(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {

@@ -1,7 +1,7 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
 import { counted, formatCount } from '../../base/counts.ts';
-import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
+import { spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
@@ -49,19 +49,13 @@ Orders of the service that review-sync never pushed, and that are not in the sho
   },
 };
 
-const daysOf = ({ from, to }: Options): DayRange => ({
-  ...(from !== undefined && { from }),
-  ...(to !== undefined && { to }),
-});
-
 async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {
-  const range = daysOf(days);
   // Wrong days are reported before anything is opened.
-  spanOfDays(range, context.config().api.timeZone);
+  spanOfDays(days, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'verify reviews', 'windows');
   return withApp(context, progress, async (app) => {
     const deps = reviewDeps(app, context.signal);
-    const report = await verifyReviews({ ...deps, onProgress: progress.update }, range, { repair });
+    const report = await verifyReviews({ ...deps, onProgress: progress.update }, days, { repair });
     if (repair) await recount(app.warehouse.db);
     const isFine = report.problems.length === 0 && (report.differing === 0 || report.repaired);
     return { text: drawReviews(report, repair), json: report, incomplete: !isFine };
@@ -116,7 +110,7 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
 
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const { api, orderDeletes: deletes } = context.config();
-  const range = spanOfDays(daysOf(days), api.timeZone);
+  const range = spanOfDays(days, api.timeZone);
   const progress = openProgress(context.terminal, 'verify orders', 'orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app);

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
 /**
- * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, whatever
- * a run is told; null: no push has begun yet.
+ * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, in
+ * no run; null: no push has begun yet.
  */
 export type ContactDecision = 'allowed' | 'withheld' | 'forgotten' | null;
 

@@ -6,7 +6,7 @@ import type { RunOutcome, RunReason } from '../schema.ts';
 export type Run = {
   id: string;
   job: string;
-  /** What the run is about, where runs of the same key continue or replace each other: `backfill-reviews_2024-01-01_last`. */
+  /** What a backfill is about: `backfill-reviews_2024-01-01_last`. The next one of the same key continues or replaces it. */
   key: string | null;
   trigger: 'schedule' | 'command';
   startedAt: Date;
