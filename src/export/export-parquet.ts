@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { mkdir, rmdir, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { syncFolder, writeBeside } from './files.ts';
 import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
-import { writeParquet } from './parquet-file.ts';
+import { type FileContent, writeParquet } from './parquet-file.ts';
+import { replaceFile } from './replace-file.ts';
 
 /**
  * The views of `bi` that are exported. All others can be computed from them: those about reviews by day, product, score
@@ -60,9 +60,9 @@ type PlannedFile = {
  *    manifest says, and where an earlier export may have died while it replaced it.
  * 3. Write into the manifest which files may change: a later export finds them all after a crash, and a reader sees that
  *    the export is not complete.
- * 4. Write each such file beside its place. Where its bytes are those of the manifest, drop it.
- * 5. Put the file at its place; remove it where its month has no rows any more.
- * 6. Write the manifest.
+ * 4. Write each such file in one step, unless its bytes are those of the manifest; remove it where its month has no rows
+ *    any more.
+ * 5. Write the manifest.
  *
  * @throws UsageError where the folder holds something else, or the export of another warehouse.
  */
@@ -86,39 +86,21 @@ export async function exportParquet(
       files: {},
     };
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
-    // A file that was cut off has another length.
-    const isAsBefore = async (path: string) =>
-      before?.files[path] !== undefined &&
-      !before.writing.includes(path) &&
-      (await stat(join(dir, path)).catch(() => undefined))?.size === before.files[path].bytes;
-    const isCurrent = async ({ path, version }: PlannedFile) =>
-      version !== null && version === before?.files[path]?.version && (await isAsBefore(path));
+    const kept = await intactFiles(dir, before);
+    const isCurrent = ({ path, version }: PlannedFile) => version !== null && version === kept[path]?.version;
     const planned = planFiles(snapshot, before);
-    const changing = new Set<string>();
-    for (const file of planned) if (!(await isCurrent(file))) changing.add(file.path);
-    const writing = [...new Set([...(before?.writing ?? []), ...changing])].sort();
+    const writing = planned.filter((file) => !isCurrent(file)).map(({ path }) => path);
     await writeManifest(dir, { ...(before ?? manifest), writing });
     for (const [index, file] of planned.entries()) {
-      const { path, table, month = null, version } = file;
       if (signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
-      const kept = before?.files[path];
-      const pending = changing.has(path) ? await writePending(snapshot, dir, file) : undefined;
-      if (kept && !changing.has(path)) {
-        manifest.files[path] = kept;
-        report.unchanged += 1;
-      } else if (pending) {
-        const { written, place, discard } = pending;
-        manifest.files[path] = { ...written, table: table.name, month, version };
-        if (kept?.sha256 === written.sha256 && (await isAsBefore(path))) {
-          await discard();
-          report.unchanged += 1;
-        } else {
-          await place();
-          report.written.push({ path, rows: written.rows, bytes: written.bytes });
-        }
-      } else if (kept || before?.writing.includes(path)) {
-        if (await removeFile(dir, path)) report.removed.push(path);
-      }
+      const { path, table, month = null, version } = file;
+      const content = isCurrent(file) ? kept[path] : await writeRows(snapshot, dir, file, kept[path]?.sha256);
+      if (content) {
+        const { rows, bytes, sha256 } = content;
+        manifest.files[path] = { rows, bytes, sha256, table: table.name, month, version };
+        if (sha256 === kept[path]?.sha256) report.unchanged += 1;
+        else report.written.push({ path, rows, bytes });
+      } else if (await removeFile(dir, path)) report.removed.push(path);
       onProgress?.(index + 1, planned.length);
     }
     for (const { name } of exportedTables) {
@@ -149,37 +131,53 @@ function planFiles({ views, timeZone, months }: BiSnapshot, before: Manifest | u
   });
 }
 
-/** Writes a file beside its place. Undefined: a month without rows. */
-async function writePending(snapshot: BiSnapshot, dir: string, { table, path, month }: PlannedFile) {
+/**
+ * The files of the manifest that are there and have its length, by path; without those that an export may have replaced
+ * when it died.
+ */
+async function intactFiles(dir: string, before: Manifest | undefined): Promise<Manifest['files']> {
+  const found: Manifest['files'] = {};
+  for (const [path, file] of Object.entries(before?.files ?? {})) {
+    if (before?.writing.includes(path)) continue;
+    const size = await stat(join(dir, path)).then(
+      (entry) => entry.size,
+      () => undefined,
+    );
+    if (size === file.bytes) found[path] = file;
+  }
+  return found;
+}
+
+/**
+ * Writes the rows of a file; undefined where its month has none.
+ *
+ * @param sha256 of the file that is there: one with the same bytes is left alone.
+ */
+async function writeRows(
+  snapshot: BiSnapshot,
+  dir: string,
+  { table, path, month }: PlannedFile,
+  sha256: string | undefined,
+): Promise<FileContent | undefined> {
   const { name: view, by, order } = table;
   const rows = snapshot.rows({ view, order, ...(by && month !== undefined && { month: { by, name: month } }) });
   const target = join(dir, path);
   try {
     const first = await rows.next();
     if (first.done && month !== undefined) return undefined;
-    await makeFolderWithin(dir, dirname(target));
+    await mkdir(dirname(target), { recursive: true });
     const batches = async function* () {
       if (!first.done) yield first.value;
       yield* rows;
     };
     const columns = snapshot.views.get(view)?.columns ?? [];
-    return await writeBeside(target, (handle) => writeParquet(handle, columns, batches()));
+    return await replaceFile(
+      target,
+      (handle) => writeParquet(handle, columns, batches()),
+      (written) => written.sha256 !== sha256,
+    );
   } catch (cause) {
-    if (cause instanceof UsageError) throw cause;
     throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
-  }
-}
-
-/**
- * Makes the folder of a file.
- *
- * @throws UsageError where it is a link to a place outside of the export.
- */
-async function makeFolderWithin(dir: string, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  const inside = relative(await realpath(dir), await realpath(folder));
-  if (inside.startsWith('..') || isAbsolute(inside)) {
-    throw new UsageError(`${folder} is a link to a place outside of ${dir}`, { hint: 'Name an empty folder.' });
   }
 }
 
@@ -189,16 +187,14 @@ async function makeFolderWithin(dir: string, folder: string): Promise<void> {
  * @returns whether it was there.
  */
 async function removeFile(dir: string, path: string): Promise<boolean> {
-  const folder = dirname(join(dir, path));
-  await makeFolderWithin(dir, folder);
-  const isRemoved = await unlink(join(dir, path)).then(
+  const target = join(dir, path);
+  const isRemoved = await unlink(target).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       return false;
     },
   );
-  await rmdir(folder).catch(() => {});
-  await syncFolder(dirname(folder));
+  await rmdir(dirname(target)).catch(() => {});
   return isRemoved;
 }

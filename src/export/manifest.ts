@@ -1,8 +1,8 @@
-import { lstat, mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
-import { writeBeside } from './files.ts';
 import type { FileContent } from './parquet-file.ts';
+import { replaceFile } from './replace-file.ts';
 
 /**
  * A file of the export. `version`: another one than in the warehouse now where rows of the month, the view or the time
@@ -29,7 +29,7 @@ export type Manifest = {
   files: Record<string, ManifestFile>;
 };
 
-/** Paths of an export: what a manifest names is written and removed, and a month is asked for. */
+/** Paths of an export. */
 const ownPath =
   /^(?<table>[a-z_]+)\/(month=(?<month>\d{4,6}-(0[1-9]|1[0-2])( BC)?|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
 
@@ -69,7 +69,6 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
       { hint: 'Name an empty folder, or the folder of an earlier export.' },
     );
   }
-  if (!(await lstat(path)).isFile()) throw new UsageError(`${path} is no file`);
   const manifest = parsed(await readFile(path, 'utf8'));
   if (manifest?.format !== 'review-sync parquet export') {
     throw new UsageError(`${path} is not the manifest of an export of review-sync`, {
@@ -79,12 +78,6 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   if (manifest.formatVersion !== 1) {
     throw new UsageError(`${path} has format version ${manifest.formatVersion}, expected 1`, {
       hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
-    });
-  }
-  const foreign = [...Object.keys(manifest.files ?? {}), ...(manifest.writing ?? [])].find((one) => !ownPath.test(one));
-  if (foreign !== undefined) {
-    throw new UsageError(`${path} names ${JSON.stringify(foreign)}, which no export of review-sync writes`, {
-      hint: 'Somebody else has changed it. Name an empty folder.',
     });
   }
   return manifest;
@@ -100,6 +93,5 @@ function parsed(text: string): Manifest | undefined {
 
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
-  const { place } = await writeBeside(manifestPath(dir), (handle) => handle.writeFile(text));
-  await place();
+  await replaceFile(manifestPath(dir), (handle) => handle.writeFile(text));
 }

@@ -36,10 +36,9 @@ export type BiSnapshot = {
 const rowsOfAFetch = 2000;
 
 /**
- * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). It reads with the
- * rights of bi_reader where that role may read `bi` and the user of the warehouse may take it, otherwise with its own.
- * Only one process at a time does so. What was touched is counted first, so that the versions of months are those of
- * the rows. What is touched meanwhile gets a version of its own.
+ * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). Only one process at
+ * a time does so. What was touched is counted first, so that the versions of months are those of the rows. What is
+ * touched meanwhile gets a version of its own.
  *
  * @throws IncompleteError when another process is at it.
  * @throws UsageError in a copy of the warehouse: replication brings its rows, but no touches.
@@ -119,7 +118,6 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
       group by c.oid, c.relname
     ) as views`,
   );
-  await takeReaderRole(client);
   const columnsOf = new Map(views.map(({ name, ...view }) => [name, view]));
   return {
     warehouse: createHash('sha256').update(`review-sync export ${own.salt}`).digest('hex').slice(0, 32),
@@ -129,22 +127,6 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
     months: new Map(months.map(({ name, version }) => [name, version])),
     rows: (selection) => readRows(client, columnsOf.get(selection.view)?.columns ?? [], own.timeZone, selection),
   };
-}
-
-/**
- * The views show the same to both; with the lesser rights, a mistake in a query of an export cannot show more than
- * `bi`.
- */
-async function takeReaderRole(client: pg.ClientBase): Promise<void> {
-  await client.query('savepoint own_rights');
-  try {
-    await client.query(
-      `select set_config('role', rolname, true) from pg_roles
-      where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')`,
-    );
-  } catch {
-    await client.query('rollback to savepoint own_rights');
-  }
 }
 
 async function* readRows(
