@@ -3,7 +3,7 @@
 --
 -- This file belongs to you, see orders.sql. Columns marked * are required and must never be null. Show cancelled and
 -- returned lines too, with their status: a line that is no longer shown counts as taken out of its order. Lines are
--- read by order_code, for 200 orders at a time: the database needs an index from the order to its lines.
+-- read by order_code, for 500 orders at a time: the database needs an index from the order to its lines.
 --
 -- One line over two parcels: show one row, with the first parcel's invoice and the date on which the last parcel
 -- arrived. If a join multiplies lines, the order's lines become dead letters. Several pieces of one product are one

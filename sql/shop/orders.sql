@@ -5,7 +5,7 @@
 -- columns out if the shop has no such thing: what the service has in such a field stays. docs/connecting.md leads you
 -- through it, and `npx review-sync doctor` checks the result.
 --
--- How the query is run. review-sync puts it in brackets and reads orders by code, 200 at a time: `where code in (…)`.
+-- How the query is run. review-sync puts it in brackets and reads orders by code, 500 at a time: `where code in (…)`.
 -- The database must be able to use an index for that, so select the column as it is: a cast between texts is harmless,
 -- but `order_id::text` or `concat('O', order_id)` makes the database compute every row. A whole number may be selected
 -- as one. What changed is found by changed_orders.sql. The sync without that file is slower: see `updated_at` below.

@@ -92,7 +92,7 @@ export function openShop(options: ShopOptions) {
      *   cannot be computed.
      * @example
      * const page = await shop.changedSince(after, 50_000);
-     * const orders = await shop.orders(page.keys.slice(0, 200).map(({ code }) => code));
+     * const orders = await shop.orders(page.keys.map(({ code }) => code));
      */
     changedSince: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size }),
     /** Whether there is a changed_orders.sql. */

@@ -12,8 +12,7 @@ type Read = (codes: readonly string[], seconds: number) => Promise<RawOrder[]>;
 
 /**
  * Reads orders so that those that take too long cost only themselves: all at once, each statement within 30 s; where
- * that takes too long in halves, each within 2 s, down to the single order, which may take 30 s again. One slow order of
- * 200 is found within a minute and a quarter.
+ * that takes too long in halves, each within 2 s, down to the single order, which may take 30 s again.
  *
  * @returns with a `fault` for each order that took too long alone.
  * @throws ReviewSyncError `shop-timeout` where the first three orders that are tried alone take too long and no other was

@@ -56,7 +56,7 @@ export async function forecastOrders(
       const isKnown = link !== undefined && link.contact !== null;
       sums.toSend += 1;
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
-      const customer = desired.order.userEmail ?? desired.order.userPhone;
+      const customer = desired.body.user_email ?? desired.body.user_phone;
       if (customer === undefined) continue;
       customers.add(customer);
       const isYoung = isYoungAt(now, desired.order.createdAt, deps.contactMaxAgeDays);

@@ -66,8 +66,11 @@ function toHundredths(decimal: string): bigint {
 /** Half of a unit is rounded away from zero. */
 const roundedToWhole = (hundredths: bigint) => (hundredths + (hundredths < 0n ? -50n : 50n)) / 100n;
 
-/** The same text for options that are the same. */
+/**
+ * The same text for options that are the same. The service is sent `key:value` and may show what is before the first colon
+ * as the key, with or without the spaces beside it: of `Size: EU` it makes `Size`.
+ */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(options).map(([key, value]) => `${key.trim()}:${value.trim()}`);
+  const pairs = Object.entries(options).map(([key, value]) => `${key}:${value}`.trim().replaceAll(/\s*:\s*/g, ':'));
   return JSON.stringify(pairs.sort());
 }

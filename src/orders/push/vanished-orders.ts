@@ -1,5 +1,5 @@
-import { addCounts, type Counts, counted } from '../../base/counts.ts';
-import { describeError, IncompleteError } from '../../base/errors.ts';
+import { addCounts, type Conclusion, type Counts, counted } from '../../base/counts.ts';
+import { describeError } from '../../base/errors.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
@@ -16,14 +16,14 @@ const waitHours = 24;
  * that the rescan read, nothing is deleted.
  *
  * @param since the oldest creation that the rescan read, an instant.
- * @throws IncompleteError where deletions were held back or could not be carried out.
+ * @returns a problem where deletions were held back or could not be carried out.
  */
-export async function settleVanished(deps: OrderDeps, since: string, allowRemovals: boolean): Promise<Counts> {
+export async function settleVanished(deps: OrderDeps, since: string, allowRemovals: boolean): Promise<Conclusion> {
   const { db, signal } = deps;
   const absent = await absentOrders(db, since, waitHours);
   const due = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
   const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
-  if (deps.deletes === 'off' || due.length === 0) return addCounts(counts);
+  if (deps.deletes === 'off' || due.length === 0) return { counts: addCounts(counts) };
   const isNoneLeft = !allowRemovals && !(await isAnyPresent(db, since));
   const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
 
@@ -38,12 +38,12 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
     } else if (kind === 'deleted') counts.push({ orders_deleted: 1 });
     else if (kind === 'kept') counts.push({ orders_deleted_kept: 1 });
   }
-  if (left.length === 0) return addCounts(counts);
-  throw new IncompleteError(
+  if (left.length === 0) return { counts: addCounts(counts) };
+  const problem =
     `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
-      'The next rescan tries again.' +
-      (isHeld ? ' If that is right, delete all of them now: npx review-sync sync reconcile --allow-removals' : ''),
-  );
+    'The next rescan tries again.' +
+    (isHeld ? ' If that is right, delete all of them now: npx review-sync sync reconcile --allow-removals' : '');
+  return { counts: addCounts(counts), problem };
 }
 
 const usedUp = 'the removals of 24 hours are used up';

@@ -1,5 +1,5 @@
 -- OpenCart 4: one row for each product line. The tables that are summed up in brackets have no index on their order:
--- each is read as a whole for 200 orders. README.md says which indexes help. The numbers of the states are those of a
+-- each is read as a whole for 500 orders. README.md says which indexes help. The numbers of the states are those of a
 -- new shop:
 --   select order_status_id, name from oc_order_status; select return_status_id, name from oc_return_status
 select

@@ -73,13 +73,23 @@ select
     )
   end as delivered_at,
 
-  -- The attributes of the variation by the names that customers see. Other texts of a line, such as an engraving, stay
-  -- here.
+  -- The attributes of the variation by the names that customers see. WordPress writes a name in Korean, Japanese or
+  -- Cyrillic as %xx codes into the key. Other texts of a line, such as an engraving, stay here.
   (
-    select json_objectagg(coalesce(n.attribute_label, m.meta_key), coalesce(t.name, m.meta_value))
+    select json_objectagg(
+      coalesce(
+        n.attribute_label,
+        case when m.meta_key like '!%%' escape '!' then convert(unhex(replace(m.meta_key, '%', '')) using utf8mb4) end,
+        m.meta_key
+      ),
+      coalesce(replace(t.name, '&amp;', '&'), m.meta_value)
+    )
     from wp_woocommerce_order_itemmeta m
-    left join wp_woocommerce_attribute_taxonomies n on m.meta_key = concat('pa_', n.attribute_name)
-    left join wp_term_taxonomy tt on tt.taxonomy = m.meta_key
+    left join wp_woocommerce_attribute_taxonomies n on m.meta_key like 'pa!_%' escape '!' and (
+      m.meta_key = concat('pa_', n.attribute_name)
+      or replace(substring(m.meta_key, 4), '%', '') = lower(hex(n.attribute_name))
+    )
+    left join wp_term_taxonomy tt on tt.taxonomy = concat('pa_', n.attribute_name)
       and tt.term_id in (select s.term_id from wp_terms s where s.slug = m.meta_value)
     left join wp_terms t on t.term_id = tt.term_id
     where m.order_item_id = i.order_item_id
