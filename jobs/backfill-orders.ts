@@ -32,7 +32,7 @@ export const backfillOrders = defineRun({
   async next(app, payload, state: WalkState) {
     return state.next === undefined ? undefined : walk(app, payload, state);
   },
-  complete: ({ warehouse: { db } }) => waitingCounts(db),
+  complete: async ({ warehouse: { db } }) => ({ counts: await waitingCounts(db) }),
 });
 
 /** One key for one range, whatever the options: a run replaces the one before it. */

@@ -1,10 +1,8 @@
 import type { App } from '../src/app/app.ts';
-import type { Counts } from '../src/base/counts.ts';
-import { counted } from '../src/base/counts.ts';
+import { type Conclusion, type Counts, counted } from '../src/base/counts.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';
-import type { Conclusion } from './define-run.ts';
 import { pushOrdersStep } from './push-orders.ts';
 import { readWindow } from './read-window.ts';
 
@@ -34,10 +32,7 @@ async function concludeOrders(
       `The service had lost ${counted(recreated, 'order')} pushed before, ` +
         'as after the restoration of a backup; made again. To find others: npx review-sync verify orders --repair',
   ].filter((one) => one !== false);
-  return {
-    counts: held > 0 ? { removals_held: held } : {},
-    ...(problems.length > 0 && { problem: problems.join('. ') }),
-  };
+  return { counts: held > 0 ? { removals_held: held } : {}, problem: problems.join('. ') };
 }
 
 /** What every run of orders has: a regular one, a rescan and a backfill end by the same rules. */

@@ -1,19 +1,13 @@
 import type { App } from '../src/app/app.ts';
 import { requireSameService } from '../src/app/require-same-service.ts';
-import { addCounts, type Counts, counted } from '../src/base/counts.ts';
-import { describeError, IncompleteError } from '../src/base/errors.ts';
+import { addCounts, type Conclusion, type Counts, counted } from '../src/base/counts.ts';
+import { mask } from '../src/base/mask.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
 import { warehouseNow } from '../src/warehouse/clock.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { beginRun, endOfRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
-
-/**
- * What a flow counts when its run ends. `problem`: why the run is incomplete beside its dead letters, with the next
- * step.
- */
-export type Conclusion = { counts: Counts; problem?: string };
 
 type Completing<Payload, State> = {
   payload: Payload;
@@ -32,12 +26,11 @@ type Definition<Payload, State, StepPayload> = Omit<
   /** Of them only those that failed since then; where it is absent or returns undefined, all. */
   deadLettersSince?(state: State, payload: Payload): Date | undefined;
   /**
-   * Called after all steps succeeded. Cursors move here, never ahead of the rows. An IncompleteError makes the run
-   * incomplete; its rows stay.
+   * Called after all steps succeeded. Cursors move here, never ahead of the rows.
    *
    * @param at.failures the errors of failed steps. Empty unless `completesAlways`.
    */
-  complete(app: App, at: Completing<Payload, State>): Promise<Counts>;
+  complete(app: App, at: Completing<Payload, State>): Promise<Conclusion>;
   /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
   conclusion?(app: App, run: RunInfo, counts: Counts): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
@@ -57,14 +50,12 @@ export function defineRun<Payload, State, StepPayload>(
     },
     async conclude(app, payload, run, end, signal) {
       const at = { payload, run, state: end.state, failures: end.failures, signal };
-      const { counts: more, problem } =
-        end.failures.length === 0 || definition.completesAlways
-          ? await completed(() => definition.complete(app, at))
-          : {};
-      const ofSteps = addCounts([...end.results, more ?? {}]);
+      const isComplete = end.failures.length === 0 || definition.completesAlways;
+      const completed = isComplete ? await definition.complete(app, at) : undefined;
+      const ofSteps = addCounts([...end.results, completed?.counts ?? {}]);
       const concluded = await definition.conclusion?.(app, run, ofSteps);
       const counts = { ...ofSteps, ...concluded?.counts };
-      const problems = [problem, concluded?.problem].filter((one) => one !== undefined);
+      const problems = [completed?.problem, concluded?.problem].flatMap((one) => (one ? [mask(one)] : []));
       const since = definition.deadLettersSince?.(end.state, payload);
       const withinMs = since && app.now().getTime() - since.getTime();
       const deadLetters = await countOpenDeadLetters(app.warehouse.db, definition.deadLetters, withinMs);
@@ -127,15 +118,6 @@ async function begin(
   const begun = await beginRun(db, { ...run, job, startedAt: app.now() });
   if (begun) app.log.info({ job, run: run.id }, 'run started');
   return begun;
-}
-
-async function completed(complete: () => Promise<Counts>): Promise<{ counts?: Counts; problem?: string }> {
-  try {
-    return { counts: await complete() };
-  } catch (error) {
-    if (!(error instanceof IncompleteError)) throw error;
-    return { problem: describeError(error) };
-  }
 }
 
 function reportOf(

@@ -17,5 +17,9 @@ export function parsePayload<T>(schema: v.GenericSchema<unknown, T>, payload: un
 /** False where it is absent, as in a payload of a schedule. */
 export const flag = v.optional(v.boolean(), false);
 
+/** `allowRemovals`: remove lines and orders beyond the day's allowance. */
+export const removals = v.object({ allowRemovals: flag });
+export type Removals = v.InferOutput<typeof removals>;
+
 /** `from` and `to` of a DayRange. */
 export const days = { from: v.optional(v.string()), to: v.optional(v.string()) };

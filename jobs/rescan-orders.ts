@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { isoOf } from '../src/base/time/span.ts';
@@ -8,12 +7,8 @@ import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { flag, parsePayload } from './payload.ts';
+import { parsePayload, type Removals, removals } from './payload.ts';
 import { stepsUnder } from './push-orders.ts';
-
-/** `allowRemovals`: remove lines and orders beyond the day's allowance. */
-const shape = v.object({ allowRemovals: flag });
-export type RescanOrders = v.InferOutput<typeof shape>;
 
 /** `start`: the oldest creation that the rescan reads, in seconds since 1970; undefined: it reads no orders. */
 type State = WalkState & { start?: number };
@@ -31,7 +26,7 @@ export const rescanOrders = defineRun({
   ...runOfOrders,
   priority: 20,
   completesAlways: true,
-  parse: (payload) => parsePayload(shape, payload),
+  parse: (payload) => parsePayload(removals, payload),
   async plan(app, payload) {
     const { shop, warehouse, config } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return { steps: [], state: {} };
@@ -43,12 +38,12 @@ export const rescanOrders = defineRun({
     return state.next === undefined ? undefined : walk(app, payload, state);
   },
   async complete(app, { state: { start }, payload, signal }) {
-    if (start === undefined) return {};
+    if (start === undefined) return { counts: {} };
     return settleVanished(orderDeps(app, signal), isoOf(start), payload.allowRemovals);
   },
 });
 
-async function walk({ shop, warehouse, config }: App, { allowRemovals }: RescanOrders, { start, next }: State) {
+async function walk({ shop, warehouse, config }: App, { allowRemovals }: Removals, { start, next }: State) {
   const policy: PushPolicy = { contact: 'young', allowRemovals };
   const range = { start, end: undefined };
   const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});

@@ -27,5 +27,5 @@ export const syncCatalog = defineRun({
   deadLetters: ['category', 'user_grade'],
   parse: () => ({}),
   plan: async () => ({ steps: [{}], state: {} }),
-  complete: async () => ({}),
+  complete: async () => ({ counts: {} }),
 });

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import {
@@ -12,12 +11,8 @@ import {
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { flag, parsePayload } from './payload.ts';
+import { parsePayload, type Removals, removals } from './payload.ts';
 import { stepsUnder } from './push-orders.ts';
-
-/** `allowRemovals`: remove lines and orders beyond the day's allowance. */
-const shape = v.object({ allowRemovals: flag });
-export type SyncOrders = v.InferOutput<typeof shape>;
 
 /** Scheduled: the orders that changed since the last run, and those that are due. */
 export const syncOrders = defineRun({
@@ -25,7 +20,7 @@ export const syncOrders = defineRun({
   schedule: 'orders',
   ...runOfOrders,
   priority: 1,
-  parse: (payload) => parsePayload(shape, payload),
+  parse: (payload) => parsePayload(removals, payload),
   async plan(app, payload) {
     return stepsUnder(policyOf(payload), await planChangedOrders(depsOf(app), optionsOf(app, payload)));
   },
@@ -35,7 +30,7 @@ export const syncOrders = defineRun({
   },
   async complete(app, { state }) {
     await concludeChangedOrders(depsOf(app), state);
-    return waitingCounts(app.warehouse.db);
+    return { counts: await waitingCounts(app.warehouse.db) };
   },
 });
 
@@ -44,9 +39,9 @@ const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
 /** The orders that a run would look at now. Writes nothing. */
 export const ordersToSync = (app: App) => changedOrders(depsOf(app), optionsOf(app, { allowRemovals: false }));
 
-const policyOf = ({ allowRemovals }: SyncOrders): PushPolicy => ({ contact: 'young', allowRemovals });
+const policyOf = ({ allowRemovals }: Removals): PushPolicy => ({ contact: 'young', allowRemovals });
 
-const optionsOf = ({ config }: App, { allowRemovals }: SyncOrders): ChangedOptions => ({
+const optionsOf = ({ config }: App, { allowRemovals }: Removals): ChangedOptions => ({
   lookbackMinutes: config.orderOverlapMinutes,
   batchSize: config.orderBatchSize,
   isAnyTime: allowRemovals,

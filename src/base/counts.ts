@@ -1,6 +1,12 @@
 /** Numbers of records and requests by kind: `{ orders: 12, requests: 14 }`. */
 export type Counts = Record<string, number>;
 
+/**
+ * What a flow counts when its run ends. `problem`: why the run is incomplete beside its failed steps and its dead letters,
+ * with the next step.
+ */
+export type Conclusion = { counts: Counts; problem?: string | undefined };
+
 export function addCounts(all: readonly Counts[]): Counts {
   const sum: Counts = {};
   for (const counts of all) for (const [kind, n] of Object.entries(counts)) sum[kind] = (sum[kind] ?? 0) + n;

@@ -27,7 +27,7 @@ export type StepJob<Context, Payload> = Readonly<{
 
 /**
  * A run: it plans a batch of steps, waits until all of them have ended, plans the next batch as long as there is one,
- * and concludes. Each of these may be repeated after a crash. Their signals abort when the worker stops or the run has
+ * and concludes. Each of these may be repeated after a crash. Signals abort when the worker stops or the run has
  * ended. Payloads hold keys and dates, never customers' data.
  */
 export type RunJob<Context, Payload, State, StepPayload> = Readonly<{
@@ -47,12 +47,7 @@ export type RunJob<Context, Payload, State, StepPayload> = Readonly<{
    * is down then. It may be called again with the same state after a crash: what it saves only moves forward, and the
    * batch it returned first may be lost.
    */
-  next?(
-    context: Context,
-    payload: Payload,
-    state: State,
-    signal: AbortSignal,
-  ): Promise<Plan<State, StepPayload> | undefined>;
+  next?(context: Context, payload: Payload, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(
     context: Context,
     payload: Payload,

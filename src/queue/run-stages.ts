@@ -93,7 +93,7 @@ async function takeStage<Context>(
   const results = Object.values(await job.getChildrenValues<Counts>());
   const { planned, before, succeeded } = data;
   const isDown = planned > before && results.length === succeeded;
-  const next = isDown ? undefined : await definition.next?.(context, payload, data.state, signal);
+  const next = isDown ? undefined : await definition.next?.(context, payload, data.state);
   if (next) {
     const of = { planned: planned + next.steps.length, before: planned, succeeded: results.length };
     return writeDown(held, { ...data, ...next, ...of, stage: 'adding' });

@@ -7,13 +7,7 @@ import { type Queues, runAttempts } from './index.ts';
 import type { AnyRunJob } from './job.ts';
 
 export type Schedule = { job: string; pattern: string; timeZone: string };
-export type PlannedRun = {
-  /** The scheduler's key. Ours equal the name of the job. */
-  job: string;
-  pattern: string;
-  timeZone: string;
-  next: Date | undefined;
-};
+export type PlannedRun = Schedule & { next: Date | undefined };
 
 /**
  * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. A run that

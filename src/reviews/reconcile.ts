@@ -1,5 +1,4 @@
-import type { Counts } from '../base/counts.ts';
-import { IncompleteError } from '../base/errors.ts';
+import type { Conclusion } from '../base/counts.ts';
 import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
 import { countAbsent, newestBut, suspects } from '../warehouse/reviews/absent-reviews.ts';
@@ -40,13 +39,12 @@ export async function planReconcile(
  * about.
  *
  * @param options.askedAtMost reviews that one run asks about by id. The others wait for the next run.
- * @throws IncompleteError where reviews could not be asked about, gaps are open, or the service is not to be believed;
- *   what was found out until then is written.
+ * @returns a problem where reviews could not be asked about, gaps are open, or the service is not to be believed.
  */
 export async function concludeReconcile(
   deps: ReviewDeps,
   { allDays, askedAtMost = 20_000 }: { allDays: number; askedAtMost?: number },
-): Promise<Counts> {
+): Promise<Conclusion> {
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
   await retryRefused(deps, { areDueOnly: false });
@@ -68,6 +66,5 @@ export async function concludeReconcile(
   });
   const unread = await gapsProblem(db);
   const all = unread === undefined ? problems : [...problems, unread];
-  if (all.length > 0) throw new IncompleteError(all.join('. '));
-  return { deleted: gone.length, unlisted };
+  return { counts: { deleted: gone.length, unlisted }, problem: all.join('. ') };
 }

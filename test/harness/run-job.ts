@@ -31,7 +31,7 @@ export async function runJob(
       results.push(...done);
       failures.push(...ends.flatMap((end) => (end.status === 'rejected' ? [describeWithHint(end.reason)] : [])));
       const isDown = ends.length > 0 && done.length === 0;
-      const next = isDown ? undefined : await job.next?.(app, parsed, state, signal);
+      const next = isDown ? undefined : await job.next?.(app, parsed, state);
       if (next === undefined) return await job.conclude(app, parsed, run, { state, results, failures }, signal);
       ({ state, steps } = throughQueue(next));
     }

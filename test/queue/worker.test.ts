@@ -373,34 +373,30 @@ onEachQueue(({ isHere, redisUrl }) => {
     },
   );
 
-  test.skipIf(!isHere)(
-    'a run that ends while it is planned, while a batch is, or while it is concluded is stopped within a second',
-    async () => {
-      const queues = await open();
-      const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
-      let end: typeof stopped | undefined;
-      const untilStopped = (signal: AbortSignal) => {
-        end = stopped;
-        return delay(3_600_000, undefined as never, { signal });
-      };
-      const hanging: Partial<typeof job>[] = [
-        { plan: (_context, _payload, _run, signal) => untilStopped(signal) },
-        { next: (_context, _payload, _state, signal) => untilStopped(signal) },
-        { conclude: (_context, _payload, _run, _end, signal) => untilStopped(signal) },
-      ];
-      for (const stage of hanging) {
-        end = undefined;
-        const one = { ...job, ...stage };
-        const context = calls();
-        const take = ['runs', 'steps'] as const;
-        const worker = await startTestWorker(queues, { jobs: [one], context, take, endOf: async () => end });
-        const { id } = await queues.enqueue(one, {});
-        expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
-        expect(context).toMatchObject({ concluded: [], failed: [] });
-        await worker.close(0);
-      }
-    },
-  );
+  test.skipIf(!isHere)('a run that ends while it is planned or concluded is stopped within a second', async () => {
+    const queues = await open();
+    const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+    let end: typeof stopped | undefined;
+    const untilStopped = (signal: AbortSignal) => {
+      end = stopped;
+      return delay(3_600_000, undefined as never, { signal });
+    };
+    const hanging: Partial<typeof job>[] = [
+      { plan: (_context, _payload, _run, signal) => untilStopped(signal) },
+      { conclude: (_context, _payload, _run, _end, signal) => untilStopped(signal) },
+    ];
+    for (const stage of hanging) {
+      end = undefined;
+      const one = { ...job, ...stage };
+      const context = calls();
+      const take = ['runs', 'steps'] as const;
+      const worker = await startTestWorker(queues, { jobs: [one], context, take, endOf: async () => end });
+      const { id } = await queues.enqueue(one, {});
+      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+      expect(context).toMatchObject({ concluded: [], failed: [] });
+      await worker.close(0);
+    }
+  });
 
   test.skipIf(!isHere)('a run whose steps ended because it had ended is not concluded with them', async () => {
     const queues = await open();

@@ -10,29 +10,21 @@ setInterval(async () => {
   const response = await fetch(location.href).catch(() => undefined);
   if (!response || !response.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  document.title = page.title;
   main.replaceWith(page.querySelector('main'));
 }, 15000);
 `;
 
-export type Layout = {
-  title: string;
-  main: Html;
-  /** Updates itself, where scripts are allowed. */
-  isLive?: boolean;
-  /** Reloads itself without a script after so many seconds. */
-  reloadSeconds?: number;
-};
-
-/** A whole page. It works without scripts. */
-export function layout({ title, main, isLive, reloadSeconds }: Layout): string {
+/** A whole page. It works without scripts, and updates itself where they are allowed. */
+export function layout(title: string, main: Html): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-${reloadSeconds !== undefined && html`<meta http-equiv="refresh" content="${reloadSeconds}">`}<title>review-sync: ${title}</title>
+<title>review-sync: ${title}</title>
 <link rel="icon" href="data:,"><style>${new Html(style)}</style></head>
 <body><a class="skip" href="#main">To the content</a><header><h1><a href="/">review-sync</a></h1></header>
 <main id="main">
 ${main}
-</main>${isLive && html`<script>${new Html(script)}</script>`}</body></html>`.text;
+</main><script>${new Html(script)}</script></body></html>`.text;
 }
 
 export const section = (id: string, title: string, body: Html): Html =>

@@ -25,7 +25,7 @@ ${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.c
 ${section('runs', 'Last runs', runsTable(tables.runs, report))}
 ${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
-  return layout({ title, main, isLive: true });
+  return layout(title, main);
 }
 
 function issueList(found: readonly Issue[]): Html {
@@ -49,11 +49,11 @@ function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Ht
   return statusTable({ title, head, rows: styled });
 }
 
-/** Shown where the status cannot be read: the reason and the next step. Reloads itself every 15 seconds. */
+/** Shown where the status cannot be read: the reason and the next step. */
 export function unavailablePage(reason: string): string {
   const body = html`<p>${reason}</p>
 <p>Run <code>npx review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
 webhooks again, and the next run continues where the last one stopped.</p>`;
   const main = section('unavailable', 'The status cannot be read', body);
-  return layout({ title: 'not available', main, reloadSeconds: 15 });
+  return layout('not available', main);
 }
