@@ -57,7 +57,7 @@ export async function forecastOrders(
       sums.toSend += 1;
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
       const customer = desired.body.user_email ?? desired.body.user_phone;
-      if (customer === undefined) continue;
+      if (!customer) continue;
       customers.add(customer);
       const isYoung = isYoungAt(now, desired.order.createdAt, deps.contactMaxAgeDays);
       if (mayCarryContact(link?.contact ?? null, isYoung, policy.contact)) withContact.add(customer);
