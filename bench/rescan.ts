@@ -72,7 +72,6 @@ const deps: OrderDeps = {
   contactMaxAgeDays: 30,
   deletes: 'off',
   limits: defaultLimits,
-  takeRemovals: async () => false,
 };
 
 // As if every order had been pushed.

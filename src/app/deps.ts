@@ -2,7 +2,6 @@ import type { OrderDeps } from '../orders/order-deps.ts';
 import { defaultLimits } from '../orders/requests.ts';
 import { plausibleDates } from '../reviews/review-bounds.ts';
 import type { ReviewDeps } from '../reviews/review-deps.ts';
-import { takeRemovals } from '../warehouse/orders/removal-allowance.ts';
 import type { App } from './app.ts';
 
 /** What reading, comparing and pushing orders needs of the app. */
@@ -19,7 +18,6 @@ export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
   contactMaxAgeDays: app.config.orderContactMaxAgeDays,
   deletes: app.config.orderDeletes,
   limits: defaultLimits,
-  takeRemovals: (removals) => takeRemovals(app.warehouse.db, removals),
 });
 
 /** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */

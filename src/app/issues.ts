@@ -1,4 +1,4 @@
-import { counted, formatCount } from '../base/counts.ts';
+import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { StatusReport } from './status-report.ts';
@@ -34,10 +34,6 @@ export function issuesOf(report: StatusReport): Issue[] {
 
 const note = (key: string, what: string, hint: string): Issue[] => [{ key, what, hint, isUrgent: false }];
 const urgent = (key: string, what: string, hint: string): Issue[] => [{ key, what, hint, isUrgent: true }];
-
-/** The first five codes. */
-const codesText = (codes: readonly string[], all = codes.length) =>
-  codes.slice(0, 5).join(', ') + (all > Math.min(5, codes.length) ? ' …' : '');
 
 function queueDown({ queue }: StatusReport): Issue[] {
   if (queue.error === undefined) return [];

@@ -9,7 +9,7 @@ export const offsetShown = (timestamp: string | null): string | undefined =>
 
 /** The offset of the zone at that timestamp; undefined where that is no date. */
 function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
-  const at = timestamp === null ? undefined : parseInstant(timestamp);
+  const at = parseInstant(timestamp ?? '');
   return at === undefined ? undefined : offsetOf(at, timeZone);
 }
 

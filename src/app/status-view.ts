@@ -1,6 +1,5 @@
 import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
-import { isoOf } from '../base/time/span.ts';
 import type { MonthCoverage } from '../warehouse/reviews/coverage.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
@@ -9,15 +8,11 @@ import type { StatusReport } from './status-report.ts';
 /** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
 export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
 
-export type StatusTables = Readonly<
-  Record<'flows' | 'coverage' | 'openGaps' | 'deadLetters' | 'runs' | 'queue' | 'schedules', StatusTable>
->;
-
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
 /** Everything that `status` and the page show as tables. Times are in UTC. */
-export function statusTables(report: StatusReport): StatusTables {
+export function statusTables(report: StatusReport) {
   return {
     flows: {
       title: 'Flows',
@@ -91,7 +86,7 @@ function openGapRows(gaps: StatusReport['openGaps']): string[][] {
   return [...alike.values()].flatMap((same) => {
     const [oldest] = same;
     if (!oldest) return [];
-    const second = (at: number) => isoOf(at).slice(0, 19).replace('T', ' ');
+    const second = (at: number) => utc(new Date(at * 1000));
     return [
       [
         oldest.axis,

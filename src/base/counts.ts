@@ -17,3 +17,6 @@ export const formatCount = (n: number) => n.toLocaleString('en');
 
 /** A number with its noun: `1 order`, `1,200 orders`. */
 export const counted = (n: number, one: string, many = `${one}s`) => `${formatCount(n)} ${n === 1 ? one : many}`;
+
+/** Some codes of so many. */
+export const codesText = (codes: readonly string[], all: number) => codes.join(', ') + (all > codes.length ? ' …' : '');

@@ -23,8 +23,6 @@ export type OrderDeps = {
   /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
   deletes: 'off' | 'send';
   limits: RequestLimits;
-  /** Takes removals from the allowance of 24 hours, all or none. */
-  takeRemovals(removals: number): Promise<boolean>;
   /** Called when orders wait for another process. */
   onWait?: ((wait: Wait) => void) | undefined;
 };

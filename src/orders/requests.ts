@@ -121,3 +121,7 @@ export function openBreaker() {
     },
   };
 }
+
+/** Of what the shop has emptied. */
+export const keptThere = (what: string) =>
+  `the service keeps ${what} although the shop has none and an empty value was sent; clear it there by hand`;

@@ -12,21 +12,18 @@ import type { Window } from './read/window.ts';
 import { justNow } from './review-bounds.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
-export type Export = {
-  runId: string;
-  window: Window;
-  /** Take note of what the warehouse holds of the window and the service did not show. */
-  findAbsent?: boolean;
-};
-
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
  * proven, together with what its reading found absent. A retry reads what this run has not yet proven.
  *
+ * @param export.findAbsent take note of what the warehouse holds of the window and the service did not show.
  * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of
  *   the window is in the warehouse and in the ledger.
  */
-export async function exportWindow(deps: ReviewDeps, { runId, window, findAbsent = false }: Export): Promise<Counts> {
+export async function exportWindow(
+  deps: ReviewDeps,
+  { runId, window, findAbsent }: { runId: string; window: Window; findAbsent?: boolean },
+): Promise<Counts> {
   const { db } = deps.warehouse;
   const counts = { reviews: 0, inserted: 0, updated: 0, unchanged: 0 };
 

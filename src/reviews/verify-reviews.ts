@@ -110,7 +110,7 @@ export async function verifyReviews(
           for (const id of page.ids)
             if (!/^[1-9]\d*$/.test(id)) found.set(id, { id: null, kind: 'refused', fields: [] });
           if (repair && differences.length > 0) {
-            await landPage(warehouse, page, { since });
+            await landPage(warehouse, page, since);
             for (const { id } of await comparePage(warehouse, page, since)) stuck.add(id);
           }
         },
@@ -157,7 +157,7 @@ export async function verifyReviews(
     async show({ createdAt }, rawBody) {
       const differences = await compareOne(warehouse, rawBody, since);
       if (repair && differences.length > 0) {
-        await landOne(warehouse, rawBody, deps.plausible, { since });
+        await landOne(warehouse, rawBody, deps.plausible, since);
         for (const { id } of await compareOne(warehouse, rawBody, since)) stuck.add(id);
       }
       for (const one of differences) note(one, secondOf(createdAt));

@@ -1,8 +1,6 @@
 import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
-export { isStorable };
-
 /**
  * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO
  * 8601 with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` where it is out of range.

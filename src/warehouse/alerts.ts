@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Db } from './index.ts';
 
 export type Alert = { key: string; message: string; raisedAt: Date };
-export type DueAlerts = { raised: Alert[]; recovered: Alert[] };
 
 /**
  * Records the current urgent issues and finds the messages to post: new issues and recovered ones.
@@ -10,7 +9,11 @@ export type DueAlerts = { raised: Alert[]; recovered: Alert[] };
  * @param trx a transaction: until it ends, no other process posts alerts.
  * @throws DatabaseError, see isLockedOut, while another process does this.
  */
-export async function enterAlerts(trx: Db, urgent: readonly Omit<Alert, 'raisedAt'>[], now: Date): Promise<DueAlerts> {
+export async function enterAlerts(
+  trx: Db,
+  urgent: readonly Omit<Alert, 'raisedAt'>[],
+  now: Date,
+): Promise<{ raised: Alert[]; recovered: Alert[] }> {
   // Not an advisory lock, which every role of the database could hold. It stops no reader.
   await sql`lock table sync.alerts in exclusive mode nowait`.execute(trx);
   const keys = urgent.map(({ key }) => key);

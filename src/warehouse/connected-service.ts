@@ -13,7 +13,8 @@ export async function connectedService(db: Db): Promise<ConnectedService | undef
 }
 
 export async function recordConnectedService(db: Db, { address, client }: ConnectedService): Promise<void> {
-  await sql`update sync.settings set service_address = ${address}, service_client = ${client}`.execute(db);
+  await sql`update sync.settings set service_address = ${address}, service_client = ${client}
+    where (service_address, service_client) is distinct from (${address}, ${client})`.execute(db);
 }
 
 /** A short name of this installation: of this warehouse with this client id. An address may be spelled in two ways. */

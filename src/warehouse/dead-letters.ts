@@ -9,7 +9,7 @@ export type NewDeadLetter = {
   /** The record's key; for a record that has none, `contentKey` of the record. */
   key: string;
   /** The order that the record is or belongs to. */
-  order_code?: string | undefined;
+  orderCode?: string | undefined;
   reason: string;
   payload: unknown;
   /** What the record belongs to, such as a line's order: the reason may quote its customer. Not stored. */
@@ -37,8 +37,8 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   );
   const { rows } = await sql<{ n: number }>`
     with failed as materialized (
-      select * from jsonb_to_recordset(${asStorableJson([...given.values()])}::jsonb)
-        as r (kind text, key text, order_code text, reason text, payload jsonb)
+      select kind, key, "orderCode" as order_code, reason, payload from jsonb_to_recordset(${asStorableJson([...given.values()])}::jsonb)
+        as r (kind text, key text, "orderCode" text, reason text, payload jsonb)
     ),
     ${sql.raw(await statement('put_dead_letters'))}
     select count(*)::integer as n from opened`.execute(db);
@@ -188,8 +188,7 @@ export async function payloadOf(db: Db, id: number): Promise<unknown> {
 }
 
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
-export const deadLettersOfOrder = (db: Db, code: string) =>
-  select(db, sql`order_code = ${code} or (kind = 'order' and key = ${code}) order by id`);
+export const deadLettersOfOrder = (db: Db, code: string) => select(db, sql`order_code = ${code} order by id`);
 
 /** The dead letters of one record, open and resolved, the oldest first. */
 export const deadLettersOf = (db: Db, kind: DeadLetterKind, key: string) =>

@@ -26,9 +26,7 @@ export type Warehouse = AsyncDisposable & {
 };
 
 /** Statements of sql/warehouse/statements/, one per file. */
-export type Statements = Readonly<
-  Record<'landReviews' | 'compareReviews' | 'learnProducts' | 'openBiToReaders', string>
->;
+export type Statements = Readonly<Record<'landReviews' | 'compareReviews' | 'learnProducts', string>>;
 
 export type WarehouseOptions = {
   url: string;
@@ -61,7 +59,8 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     connectionTimeoutMillis: 15_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
-    types: { getTypeParser: typeParser },
+    // Ids fit into a number; pg's default of text would break comparisons of ids.
+    types: { getTypeParser: (oid: number) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid)) },
   });
   surviveLostConnections(pool, options.silenceMs ?? longestStatementMs);
   const clients = new Set<pg.PoolClient>();
@@ -81,7 +80,6 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
       landReviews: withReviewColumns(await statement('land_reviews')),
       compareReviews: await statement('compare_reviews'),
       learnProducts: await statement('learn_products'),
-      openBiToReaders: await statement('open_bi_to_readers'),
     },
     landings: pLimit(3),
     knownProducts: new Map(),
@@ -103,9 +101,3 @@ export const isErrorOfTheData = (error: unknown): error is Error =>
 /** The text of a statement of sql/warehouse/statements/. */
 export const statement = (name: string) =>
   readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
-
-/** Reads bigint as number: ids fit, and pg's default of text would break comparisons of ids. */
-function typeParser(oid: number, format?: 'text' | 'binary') {
-  if (oid === pg.types.builtins.INT8 && format !== 'binary') return Number;
-  return pg.types.getTypeParser(oid, format as 'text');
-}

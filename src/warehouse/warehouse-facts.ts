@@ -56,7 +56,8 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
  * @throws the error of the database where a table, a column, a right or disk space is missing.
  */
 export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
-  const attempt = db.transaction().execute(async (trx) => {
+  const trx = await db.startTransaction().execute();
+  try {
     await sql`set local statement_timeout to '20s'`.execute(trx);
     await sql`set local lock_timeout to '5s'`.execute(trx);
     for (const text of [statements.landReviews, statements.compareReviews, statements.learnProducts]) {
@@ -67,11 +68,9 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
     await sql`create temporary table review_sync_doctor on commit drop as
       select repeat('x', 1000) as filler from generate_series(1, 10000)`.execute(trx);
     await sql`insert into sync.touches (record) values ('review')`.execute(trx);
-    throw new RolledBack();
-  });
-  await attempt.catch((error: unknown) => {
-    if (!(error instanceof RolledBack)) throw error;
-  });
+  } finally {
+    await trx.rollback().execute();
+  }
 }
 
 /** The zone in which the views of bi cut days, as of the last migrate. */
@@ -79,5 +78,3 @@ export async function biTimeZone({ db }: Warehouse): Promise<string | undefined>
   const { rows } = await sql<{ zone: string }>`select time_zone as zone from sync.settings`.execute(db);
   return rows[0]?.zone;
 }
-
-class RolledBack extends Error {}

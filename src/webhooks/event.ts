@@ -1,5 +1,5 @@
 import { counted } from '../base/counts.ts';
-import { isStorable } from '../base/is-storable.ts';
+import { isUsableCode, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
 /**
@@ -74,8 +74,6 @@ function readReviewEvent(item: Item, brandId: number): ChangeEvent | string {
 
 /** Postgres' greatest integer. */
 const mostReviews = 2_147_483_647;
-/** Characters of a product's code. */
-const longestCode = 500;
 
 function readProduct(item: Item, brandId: number): Event | string {
   const id = idOf(item);
@@ -89,10 +87,8 @@ function readProduct(item: Item, brandId: number): Event | string {
   const metaCount = integer(item.meta_reviews_count) ?? null;
   const metaReviewsCount = metaCount !== null && metaCount > mostReviews ? null : metaCount;
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
-  if (code !== null && !isStorable(code)) return `expected a code that Postgres can hold, found ${shownValue(code)}`;
-  if (code !== null && code.length > longestCode) {
-    return `expected a code of at most ${longestCode} characters, found ${shownValue(code)}`;
-  }
+  if (code !== null && !isUsableCode(code))
+    return `expected a code of at most ${longestCode} bytes that Postgres can hold, found ${shownValue(code)}`;
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
 }
 

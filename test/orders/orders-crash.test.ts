@@ -11,7 +11,6 @@ import { openShop } from '../../src/shop/index.ts';
 import type { Db } from '../../src/warehouse/index.ts';
 import { waitingLines } from '../../src/warehouse/orders/due-orders.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
-import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { cloneDatabase, createDatabase, queryAgain } from '../harness/database.ts';
 import { alive, type Calls, deadlyPool, openDeadlyApi } from '../harness/deadly-pool.ts';
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
@@ -70,7 +69,6 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     contactMaxAgeDays: 30,
     deletes: 'off' as const,
     limits: { giveUpAfterMs: 50, settleMs: 1 },
-    takeRemovals: (removals: number) => takeRemovals(db, removals),
     store: await openOrderStore(db, { leaseMs: 60_000 }),
     slots: pLimit(96),
   };

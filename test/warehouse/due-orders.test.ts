@@ -74,7 +74,7 @@ test('an order that cannot be read keeps the lease of a process that is pushing 
       ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
   const { db } = (await world.openApp()).warehouse;
   const fault = { kind: 'order', reason: 'code is empty', payload: {} } as const;
-  const deadLetters = ['broken off', 'leased'].map((code) => ({ ...fault, key: code, order_code: code }));
+  const deadLetters = ['broken off', 'leased'].map((code) => ({ ...fault, key: code, orderCode: code }));
   await recordUnreadable(db, deadLetters, [0]);
   expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([
     { order_code: 'leased' },
@@ -83,7 +83,7 @@ test('an order that cannot be read keeps the lease of a process that is pushing 
 
 test('an order that cannot be read is read again after each of the distances in turn', async ({ world }) => {
   const { db } = (await world.openApp()).warehouse;
-  const fault = { kind: 'order', key: 'A', order_code: 'A', reason: 'code is empty', payload: {} } as const;
+  const fault = { kind: 'order', key: 'A', orderCode: 'A', reason: 'code is empty', payload: {} } as const;
   const minutes = [];
   for (let failures = 1; failures <= 4; failures += 1) {
     await recordUnreadable(db, [fault], [0, 600_000, 1_200_000]);

@@ -1,8 +1,9 @@
 -- Compares reviews as the service shows them with those of the warehouse, field by field; not by what an upsert would
 -- do, so that a fault of that one is found.
--- $1 text: a JSON array of reviews. $2 boolean: only fields that both have.
--- $3 text[]: fields that these reviews would show if they had them; any other field that is absent is not compared.
--- $4 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
+-- $1 text: a JSON array of reviews.
+-- $2 text[]: fields that these reviews would show if they had them; any other field that is absent is not compared. Null:
+--    only fields that both have.
+-- $3 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
 --    difference. Null: every difference counts.
 -- Index: reviews_pkey. Gives a row for each review that differs: id, kind, and the fields that differ.
 -- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds, not marked
@@ -25,12 +26,12 @@ cross join lateral (
   full join jsonb_each(
     (to_jsonb(kept) - '{extra,deleted_at,first_seen_at,synced_at}'::text[]) || kept.extra
   ) as ours (key, value) using (key)
-  where (theirs.value is not null or key = any ($3::text[]))
+  where (theirs.value is not null or key = any ($2::text[]))
+    and ($2::text[] is not null or ours.value is not null)
     and key <> 'video_urls'
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
     -- A number may come as text.
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
-    and not ($2::boolean and (theirs.value is null or ours.value is null))
     and case
       -- Links that the service may sign again in each response (docs/interface.md, "Limits") are no difference.
       when key = 'videos' and jsonb_typeof(theirs.value) = 'array' and jsonb_typeof(ours.value) = 'array'
@@ -47,6 +48,6 @@ where kept.id is null
   or (
     differing.fields <> '{}'
     and not coalesce(
-      kept.updated_at > (item.value ->> 'updated_at')::timestamptz and kept.synced_at >= $4::timestamptz, false
+      kept.updated_at > (item.value ->> 'updated_at')::timestamptz and kept.synced_at >= $3::timestamptz, false
     )
   )

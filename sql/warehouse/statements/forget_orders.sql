@@ -1,10 +1,10 @@
 -- Forgets orders that were deleted at the service: their links and open dead letters. A closed dead letter
 -- keeps the deletion for `explain`, as long as closed ones are kept. Only for orders whose lease is still ours.
--- $1: [{order_code, token}]. Indexes: the primary keys, dead_letters_of_open_orders.
+-- $1: [{orderCode, token}]. Indexes: the primary keys, dead_letters_of_open_orders.
 with leased as (
   delete from sync.order_links l
-  using jsonb_to_recordset($1::jsonb) as g (order_code text, token text)
-  where l.order_code = g.order_code and l.lease_owner = g.token
+  using jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
+  where l.order_code = g."orderCode" and l.lease_owner = g.token
   returning l.order_code
 ),
 lines as (

@@ -1,14 +1,14 @@
 -- Takes the lease of each order that nobody is pushing, or whose lease has expired. The run that begins to push an
 -- order first decides whether requests about it may carry contact, for as long as the row is there (promise 7).
--- $1: [{order_code, token, contact, ordered_at}]; $2: how long the lease lasts, in milliseconds. Index: order_links_pkey.
+-- $1: [{code, token, contact, orderedAt}]; $2: how long the lease lasts, in milliseconds. Index: order_links_pkey.
 -- An order with a lease owner is due until a push of it is recorded, so a fingerprint from before a push that died
 -- counts as unknown, and the order stays due if this lease is given back without a record.
 -- A statement of its own reads the order's lines: this one may wait for another process's row, and would then still
 -- show the lines as they were before that process committed.
 insert into sync.order_links as l (order_code, contact, ordered_at, lease_owner, lease_expires_at)
-select distinct on (order_code) order_code, contact, ordered_at, token, clock_timestamp() + $2 * interval '1 millisecond'
-from jsonb_to_recordset($1::jsonb) as w (order_code text, token text, contact text, ordered_at timestamptz)
-order by order_code
+select distinct on (code) code, contact, "orderedAt", token, clock_timestamp() + $2 * interval '1 millisecond'
+from jsonb_to_recordset($1::jsonb) as w (code text, token text, contact text, "orderedAt" timestamptz)
+order by code
 on conflict (order_code) do update
 set lease_owner = excluded.lease_owner, lease_expires_at = excluded.lease_expires_at,
   contact = coalesce(l.contact, excluded.contact), ordered_at = coalesce(l.ordered_at, excluded.ordered_at),

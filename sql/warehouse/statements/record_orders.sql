@@ -4,31 +4,31 @@
 -- @write_line_links: write_line_links.sql. @put_dead_letters: put_dead_letters.sql.
 with leased as (
   update sync.order_links l
-  set order_id = g.order_id, fingerprint = g.fingerprint, sent_fields = array(select jsonb_array_elements_text(g.sent_fields)),
-    user_grade_code = g.user_grade_code, user_grade_id = g.user_grade_id, ordered_at = coalesce(g.ordered_at, l.ordered_at),
-    pushed_at = clock_timestamp(), failed_pushes = g.failed_pushes, absent_since = null,
+  set order_id = g."orderId", fingerprint = g.fingerprint, sent_fields = array(select jsonb_array_elements_text(g."sentFields")),
+    user_grade_code = g."userGradeCode", user_grade_id = g."userGradeId", ordered_at = coalesce(g."orderedAt", l.ordered_at),
+    pushed_at = clock_timestamp(), failed_pushes = g."failedPushes", absent_since = null,
     waiting_lines = nullif(g.waiting, '{}'), waiting_since = case when g.waiting <> '{}' then coalesce(l.waiting_since, now()) end,
-    due_at = clock_timestamp() + g.due_after_ms * interval '1 millisecond',
+    due_at = clock_timestamp() + g."dueAfterMs" * interval '1 millisecond',
     lease_owner = null, lease_expires_at = null
   from jsonb_to_recordset($1::jsonb) as g (
-    order_code text, token text, order_id bigint, fingerprint text, sent_fields jsonb, user_grade_code text, user_grade_id bigint,
-    ordered_at timestamptz, failed_pushes integer, due_after_ms bigint, lines jsonb, line_codes jsonb, waiting jsonb,
-    dead_letters jsonb
+    "orderCode" text, token text, "orderId" bigint, fingerprint text, "sentFields" jsonb, "userGradeCode" text, "userGradeId" bigint,
+    "orderedAt" timestamptz, "failedPushes" integer, "dueAfterMs" bigint, lines jsonb, "lineCodes" jsonb, waiting jsonb,
+    "deadLetters" jsonb
   )
-  where l.order_code = g.order_code and l.lease_owner = g.token
-  returning l.order_code, g.lines, g.line_codes, g.dead_letters
+  where l.order_code = g."orderCode" and l.lease_owner = g.token
+  returning l.order_code, g.lines, g."lineCodes", g."deadLetters"
 ),
 @write_line_links,
 closed as (
   update sync.dead_letters d set resolved_at = coalesce(d.resolved_at, now()), is_discarded = false
   from leased o
   where d.order_code = o.order_code and (d.resolved_at is null or d.is_discarded)
-    and not o.dead_letters @> jsonb_build_array(jsonb_build_object('kind', d.kind, 'key', d.key))
+    and not o."deadLetters" @> jsonb_build_array(jsonb_build_object('kind', d.kind, 'key', d.key))
 ),
 failed as (
   select r.*, o.order_code
   from leased o
-  cross join lateral jsonb_to_recordset(o.dead_letters) as r (kind text, key text, reason text, payload jsonb)
+  cross join lateral jsonb_to_recordset(o."deadLetters") as r (kind text, key text, reason text, payload jsonb)
 ),
 @put_dead_letters
 select order_code as "orderCode" from leased

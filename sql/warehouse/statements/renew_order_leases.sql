@@ -1,7 +1,7 @@
 -- Renews the leases that are still ours.
--- $1: [{order_code, token}]; $2: how long the lease lasts, in milliseconds.
+-- $1: [{orderCode, token}]; $2: how long the lease lasts, in milliseconds.
 update sync.order_links l
 set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond'
-from jsonb_to_recordset($1::jsonb) as g (order_code text, token text)
-where l.order_code = g.order_code and l.lease_owner = g.token
+from jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
+where l.order_code = g."orderCode" and l.lease_owner = g.token
 returning l.order_code as "orderCode"

@@ -1,16 +1,16 @@
 -- Part of save_order_lines.sql and record_orders.sql: writes and deletes the line links of the orders in `leased`
--- (order_code, lines: [{line_code, sub_order_id, content, is_ours, ids_before, linked_at}], line_codes: those that stay).
+-- (order_code, lines: [{lineCode, subOrderId, content, isOurs, idsBefore, linkedAt}], lineCodes: those that stay).
 deleted_links as (
-  delete from sync.sub_order_links s using leased o where s.order_code = o.order_code and not o.line_codes ? s.line_code
+  delete from sync.sub_order_links s using leased o where s.order_code = o.order_code and not o."lineCodes" ? s.line_code
 ),
 written_links as (
   insert into sync.sub_order_links
     (order_code, line_code, sub_order_id, content, is_ours, ids_before, linked_at, product_id, status, delivered_at)
-  select o.order_code, r.line_code, r.sub_order_id, r.content, r.is_ours, nullif(r.ids_before, 'null'),
-    coalesce(r.linked_at, clock_timestamp()), (r.content ->> 'product_id')::bigint, r.content ->> 'status', (r.content ->> 'delivered_at')::timestamptz
+  select o.order_code, r."lineCode", r."subOrderId", r.content, r."isOurs", nullif(r."idsBefore", 'null'),
+    coalesce(r."linkedAt", clock_timestamp()), (r.content ->> 'product_id')::bigint, r.content ->> 'status', (r.content ->> 'delivered_at')::timestamptz
   from leased o
   cross join lateral jsonb_to_recordset(o.lines)
-    as r (line_code text, sub_order_id bigint, content jsonb, is_ours boolean, ids_before jsonb, linked_at timestamptz)
+    as r ("lineCode" text, "subOrderId" bigint, content jsonb, "isOurs" boolean, "idsBefore" jsonb, "linkedAt" timestamptz)
   on conflict (order_code, line_code) do update
   set sub_order_id = excluded.sub_order_id, content = excluded.content, is_ours = excluded.is_ours,
     ids_before = excluded.ids_before, product_id = excluded.product_id, status = excluded.status,

@@ -1,6 +1,6 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
-import { counted, formatCount } from '../../base/counts.ts';
+import { codesText, counted, formatCount } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
@@ -160,7 +160,6 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
     .join('\n\n');
 }
 
-const codesText = (codes: readonly string[], all: number) => codes.join(', ') + (all > codes.length ? ' …' : '');
 const seeWhy = 'See why with: npx review-sync explain order <code>';
 
 const differenceText = ({ code, kind, difference }: DifferingOrder): string[] =>

@@ -9,10 +9,9 @@ import {
   putDeadLetters,
   resolveDeadLettersExcept,
 } from '../../warehouse/dead-letters.ts';
+import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests } from '../requests.ts';
-
-type Kind = 'category' | 'user_grade';
 
 export type CatalogAttempt = <T>(
   code: string,
@@ -26,7 +25,7 @@ export type CatalogAttempt = <T>(
  *
  * @throws the client's errors where the service itself fails.
  */
-export async function openAttempts(deps: OrderDeps, kind: Kind): Promise<CatalogAttempt> {
+export async function openAttempts(deps: OrderDeps, kind: CatalogKind): Promise<CatalogAttempt> {
   const failing = await failingKeys(deps.db, kind);
   const breaker = openBreaker();
   return async (code, send) => {
@@ -46,7 +45,7 @@ export type CatalogRows<T> = { byCode: Map<string, T>; deadLetters: NewDeadLette
 
 /** A code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
 export function readCatalogRows<T extends { code: string }>(
-  kind: Kind,
+  kind: CatalogKind,
   rows: readonly CatalogRow[],
   read: (raw: RawRow) => Read<T>,
 ): CatalogRows<T> {
@@ -69,7 +68,7 @@ export function readCatalogRows<T extends { code: string }>(
 }
 
 /** Records what could not be synced, and closes all other dead letters of the kind. */
-export async function recordFailures({ db }: OrderDeps, kind: Kind, deadLetters: readonly NewDeadLetter[]) {
+export async function recordFailures({ db }: OrderDeps, kind: CatalogKind, deadLetters: readonly NewDeadLetter[]) {
   await putDeadLetters(db, deadLetters);
   await resolveDeadLettersExcept(
     db,
@@ -77,6 +76,3 @@ export async function recordFailures({ db }: OrderDeps, kind: Kind, deadLetters:
     deadLetters.map(({ key }) => key),
   );
 }
-
-/** Of a field that the shop has emptied. */
-export const notCleared = 'although the shop has none and an empty value was sent; clear it there by hand';

@@ -8,7 +8,7 @@ const pagesAtMost = 30;
 
 /**
  * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a
- * product (spec, "Order (list item)"). Costs nothing while no line waits.
+ * product (docs/interface.md, "Order (list item)"). Costs nothing while no line waits.
  */
 export async function learnFromOrders(deps: {
   api: Pick<ReviewApi, 'orders'>;

@@ -5,10 +5,11 @@ import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
+import { keptThere } from '../requests.ts';
+import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
- * Brings the service's categories in line with the shop's (spec, "Categories"):
+ * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"):
  *
  * 1. List what is at the service: a category that was deleted there is made again.
  * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither
@@ -67,7 +68,7 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
       return api.categories.get(id, options);
     });
     if ('failed' in cleared) fail(cleared.failed);
-    else if (cleared.value.parent_category_id) fail(`the service keeps its parent, ${notCleared}`);
+    else if (cleared.value.parent_category_id) fail(keptThere('its parent'));
   }
 
   await recordFailures(deps, 'category', deadLetters);

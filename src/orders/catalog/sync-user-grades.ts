@@ -10,10 +10,11 @@ import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { notCleared, openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
+import { keptThere } from '../requests.ts';
+import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
- * Brings the service's member grades in line with the shop's (spec, "User grades"). The service gives a grade no code,
+ * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade no code,
  * so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
  *
  * 1. List the grades at the service. A grade that was deleted there (404 by its id) is created again, with a new id;
@@ -61,7 +62,7 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
       return api.userGrades.get(id, options);
     });
     if ('failed' in cleared) fail(cleared.failed);
-    else if (cleared.value.icon_url) fail(`the service keeps its icon, ${notCleared}`);
+    else if (cleared.value.icon_url) fail(keptThere('its icon'));
   }
 
   await recordFailures(deps, 'user_grade', deadLetters);

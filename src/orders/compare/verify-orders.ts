@@ -122,7 +122,10 @@ export async function verifyOrders(
     report.repair = { repaired: toRepair.length - left.size, left: left.size, leftCodes, counts };
   }
   const { start, end } = range;
-  const bounds = { ...(start !== undefined && { from: isoOf(start) }), ...(end !== undefined && { to: isoOf(end) }) };
+  const bounds = {
+    from: start === undefined ? undefined : isoOf(start),
+    to: end === undefined ? undefined : isoOf(end),
+  };
   for await (const known of knownOrders(db, bounds)) {
     signal.throwIfAborted();
     const extra = await missingInShop(shop, known);

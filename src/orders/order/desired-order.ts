@@ -89,7 +89,7 @@ function readLines(order: Order, rows: readonly RawRow[], facts: KnownIds) {
     const read = more.length > 0 ? { fault: repeatedLine } : readOrderLine(row);
     if ('fault' in read) {
       const payload = more.length > 0 ? [row, ...more] : row;
-      const own = { kind: 'order_line' as const, key: lineKey(order.code, lineCode), order_code: order.code };
+      const own = { kind: 'order_line' as const, key: lineKey(order.code, lineCode), orderCode: order.code };
       parts.faulty.push({ ...own, reason: read.fault, payload, lineCode });
       continue;
     }
@@ -106,7 +106,7 @@ const repeatedLine = 'line_code is there twice in its order, expected a code tha
 /** The dead letter of an order that cannot be read. */
 function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
   const code = raw.code ?? '';
-  return { kind: 'order', key: code, order_code: code, reason, payload: raw };
+  return { kind: 'order', key: code, orderCode: code, reason, payload: raw };
 }
 
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;

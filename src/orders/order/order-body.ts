@@ -15,7 +15,7 @@ export const optionalFields = [
 export type OptionalField = (typeof optionalFields)[number];
 
 /**
- * The body of `POST /v1/orders` (spec, "Create or update an order"): all fields that the shop has, contact included.
+ * The body of `POST /v1/orders` (docs/interface.md, "Orders"): all fields that the shop has, contact included.
  */
 export function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
   return compact({
@@ -35,7 +35,7 @@ export function orderBody(order: Order, userGradeId: number | undefined): OrderB
 
 export type SubOrderContent = SubOrderBody & { product_options: Readonly<Record<string, string>> };
 
-/** The body of a sub-order (spec, "Sub-orders"); also what is remembered of it as last pushed. */
+/** The body of a sub-order (docs/interface.md, "Sub-orders"); also what is remembered of it as last pushed. */
 export function subOrderBody(line: OrderLine, productId: number): SubOrderContent {
   return compact({
     product_id: productId,
@@ -49,7 +49,7 @@ export function subOrderBody(line: OrderLine, productId: number): SubOrderConten
   });
 }
 
-/** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (spec, conventions). */
+/** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (docs/interface.md). */
 function toTheSecond(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, '+00:00');
 }

@@ -1,5 +1,6 @@
 import { sleep } from '../../base/timeout.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
+import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import type { FailureKind } from '../backoff.ts';
 import type { PushPolicy } from '../order/desired-order.ts';
 import { findOrder } from '../order/find-order.ts';
@@ -49,7 +50,7 @@ export async function deleteOrder(
   const mayHaveReviews = order.sub_orders.some(({ reviews_count }) => reviews_count !== 0);
   const isKept = !isWanted || mayHaveReviews || (await deps.store.isLinkedTwice(order.id, leased.orderCode));
   if (isKept) return { kind: 'kept' };
-  if (!allowRemovals && !(await deps.takeRemovals(1))) {
+  if (!allowRemovals && !(await takeRemovals(deps.db, 1))) {
     return { kind: 'kept', failure: { reason: heldBack, failure: 'transient', held: 1 } };
   }
   const removed = await requests.write((options) => deps.api.orders.remove(order.id, options));

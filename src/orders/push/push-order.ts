@@ -3,13 +3,14 @@ import { sleep } from '../../base/timeout.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
+import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { lookAgainMs } from '../backoff.ts';
 import { type ContactPolicy, contactFields, firstDecision, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
 import { type DesiredOrder, type PushPolicy, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
 import { orderDifference } from '../order/order-difference.ts';
 import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type Breaker, openRequests, type Requests } from '../requests.ts';
+import { type Breaker, keptThere, openRequests, type Requests } from '../requests.ts';
 import { deleteOrder } from './delete-order.ts';
 import { postOrder } from './post-order.ts';
 import { errorRecord, isOfThisOrder, type PushFailure, pushRecord, toAllow } from './push-record.ts';
@@ -193,7 +194,8 @@ async function bringInLine(
     }
 
     failures.push(...[...doubts.values()].map((one) => ({ ...one, failure: 'transient' as const })));
-    if (posted.notCleared.length > 0) failures.push({ reason: notCleared(posted.notCleared), failure: 'permanent' });
+    if (posted.notCleared.length > 0)
+      failures.push({ reason: keptThere(posted.notCleared.join(', ')), failure: 'permanent' });
     if (held > 0) failures.push({ reason: heldReason(desired, held), failure: 'transient', held });
     // A service that was restored from a backup has made the order again: it has nothing of what was sent before.
     const isMadeAgain = link.orderId !== null && link.orderId !== orderId;
@@ -242,7 +244,7 @@ function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
  * looks like a fault of the query rather than like a purchase of nothing.
  */
 const mayRemove = async (deps: OrderDeps, desired: DesiredOrder, policy: PushPolicy, removals: number) =>
-  policy.allowRemovals || removals === 0 || (!isEmptied(desired) && (await deps.takeRemovals(removals)));
+  policy.allowRemovals || removals === 0 || (!isEmptied(desired) && (await takeRemovals(deps.db, removals)));
 
 const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
@@ -254,7 +256,3 @@ function heldReason(desired: DesiredOrder, held: number): string {
     : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ` +
         `the removals of 24 hours are used up. ${toAllow}`;
 }
-
-const notCleared = (fields: readonly string[]) =>
-  `the service keeps ${fields.join(', ')} although the shop has none and an empty value was sent; ` +
-  'clear it there by hand';

@@ -48,7 +48,7 @@ function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, fa
       deadLetters.push({
         kind: 'order',
         key: code,
-        order_code: code,
+        orderCode: code,
         reason,
         payload: { order, lines, removals_held },
       });
@@ -56,7 +56,7 @@ function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, fa
       const content = lines.find((line) => line.lineCode === lineCode)?.content;
       const payload = { order_code: code, line_code: lineCode, content };
       const key = lineKey(code, lineCode);
-      deadLetters.push({ kind: 'order_line', key, order_code: code, reason, payload, partOf: order });
+      deadLetters.push({ kind: 'order_line', key, orderCode: code, reason, payload, partOf: order });
     }
   }
   return deadLetters;
@@ -80,6 +80,6 @@ export function errorRecord(leased: LeasedOrder, desired: DesiredOrder, error: E
     ...pushRecord(leased, bare, [{ reason, failure: 'permanent' }]),
     orderedAt: null,
     userGradeCode: undefined,
-    deadLetters: [{ kind: 'order', key: code, order_code: code, reason, payload: { order: { code } } }],
+    deadLetters: [{ kind: 'order', key: code, orderCode: code, reason, payload: { order: { code } } }],
   };
 }

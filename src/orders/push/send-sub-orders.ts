@@ -3,7 +3,7 @@ import type { Counts } from '../../base/counts.ts';
 import type { SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLink, SubOrderDifference } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { Requests, Sent } from '../requests.ts';
+import { keptThere, type Requests, type Sent } from '../requests.ts';
 import type { PushFailure } from './push-record.ts';
 
 /** What the requests brought. */
@@ -108,8 +108,5 @@ export async function sendSubOrders(
 
 function notCleared(lineCode: string, subOrderId: number, patch: SubOrderPatch): PushFailure {
   const fields = Object.entries(patch).flatMap(([field, value]) => (value === null ? [field] : []));
-  const reason =
-    `the service keeps ${fields.join(', ')} of sub-order ${subOrderId} although the shop has none ` +
-    'and an empty value was sent; clear it there by hand';
-  return { lineCode, reason, failure: 'permanent' };
+  return { lineCode, reason: keptThere(`${fields.join(', ')} of sub-order ${subOrderId}`), failure: 'permanent' };
 }

@@ -7,9 +7,6 @@ import type { OrderDeps } from '../order-deps.ts';
 import { openRequests } from '../requests.ts';
 import { type Deletion, deleteOrder } from './delete-order.ts';
 
-/** Hours between the first absence of an order and its deletion at the service. */
-const waitHours = 24;
-
 /**
  * Ends a rescan: with ORDER_DELETES=send deletes the orders at the service that have been absent from the shop for a
  * day, each looked up once more and taken from the allowance (promise 6). Where the shop shows none of the pushed orders
@@ -20,7 +17,7 @@ const waitHours = 24;
  */
 export async function settleVanished(deps: OrderDeps, since: string, allowRemovals: boolean): Promise<Conclusion> {
   const { db, signal } = deps;
-  const absent = await absentOrders(db, since, waitHours);
+  const absent = await absentOrders(db, since);
   const due = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
   const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
   if (deps.deletes === 'off' || due.length === 0) return { counts: addCounts(counts) };

@@ -1,6 +1,6 @@
 import { isoOf, type Second } from '../../base/time/span.ts';
 import { type OrderPage, type OrderPosition, type RawOrder, slicesOf } from '../../shop/orders.ts';
-import { knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
+import { type KnownRange, knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 
@@ -41,10 +41,10 @@ const startOf = ({ start }: CreationRange): OrderPosition => ({
 });
 
 /** The pushed orders that would be on the page. */
-function stretchOf({ next }: OrderPage, after: OrderPosition, range: CreationRange) {
-  if (axisOf(range) === 'code') return { afterCode: after.code, ...(next && { lastCode: next.code }) };
+function stretchOf({ next }: OrderPage, after: OrderPosition, range: CreationRange): KnownRange {
+  if (axisOf(range) === 'code') return { afterCode: after.code, lastCode: next?.code };
   const to = next?.at ?? (range.end === undefined ? undefined : isoOf(range.end));
-  return { from: after.at, ...(to !== undefined && { to }) };
+  return { from: after.at, to };
 }
 
 const axisOf = ({ start, end }: CreationRange) => (start === undefined && end === undefined ? 'code' : 'created');

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { ReviewSyncError } from '../../base/errors.ts';
-import type { Warehouse } from '../index.ts';
+import { statement, type Warehouse } from '../index.ts';
 import { recountAll } from './recount.ts';
 
 /**
@@ -10,7 +10,7 @@ import { recountAll } from './recount.ts';
  * @returns whether the role `bi_reader` can read them; false where it is missing and this user may not create it.
  * @throws ReviewSyncError where Postgres does not know the zone.
  */
-export async function prepareBi({ db, statements }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
+export async function prepareBi({ db }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
   const known = await sql`select from pg_timezone_names where lower(name) = lower(${timeZone})`.execute(db);
   if (known.rows.length === 0) {
     throw new ReviewSyncError('time-zone', `The warehouse's Postgres does not know the time zone ${timeZone}`, {
@@ -23,7 +23,7 @@ export async function prepareBi({ db, statements }: Warehouse, { timeZone }: { t
     db,
   );
   if (changed.rows.length > 0) await recountAll(db);
-  await sql.raw(statements.openBiToReaders).execute(db);
+  await sql.raw(await statement('open_bi_to_readers')).execute(db);
   const { rows } = await sql<{ open: boolean }>`
     select exists (
       select from pg_roles where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')

@@ -4,7 +4,7 @@ import type { Db } from '../index.ts';
 /** A category or grade of the shop's and the service's id of it; `fingerprint` is the hash of what was last pushed. */
 export type CatalogLink = { code: string; id: number; fingerprint: string };
 
-type CatalogKind = 'category' | 'user_grade';
+export type CatalogKind = 'category' | 'user_grade';
 
 const tables = {
   category: { table: 'sync.category_links', code: 'category_code', id: 'category_id' },

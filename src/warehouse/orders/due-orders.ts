@@ -53,7 +53,7 @@ export async function recordUnreadable(
   delaysMs: readonly number[],
 ): Promise<void> {
   if (deadLetters.length === 0) return;
-  const codes = deadLetters.flatMap((one) => one.order_code ?? []);
+  const codes = deadLetters.flatMap((one) => one.orderCode ?? []);
   await db.transaction().execute(async (trx) => {
     await sql`
       insert into sync.order_links as l (order_code, failed_pushes, due_at)

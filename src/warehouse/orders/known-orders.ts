@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
-export type KnownRange = { from?: string; to?: string; afterCode?: string; lastCode?: string };
+export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
 
 /** Orders read in one statement. */
 const pageSize = 1000;
@@ -31,20 +31,19 @@ export async function setAbsent(db: Db, codes: readonly string[], isAbsent: bool
     where order_code = any(${codes}) and (absent_since is null) = ${isAbsent}`.execute(db);
 }
 
-export type AbsentOrder = { code: string; hasWaited: boolean };
+/** `hasWaited`: the order has been absent for a day. */
+type AbsentOrder = { code: string; hasWaited: boolean };
 
 /**
  * Absent orders created since a week before the moment. Of older ones the absence is forgotten: a shop may archive its
  * orders.
- *
- * @param waitHours after which `hasWaited` is true.
  */
-export async function absentOrders(db: Db, since: string, waitHours: number): Promise<AbsentOrder[]> {
+export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]> {
   await sql`
     update sync.order_links set absent_since = null
     where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'`.execute(db);
   const { rows } = await sql<AbsentOrder>`
-    select order_code as code, absent_since <= clock_timestamp() - ${waitHours} * interval '1 hour' as "hasWaited"
+    select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' as "hasWaited"
     from sync.order_links where absent_since is not null order by order_code`.execute(db);
   return rows;
 }

@@ -70,13 +70,13 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const rows = async <Row>(text: string, values: unknown[]) =>
     (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows;
 
-  type Given = { order_code: string; token: string };
+  type Given = { orderCode: string; token: string };
   /** Batches a statement that returns the code of each order whose lease is still ours. */
   const whereOurs = (text: string, ...more: unknown[]) =>
     openBatch(async (items: readonly Given[]) => {
       const ours = await rows<{ orderCode: string }>(text, [asStorableJson(items), ...more]);
       const codes = new Set(ours.map((row) => row.orderCode));
-      return items.map((item) => codes.has(item.order_code));
+      return items.map((item) => codes.has(item.orderCode));
     });
   const renew = whereOurs(await statement('renew_order_leases'), leaseMs);
   const save = whereOurs(await withParts('save_order_lines'), leaseMs);
@@ -84,20 +84,17 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const forget = whereOurs(await statement('forget_orders'));
 
   const lease = openBatch(async (wanted: readonly WantedLease[]) => {
-    const items = wanted.map(({ code, contact, orderedAt }) => {
-      return { order_code: code, token: newOwner(), contact, ordered_at: orderedAt };
-    });
+    const items = wanted.map((one) => ({ ...one, token: newOwner() }));
     const renewedAtMs = performance.now();
     const leased = await rows<OrderLink & { token: string; isNew: boolean }>(leaseSql, [
       JSON.stringify(items),
       leaseMs,
     ]);
     const byToken = new Map(leased.map((row) => [row.token, row]));
-    const codesOf = (isOurs: boolean) =>
-      items.flatMap((item) => (byToken.has(item.token) === isOurs ? item.order_code : []));
+    const codesOf = (isOurs: boolean) => items.flatMap((item) => (byToken.has(item.token) === isOurs ? item.code : []));
     const lines = await orderLines(db, codesOf(true));
     const others = await otherLeases(db, codesOf(false));
-    return items.map(({ order_code: orderCode, token }): LeasedOrder | OtherLease => {
+    return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
       const row = byToken.get(token);
       if (!row) return others.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
       const { token: _, isNew, ...link } = row;
@@ -185,34 +182,20 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   };
 }
 
-const leaseOf = ({ orderCode, token }: LeasedOrder) => ({ order_code: orderCode, token });
+const leaseOf = ({ orderCode, token }: LeasedOrder) => ({ orderCode, token });
 
 const lost = ({ orderCode }: LeasedOrder) => `the lease of order ${orderCode} was not renewed in time`;
 
 /** The links that are written, and the line codes of all that the order has then. */
 const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[]) => ({
-  lines: [...new Set(lines).difference(new Set(known))].map((one) => ({
-    line_code: one.lineCode,
-    sub_order_id: one.subOrderId,
-    content: one.content,
-    is_ours: one.isOurs,
-    ids_before: one.idsBefore,
-    linked_at: one.linkedAt,
-  })),
-  line_codes: lines.map(({ lineCode }) => lineCode),
+  lines: [...new Set(lines).difference(new Set(known))],
+  lineCodes: lines.map(({ lineCode }) => lineCode),
 });
 
 /** The columns of one order in record_orders.sql. */
 const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
+  ...push,
   ...lineColumns(leased, push.lines),
-  order_id: push.orderId,
-  fingerprint: push.fingerprint,
-  sent_fields: push.sentFields,
-  failed_pushes: push.failedPushes,
-  due_after_ms: push.dueAfterMs,
-  user_grade_code: push.userGradeCode,
-  user_grade_id: push.userGradeId,
-  ordered_at: push.orderedAt,
   waiting: Object.fromEntries(push.waiting.map(({ lineCode, productCode }) => [lineCode, productCode])),
-  dead_letters: push.deadLetters.map((one) => ({ ...one, partOf: undefined, reason: maskedReason(one) })),
+  deadLetters: push.deadLetters.map((one) => ({ ...one, partOf: undefined, reason: maskedReason(one) })),
 });

@@ -4,14 +4,14 @@ import type { Db, Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
-type ProductRecord = { product_code?: unknown; product_id?: unknown } | null;
+type ProductRecord = { product_code?: unknown; product_id?: unknown };
 
 /** Stores the pairs of product id and product code of these records. */
 export async function learnProducts(warehouse: Warehouse, records: Iterable<ProductRecord>): Promise<void> {
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();
   for (const record of records) {
-    const { product_code: code, product_id: id } = record ?? {};
+    const { product_code: code, product_id: id } = record;
     if (typeof code !== 'string' || knownProducts.get(code) === id) continue;
     if (isUsableCode(code) && Number.isSafeInteger(id)) pairs.set(code, id as number);
   }

@@ -16,7 +16,6 @@ const shareOfPushed = 0.05;
  * @returns whether they may be made.
  */
 export async function takeRemovals(db: Db, removals: number): Promise<boolean> {
-  if (removals === 0) return true;
   const recent = sql`array(select at from unnest(removals_taken_at) as at where at > clock_timestamp() - interval '1 day')`;
   const after = sql`cardinality(${recent}) + ${removals}::integer`;
   const { numAffectedRows = 0n } = await sql`

@@ -2,15 +2,6 @@ import { sql } from 'kysely';
 import { isoOf, type Span } from '../../base/time/span.ts';
 import type { Db } from '../index.ts';
 
-/** Takes note of reviews that a proven reading of their date did not show (`absentIn`). */
-export async function noteAbsent(db: Db, runId: string, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return;
-  await sql`
-    insert into sync.absent_reviews (review_id, run_id)
-    select unnest(${ids}::bigint[]), ${runId}
-    on conflict (review_id) do nothing`.execute(db);
-}
-
 export type Absent = { id: number; createdAt: Date };
 
 /** Reviews created in the span (its end left out) that are here, not marked deleted, and not among `ids`. */

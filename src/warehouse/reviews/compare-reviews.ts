@@ -14,27 +14,18 @@ export type Difference = {
   fields: string[];
 };
 
-type ComparisonRules = {
-  /** Fields that the response has. */
-  fields: readonly string[];
-  /** Only fields that both have count. */
-  onlyCommon?: boolean;
-  /** A newer version that landed since this moment of the database's clock is no difference. */
-  since?: Date | undefined;
-};
-
 /**
  * Which reviews of a page the warehouse lacks or holds otherwise. A page that cannot be compared as a whole is compared
  * record by record.
  *
- * @param since when the comparison began, by the database's clock (`warehouseNow`).
+ * @param since when the comparison began, by the database's clock (`warehouseNow`): a newer version that landed since is
+ *   no difference.
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const { fields, faults } = page.check;
-  const rules = { fields, since };
   if (faults.length === 0) {
     try {
-      return await compare(warehouse, page.rawBody, rules);
+      return await compare(warehouse, page.rawBody, fields, since);
     } catch (error) {
       if (!isErrorOfTheData(error)) throw error;
     }
@@ -42,21 +33,26 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
   const faulty = new Set(faults.map(({ index }) => index));
   const found: Difference[] = [];
   for (const [index, record] of splitRecords(page.rawBody).entries()) {
-    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, rules)));
+    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, fields, since)));
   }
   return found;
 }
 
 /** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
 export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): Promise<Difference[]> {
-  return compareRecord(warehouse, record, { fields: [], onlyCommon: true, since });
+  return compareRecord(warehouse, record, null, since);
 }
 
-async function compareRecord(warehouse: Warehouse, record: Buffer, rules: ComparisonRules): Promise<Difference[]> {
+async function compareRecord(
+  warehouse: Warehouse,
+  record: Buffer,
+  fields: readonly string[] | null,
+  since: Date | undefined,
+): Promise<Difference[]> {
   const storable = storableRecord(record);
   if (storable === undefined) return [refused(record)];
   try {
-    return await compare(warehouse, `[${storable}]`, rules);
+    return await compare(warehouse, `[${storable}]`, fields, since);
   } catch (error) {
     if (!isErrorOfTheData(error)) throw error;
     return [refused(record)];
@@ -69,9 +65,14 @@ const refused = (record: Buffer): Difference => ({
   fields: [],
 });
 
-async function compare(warehouse: Warehouse, body: Buffer | string, rules: ComparisonRules): Promise<Difference[]> {
-  const known = [...alwaysKnownFields, ...rules.fields];
-  const values = [body, rules.onlyCommon ?? false, known, rules.since ?? null];
+/** @param fields that the response has; null: only fields that both have count. */
+async function compare(
+  warehouse: Warehouse,
+  body: Buffer | string,
+  fields: readonly string[] | null,
+  since: Date | undefined,
+): Promise<Difference[]> {
+  const values = [body, fields && [...alwaysKnownFields, ...fields], since ?? null];
   const text = warehouse.statements.compareReviews;
   const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
   return rows as Difference[];

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import type { Db } from '../index.ts';
 import type { Axis } from '../schema.ts';
-import { noteAbsent } from './absent-reviews.ts';
 import { closeGaps } from './open-gaps.ts';
 
 /**
@@ -50,7 +49,9 @@ export type Entry = {
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt } = entry;
   await db.transaction().execute(async (trx) => {
-    await noteAbsent(trx, runId, entry.absent);
+    await sql`
+      insert into sync.absent_reviews (review_id, run_id) select unnest(${entry.absent}::bigint[]), ${runId}
+      on conflict (review_id) do nothing`.execute(trx);
     await sql`
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)

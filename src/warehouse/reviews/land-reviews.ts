@@ -14,9 +14,6 @@ export type Landed = Record<'inserted' | 'updated' | 'unchanged' | 'refused', nu
 /** A response body in UTF-8, known to be a JSON array, and the check of its records. */
 export type RawPage = { rawBody: Buffer; check: PageCheck };
 
-/** `since`: a row that was written before this moment, by the database's clock, is replaced by any version. */
-export type LandOptions = { since?: Date };
-
 /** What land_reviews.sql gives. */
 type Written = Record<'inserted' | 'updated', number>;
 
@@ -27,12 +24,13 @@ type Written = Record<'inserted' | 'updated', number>;
  * 2. A page with faults, or one that the statement refuses, is taken record by record in one transaction.
  * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land.
  *
+ * @param replaceBefore a row that was written before this moment, by the database's clock, is replaced by any version.
  * @throws the database's errors other than those of the data: nothing landed then.
  */
 export async function landPage(
   warehouse: Warehouse,
   { rawBody, check }: RawPage,
-  options: LandOptions = {},
+  replaceBefore?: Date,
 ): Promise<Landed> {
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
   await learnProducts(warehouse, check.products);
@@ -40,7 +38,7 @@ export async function landPage(
     try {
       // Named, so that a connection plans this long statement a few times only.
       const query = { name: 'land_reviews', text: warehouse.statements.landReviews };
-      const values = valuesOf(rawBody, check, options);
+      const values = [rawBody, check.fields, replaceBefore ?? null];
       const { rows } = await warehouse.landings(() => warehouse.pool.query({ ...query, values }));
       return landedOf(rows[0] as Written, check.count);
     } catch (error) {
@@ -49,7 +47,7 @@ export async function landPage(
   }
   return warehouse.db
     .transaction()
-    .execute((trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check, options));
+    .execute((trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check, replaceBefore));
 }
 
 /**
@@ -67,12 +65,13 @@ export function releaseBody({ rawBody }: RawPage): void {
  *
  * @param rawBody the response body.
  * @param plausible the dates that a review may have, in seconds.
+ * @param replaceBefore as of landPage.
  */
 export async function landOne(
   warehouse: Warehouse,
   rawBody: Buffer,
   plausible: Span,
-  options: LandOptions = {},
+  replaceBefore?: Date,
 ): Promise<Landed> {
   const item: unknown = JSON.parse(rawBody.toString());
   const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
@@ -82,7 +81,9 @@ export async function landOne(
     check.fields.push('comments_count');
     record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
   }
-  return warehouse.db.transaction().execute((trx) => landRecords(trx, warehouse.statements, [record], check, options));
+  return warehouse.db
+    .transaction()
+    .execute((trx) => landRecords(trx, warehouse.statements, [record], check, replaceBefore));
 }
 
 async function landRecords(
@@ -90,14 +91,16 @@ async function landRecords(
   statements: Statements,
   records: readonly Buffer[],
   check: PageCheck,
-  options: LandOptions,
+  replaceBefore: Date | undefined,
 ): Promise<Landed> {
   const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
   const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
   for (const [index, bytes] of records.entries()) {
     const record = storableRecord(bytes);
     const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
-    const one = fault ?? (await inSavepoint(trx, () => land(trx, statements, `[${record}]`, check, options)));
+    const one =
+      fault ??
+      (await inSavepoint(trx, () => land(trx, statements, [`[${record}]`, check.fields, replaceBefore ?? null])));
     if (typeof one === 'string' || one instanceof Error) {
       const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
       sum[isRefused ? 'refused' : 'unchanged'] += 1;
@@ -116,25 +119,9 @@ const landedOf = ({ inserted, updated }: Written, count: number): Landed => ({
   refused: 0,
 });
 
-const valuesOf = (body: Buffer | string, check: PageCheck, { since }: LandOptions) => [
-  body,
-  check.fields,
-  since ?? null,
-];
-
-async function land(
-  trx: Db,
-  statements: Statements,
-  body: string,
-  check: PageCheck,
-  options: LandOptions,
-): Promise<Written> {
-  const { rows } = await trx.executeQuery<Written>(
-    CompiledQuery.raw(statements.landReviews, valuesOf(body, check, options)),
-  );
-  const row = rows[0];
-  if (!row) throw new Error('land_reviews.sql gave no row');
-  return row;
+async function land(trx: Db, { landReviews }: Statements, values: unknown[]): Promise<Written> {
+  const { rows } = await trx.executeQuery<Written>(CompiledQuery.raw(landReviews, values));
+  return rows[0] as Written;
 }
 
 /** Runs `work` behind a savepoint: an error of the data leaves the transaction usable, any other one is thrown. */
