@@ -2,7 +2,7 @@ import type { App } from '../src/app/app.ts';
 import { type Conclusion, type Counts, counted } from '../src/base/counts.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
-import { windowTotals } from '../src/warehouse/reviews/export-windows.ts';
+import { spanTotals } from '../src/warehouse/reviews/export-windows.ts';
 import { pushOrdersStep } from './push-orders.ts';
 import { readWindow } from './read-window.ts';
 
@@ -12,7 +12,7 @@ import { readWindow } from './read-window.ts';
  */
 async function countReviews(app: App, { id, startedAt }: { id: string; startedAt: Date }): Promise<Conclusion> {
   const { db } = app.warehouse;
-  const { reviews, requests, windows: spans } = await windowTotals(db, id);
+  const { reviews, requests, spans } = await spanTotals(db, id);
   const refused = await countOpenDeadLetters(db, ['review'], app.now().getTime() - startedAt.getTime());
   return { counts: { spans, requests, reviews, refused } };
 }

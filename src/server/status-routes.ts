@@ -5,7 +5,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { windowTotals } from '../warehouse/reviews/export-windows.ts';
+import { spanTotals } from '../warehouse/reviews/export-windows.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
 import type { MeasuredApp } from './measured-app.ts';
@@ -65,7 +65,7 @@ function readProgress({ app, reports }: MeasuredApp, runs: readonly Run[]): Prom
   const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
   return Promise.all(
     open.map(async (run) => {
-      const { reviews } = await windowTotals(reports.warehouse.db, run.id);
+      const { reviews } = await spanTotals(reports.warehouse.db, run.id);
       try {
         const late = () => new Error('the queue did not respond in time');
         const { planned, ended, state } = await withTimeout(app.queues.progress(run.id), queueTimeoutMs, late);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from './index.ts';
+import { type Db, rowOf } from './index.ts';
 
 /** Reviews that may wait. At the most requests that webhooks may send, these take less than an hour. */
 const mostWaiting = 50_000;
@@ -90,11 +90,8 @@ export type InboxState = {
   lastReceivedAt: Date | null;
 };
 
-export async function inboxState(db: Db): Promise<InboxState> {
-  const { rows } = await sql<InboxState>`
-    select count(*)::integer as waiting, min(received_at) as "oldestAt",
-      min(due_at) filter (where due_at <= now()) as "dueSince",
-      (select max(value::timestamptz) from sync.settings, jsonb_each_text(webhook_brands)) as "lastReceivedAt"
-    from sync.changed_reviews`.execute(db);
-  return rows[0] ?? { waiting: 0, oldestAt: null, dueSince: null, lastReceivedAt: null };
-}
+export const inboxState = (db: Db) => rowOf<InboxState>(db)`
+  select count(*)::integer as waiting, min(received_at) as "oldestAt",
+    min(due_at) filter (where due_at <= now()) as "dueSince",
+    (select max(value::timestamptz) from sync.settings, jsonb_each_text(webhook_brands)) as "lastReceivedAt"
+  from sync.changed_reviews`;

@@ -1,8 +1,4 @@
-import { sql } from 'kysely';
-import type { Db } from './index.ts';
+import { type Db, rowOf } from './index.ts';
 
 /** The clock of the warehouse, for comparisons with dates that it wrote. */
-export async function warehouseNow(db: Db): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  return rows[0]?.now ?? new Date(0);
-}
+export const warehouseNow = async (db: Db) => (await rowOf<{ now: Date }>(db)`select clock_timestamp() as now`).now;

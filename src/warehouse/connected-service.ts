@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from './index.ts';
+import { type Db, rowOf } from './index.ts';
 
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
@@ -19,9 +19,9 @@ export async function recordConnectedService(db: Db, { address, client }: Connec
 
 /** A short name of this installation: of this warehouse with this client id. An address may be spelled in two ways. */
 export async function installationOf(db: Db, { clientId }: { clientId: string }): Promise<string> {
-  const { rows } = await sql<{ name: string }>`
-    select left(md5(order_salt || ${clientId}), 8) as name from sync.settings`.execute(db);
-  return rows[0]?.name ?? '';
+  const { name } = await rowOf<{ name: string }>(db)`
+    select left(md5(order_salt || ${clientId}), 8) as name from sync.settings`;
+  return name;
 }
 
 /** Records by which a service is recognised: orders that were pushed, and reviews. */

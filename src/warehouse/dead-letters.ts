@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { mask, privateTextsOf } from '../base/mask.ts';
-import { type Db, statement } from './index.ts';
+import { type Db, rowOf, statement } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -35,14 +35,14 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   const given = new Map(
     deadLetters.map((one) => [`${one.kind} ${one.key}`, { ...one, partOf: undefined, reason: maskedReason(one) }]),
   );
-  const { rows } = await sql<{ n: number }>`
+  const { n } = await rowOf<{ n: number }>(db)`
     with failed as materialized (
       select kind, key, "orderCode" as order_code, reason, payload from jsonb_to_recordset(${asStorableJson([...given.values()])}::jsonb)
         as r (kind text, key text, "orderCode" text, reason text, payload jsonb)
     ),
     ${sql.raw(await statement('put_dead_letters'))}
-    select count(*)::integer as n from opened`.execute(db);
-  return rows[0]?.n ?? 0;
+    select count(*)::integer as n from opened`;
+  return n;
 }
 
 /** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */
@@ -103,10 +103,10 @@ export async function countOpenDeadLetters(
   withinMs?: number,
 ): Promise<number> {
   const since = withinMs === undefined ? sql`'-infinity'` : sql`now() - ${withinMs} * interval '1 millisecond'`;
-  const { rows } = await sql<{ n: number }>`
+  const { n } = await rowOf<{ n: number }>(db)`
     select count(*)::integer as n from sync.dead_letters
-    where kind = any(${kinds}) and resolved_at is null and last_failed_at >= ${since}`.execute(db);
-  return rows[0]?.n ?? 0;
+    where kind = any(${kinds}) and resolved_at is null and last_failed_at >= ${since}`;
+  return n;
 }
 
 /** Opens these again where they were discarded. Of a webhook nothing is left that could be retried. */

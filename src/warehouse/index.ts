@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
@@ -87,6 +87,15 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** The row of a statement that always gives one: ``rowOf<{ n: number }>(db)`select count(*) as n from …` ``. */
+export const rowOf =
+  <Row>(db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row> => {
+    const { rows } = await sql<Row>(text, ...values).execute(db);
+    if (rows.length === 0) throw new Error('a statement gave no row, expected one');
+    return rows[0] as Row;
+  };
 
 /** Whether another session holds a lock that a statement did not get in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';

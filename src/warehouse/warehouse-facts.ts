@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Warehouse } from './index.ts';
+import { rowOf, type Warehouse } from './index.ts';
 import { compareMigrations, type MigrationState } from './migrate.ts';
 
 export type WarehouseFacts = {
@@ -23,7 +23,7 @@ export type WarehouseFacts = {
  * @throws ReviewSyncError for the schema of a version before the first release.
  */
 export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFacts> {
-  const { rows } = await sql<Omit<WarehouseFacts, keyof MigrationState>>`
+  const facts = await rowOf<Omit<WarehouseFacts, keyof MigrationState>>(db)`
     select split_part(current_setting('server_version'), ' ', 1) as version, current_user as user,
       jsonb_build_object(
         'used', (select count(*) from pg_stat_activity where backend_type = 'client backend'),
@@ -44,10 +44,8 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
         where acl.grantee = 0 and acl.privilege_type = 'CREATE'
         order by 1
       ) as "openSchemas",
-      current_setting('search_path') as "searchPath"`.execute(db);
-  const [row] = rows;
-  if (!row) throw new Error('expected a row');
-  return { ...row, ...(await compareMigrations(db)) };
+      current_setting('search_path') as "searchPath"`;
+  return { ...facts, ...(await compareMigrations(db)) };
 }
 
 /**
@@ -74,7 +72,5 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
 }
 
 /** The zone in which the views of bi cut days, as of the last migrate. */
-export async function biTimeZone({ db }: Warehouse): Promise<string | undefined> {
-  const { rows } = await sql<{ zone: string }>`select time_zone as zone from sync.settings`.execute(db);
-  return rows[0]?.zone;
-}
+export const biTimeZone = async ({ db }: Warehouse) =>
+  (await rowOf<{ zone: string }>(db)`select time_zone as zone from sync.settings`).zone;

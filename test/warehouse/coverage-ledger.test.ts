@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newestBut, storedBounds, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpan, windowTotals } from '../../src/warehouse/reviews/export-windows.ts';
+import { coveredSpans, enterSpan, spanTotals } from '../../src/warehouse/reviews/export-windows.ts';
 import {
   closeGaps,
   closeGapsReadSince,
@@ -222,6 +222,6 @@ test('a run has the sums of its windows', async () => {
     ('r', 'created', '2026-02-01', '2026-03-01', 1, 50, 1, '2026-11-01T00:00:15Z', '2026-11-01T00:00:30Z'),
     ('r', 'created', '2026-03-01', '2026-04-01', 1, 50, 1, '2026-11-01T00:01:00Z', '2026-11-01T00:01:10Z'),
     ('other', 'created', '2026-03-01', '2026-04-01', 9, 999, 9, '2026-11-01T00:01:00Z', '2026-11-01T00:09:10Z')`);
-  expect(await windowTotals(warehouse.db, 'r')).toEqual({ windows: 3, reviews: 250, requests: 5 });
-  expect(await windowTotals(warehouse.db, 'none')).toEqual({ windows: 0, reviews: 0, requests: 0 });
+  expect(await spanTotals(warehouse.db, 'r')).toEqual({ spans: 3, reviews: 250, requests: 5 });
+  expect(await spanTotals(warehouse.db, 'none')).toEqual({ spans: 0, reviews: 0, requests: 0 });
 });

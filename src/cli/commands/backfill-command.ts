@@ -15,7 +15,7 @@ import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import { type CreationRange, ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import { backfillReviewsKey, estimateRequests, planBackfillReviews } from '../../reviews/plan-backfill-reviews.ts';
-import { windowTotals } from '../../warehouse/reviews/export-windows.ts';
+import { spanTotals } from '../../warehouse/reviews/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
@@ -97,7 +97,7 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
     const run = { job: backfillReviews, payload, key: backfillReviewsKey(payload) };
     if (options.detach) return await enqueueOnly(app, run);
     const note = async (runId: string) => {
-      const { reviews, requests } = await windowTotals(app.warehouse.db, runId);
+      const { reviews, requests } = await spanTotals(app.warehouse.db, runId);
       return `${counted(reviews, 'review')}, ${counted(requests, 'request')}`;
     };
     return drawRun('backfill reviews', await runToEnd(app, run, { progress, signal: context.signal, note }));

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { ReviewSyncError } from '../../base/errors.ts';
-import { statement, type Warehouse } from '../index.ts';
+import { rowOf, statement, type Warehouse } from '../index.ts';
 import { recountAll } from './recount.ts';
 
 /**
@@ -24,9 +24,9 @@ export async function prepareBi({ db }: Warehouse, { timeZone }: { timeZone: str
   );
   if (changed.rows.length > 0) await recountAll(db);
   await sql.raw(await statement('open_bi_to_readers')).execute(db);
-  const { rows } = await sql<{ open: boolean }>`
+  const { open } = await rowOf<{ open: boolean }>(db)`
     select exists (
       select from pg_roles where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')
-    ) as open`.execute(db);
-  return rows[0]?.open === true;
+    ) as open`;
+  return open;
 }

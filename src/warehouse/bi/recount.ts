@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, isLockedOut, statement } from '../index.ts';
+import { type Db, isLockedOut, rowOf, statement } from '../index.ts';
 
 /**
  * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
@@ -40,11 +40,11 @@ async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Prom
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       await sql`lock table sync.product_counts in share row exclusive mode ${lockOption}`.execute(trx);
-      const { rows } = await sql<{ now: string; zone: string; isFirst: boolean; touches: number; reviews: number }>`
+      type State = { now: string; zone: string; isFirst: boolean; touches: number; reviews: number };
+      const { now, zone, isFirst, touches, reviews } = await rowOf<State>(trx)`
         select now()::text as now, time_zone as zone, counted_at is null as "isFirst", (select count(*) from sync.touches) as touches,
           (select reltuples::bigint from pg_class where oid = 'warehouse.reviews'::regclass) as reviews
-        from sync.settings`.execute(trx);
-      const { now = '', zone = '', isFirst = true, touches = 0, reviews = 0 } = rows[0] ?? {};
+        from sync.settings`;
       const isAll = which === 'all' || isFirst || (touches > manyTouches && touches > reviews / 10);
       if (isAll || touches > 0) {
         const text = await statement('recount');

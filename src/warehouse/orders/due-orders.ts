@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 
 /** Index: order_links_waiting. */
 export const waitingLinesOf = sql`
@@ -93,13 +93,13 @@ export type WaitingLines = {
 
 /** Order lines that wait until the service is known to have their product. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
-  const { rows } = await sql<Omit<WaitingLines, 'oldest'>>`
+  const counts = await rowOf<Omit<WaitingLines, 'oldest'>>(db)`
     select count(*) as lines, count(distinct order_code) as orders
-    from (${waitingLinesOf}) as waiting`.execute(db);
+    from (${waitingLinesOf}) as waiting`;
   const { rows: oldest } = await sql<NonNullable<WaitingLines['oldest']>>`
     select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
     from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`.execute(db);
-  return { ...(rows[0] ?? { lines: 0, orders: 0 }), oldest: oldest[0] };
+  return { ...counts, oldest: oldest[0] };
 }
 
 export type WaitingForGrades = {
@@ -112,12 +112,9 @@ export type WaitingForGrades = {
  * Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before.
  * Index: order_links_without_grade.
  */
-export async function waitingForGrades(db: Db): Promise<WaitingForGrades> {
-  const { rows } = await sql<WaitingForGrades>`
-    select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
-    from sync.order_links where user_grade_code is not null and user_grade_id is null`.execute(db);
-  return rows[0] ?? { orders: 0, grades: 0 };
-}
+export const waitingForGrades = (db: Db) => rowOf<WaitingForGrades>(db)`
+  select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
+  from sync.order_links where user_grade_code is not null and user_grade_id is null`;
 
 /** What waits at the end of a run, as counts of it. */
 export async function waitingCounts(db: Db): Promise<Record<string, number>> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -63,10 +63,7 @@ export type AbsenceSummary = {
 };
 
 /** How many pushed orders the shop no longer shows. */
-export async function absenceSummary(db: Db): Promise<AbsenceSummary> {
-  const { rows } = await sql<AbsenceSummary>`
-    select count(*)::integer as orders,
-      coalesce((array_agg(order_code order by ordered_at desc, order_code))[1:5], '{}') as examples
-    from sync.order_links where absent_since is not null`.execute(db);
-  return rows[0] ?? { orders: 0, examples: [] };
-}
+export const absenceSummary = (db: Db) => rowOf<AbsenceSummary>(db)`
+  select count(*)::integer as orders,
+    coalesce((array_agg(order_code order by ordered_at desc, order_code))[1:5], '{}') as examples
+  from sync.order_links where absent_since is not null`;

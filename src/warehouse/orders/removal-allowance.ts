@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 
 /** Orders and sub-orders that may be removed at the service in 24 hours. */
 export const removalsPerDay = 50;
@@ -31,8 +31,8 @@ export async function takeRemovals(db: Db, removals: number): Promise<boolean> {
  * How many orders and sub-orders are to be removed at the service and stay there, because the allowance does not reach.
  */
 export async function heldRemovals(db: Db): Promise<number> {
-  const { rows } = await sql<{ removals: number }>`
+  const { removals } = await rowOf<{ removals: number }>(db)`
     select coalesce(sum((payload ->> 'removals_held')::integer), 0)::integer as removals from sync.dead_letters
-    where kind = 'order' and resolved_at is null and payload ? 'removals_held'`.execute(db);
-  return rows[0]?.removals ?? 0;
+    where kind = 'order' and resolved_at is null and payload ? 'removals_held'`;
+  return removals;
 }

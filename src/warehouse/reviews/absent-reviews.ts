@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span } from '../../base/time/span.ts';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 
 export type Absent = { id: number; createdAt: Date };
 
@@ -27,10 +27,10 @@ export async function suspects(db: Db, limit: number): Promise<Absent[]> {
 
 /** How many reviews are suspected gone. */
 export async function countAbsent(db: Db): Promise<number> {
-  const { rows } = await sql<{ n: number }>`
+  const { n } = await rowOf<{ n: number }>(db)`
     select count(*) as n
-    from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`.execute(db);
-  return rows[0]?.n ?? 0;
+    from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`;
+  return n;
 }
 
 /** Marks reviews of which the service says that they are gone, and suspects them no longer. */
@@ -50,10 +50,10 @@ export async function markDeleted(db: Db, ids: readonly number[], at: Date): Pro
 /** Reviews of the warehouse that are not marked deleted; of the span, where one is given. */
 export async function countHeld(db: Db, span?: Span): Promise<number> {
   const [start, end] = span ? [isoOf(span.start), isoOf(span.end)] : ['-infinity', 'infinity'];
-  const { rows } = await sql<{ n: number }>`
+  const { n } = await rowOf<{ n: number }>(db)`
     select count(*)::integer as n from warehouse.reviews
-    where deleted_at is null and created_at >= ${start} and created_at < ${end}`.execute(db);
-  return rows[0]?.n ?? 0;
+    where deleted_at is null and created_at >= ${start} and created_at < ${end}`;
+  return n;
 }
 
 /** The newest reviews that are here and not among `ids`, a few. */
@@ -69,10 +69,7 @@ export async function newestBut(db: Db, ids: readonly number[]): Promise<number[
 
 /** Creation of the oldest and the newest review that is here and not marked deleted. */
 export async function storedBounds(db: Db): Promise<{ first: Date; last: Date } | undefined> {
-  const { rows } = await sql<{ first: Date | null; last: Date | null }>`
-    select min(created_at) as first, max(created_at) as last from warehouse.reviews where deleted_at is null`.execute(
-    db,
-  );
-  const { first, last } = rows[0] ?? {};
+  const { first, last } = await rowOf<{ first: Date | null; last: Date | null }>(db)`
+    select min(created_at) as first, max(created_at) as last from warehouse.reviews where deleted_at is null`;
   return first && last ? { first, last } : undefined;
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 import type { Axis } from '../schema.ts';
 import { closeGaps } from './open-gaps.ts';
 
@@ -64,9 +64,6 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
 }
 
 /** What the spans of a run have brought. */
-export async function windowTotals(db: Db, runId: string): Promise<Record<'windows' | 'reviews' | 'requests', number>> {
-  const { rows } = await sql<Record<'windows' | 'reviews' | 'requests', number>>`
-    select count(*) as windows, coalesce(sum(reviews), 0)::bigint as reviews, coalesce(sum(requests), 0)::bigint as requests
-    from sync.export_windows where run_id = ${runId}`.execute(db);
-  return rows[0] ?? { windows: 0, reviews: 0, requests: 0 };
-}
+export const spanTotals = (db: Db, runId: string) => rowOf<Record<'spans' | 'reviews' | 'requests', number>>(db)`
+  select count(*) as spans, coalesce(sum(reviews), 0)::bigint as reviews, coalesce(sum(requests), 0)::bigint as requests
+  from sync.export_windows where run_id = ${runId}`;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 
 /**
  * How far a flow has come. orders: `at` is the newest change that was read, as the shop's text to the microsecond, which a
@@ -12,9 +12,8 @@ export type Flow = 'orders' | 'reviews';
 const columnOf = (flow: Flow) => sql.ref(`${flow}_cursor`);
 
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
-  const { rows } = await sql<{ cursor: Cursor | null }>`
-    select ${columnOf(flow)} as cursor from sync.settings`.execute(db);
-  return rows[0]?.cursor ?? undefined;
+  const { cursor } = await rowOf<{ cursor: Cursor | null }>(db)`select ${columnOf(flow)} as cursor from sync.settings`;
+  return cursor ?? undefined;
 }
 
 /**

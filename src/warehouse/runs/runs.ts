@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import type { Db } from '../index.ts';
+import { type Db, rowOf } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 
 export type Run = {
@@ -85,7 +85,7 @@ const continuedWithinMs = 7 * 86_400_000;
  * @returns undefined when there is nothing to continue. The calling run counts too, once it has begun.
  */
 export async function unfinishedSince(db: Db, key: string, now: Date): Promise<Date | undefined> {
-  const { rows } = await sql<{ since: Date | null }>`
+  const { since } = await rowOf<{ since: Date | null }>(db)`
     select min(started_at) as since
     from sync.runs
     where key = ${key}
@@ -94,8 +94,8 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
         select max(started_at) from sync.runs
         where key = ${key}
           and (outcome = 'done' or (outcome = 'incomplete' and reason is distinct from 'steps-failed'))
-      ), '-infinity')`.execute(db);
-  return rows[0]?.since ?? undefined;
+      ), '-infinity')`;
+  return since ?? undefined;
 }
 
 const selectRuns = sql`
