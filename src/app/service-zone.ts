@@ -20,14 +20,19 @@ export function zoneProblem(timestamp: string | null, timeZone: string): string 
   return `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
 }
 
-/** @returns the first of the zones that has the offset of the service's newest timestamp, else a fixed offset. */
-function zoneOf(timestamp: string | null, zones: readonly string[]): string | undefined {
-  const shown = offsetShown(timestamp);
-  if (shown === undefined) return undefined;
-  const [, sign, hours] = /^([+-])0?(\d+):00$/.exec(shown) ?? [];
+/**
+ * @returns the first of the zones that has the offsets of the service's timestamps, else a fixed offset; undefined where
+ *   they have several offsets, as in a zone with daylight saving.
+ */
+function zoneOf(timestamps: readonly (string | null)[], zones: readonly string[]): string | undefined {
+  const shown = timestamps.map(offsetShown);
+  const [offset] = shown;
+  if (offset === undefined) return undefined;
+  const [, sign, hours] = /^([+-])0?(\d+):00$/.exec(offset) ?? [];
   // The signs of these names are reversed: Etc/GMT-9 is nine hours ahead of UTC.
   const fixed = sign && `Etc/GMT${sign === '+' ? '-' : '+'}${hours}`;
-  return zones.find((zone) => offsetThen(timestamp, zone) === shown) ?? fixed;
+  const fits = (zone: string) => timestamps.every((one, index) => offsetThen(one, zone) === shown[index]);
+  return zones.find(fits) ?? (shown.every((one) => one === offset) ? fixed : undefined);
 }
 
 /** Asks the service. Undefined where it has no review, or shows no usable offset. @throws the client's errors. */
@@ -36,5 +41,6 @@ export async function askZone(
   zones: readonly string[],
 ): Promise<string | undefined> {
   await using opened = openReviewApi({ ...api, ...shortLimits });
-  return zoneOf((await opened.reviews.overview()).last_review_created_at, zones);
+  const { first_review_created_at: first, last_review_created_at: last } = await opened.reviews.overview();
+  return zoneOf([last, first], zones);
 }

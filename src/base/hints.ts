@@ -83,12 +83,13 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in its address'],
   [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until it is up'],
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
+  [/^40P01$/, 'two processes waited for each other', 'nothing is lost: it is tried again, or run it again'],
   [/^55P03$/, 'another session holds a lock on the table', 'let it finish, or end that session'],
   [/^ECONNREFUSED/, 'nothing listens there', 'start the server, or correct host and port in its address'],
   [
     /^(ENOTFOUND|EAI_AGAIN)/,
     'the host name cannot be resolved',
-    'correct the host name in its address, or check the name server of this machine',
+    'correct the host name in its address (in a password, @ is %40 and / is %2F), or check the name server of this machine',
   ],
   [
     /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/,

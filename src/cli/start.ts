@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeSync } from 'node:fs';
+import { ReviewSyncError } from '../base/errors.ts';
 import { parseEnvFile } from '../base/parse-env-file.ts';
 import { explainFaults } from './last-resort.ts';
 import { limitHeap } from './limit-heap.ts';
@@ -7,13 +8,16 @@ import { runProgram } from './program.ts';
 explainFaults();
 limitHeap(process.argv.slice(2));
 
+const stopped = (how: string) =>
+  new ReviewSyncError('stopped', `Stopped ${how}`, { hint: 'Nothing is lost. Run it again: it goes on where it was.' });
+
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();
 // A terminal that is closed stops a command, as Ctrl-C does; `nohup` goes on.
 for (const signal of ['SIGINT', 'SIGTERM', ...(process.stderr.isTTY ? (['SIGHUP'] as const) : [])] as const) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(1);
-    stop.abort(new Error(`stopped by ${signal}`));
+    stop.abort(stopped(`by ${signal}`));
   });
 }
 
@@ -30,7 +34,7 @@ process.stderr.on('error', () => {});
 // npx and npm run start a shell that starts us. A SIGTERM to npm ends both, and neither passes it on.
 if (process.env.npm_command !== undefined) {
   const npm = process.ppid;
-  const look = () => process.ppid === npm || stop.abort(new Error('stopped with the npm process that started it'));
+  const look = () => process.ppid === npm || stop.abort(stopped('with the npm process that started it'));
   setInterval(look, 1000).unref();
 }
 

@@ -113,7 +113,9 @@ function rowReader(raw: RawRow) {
     // Date would also read `year 44` as some year of ours.
     const date = new Date(/^\d{4}-\d\d-\d\dT/.test(value) ? value : Number.NaN);
     if (Number.isNaN(date.getTime())) {
-      throw new RowFault(`${name} is out of range (${shownValue(value)}), expected a date of the years 1 to 9999`);
+      throw new RowFault(
+        `${name} is out of range (${shownValue(value)}), expected a date of the years 1 to 9999 in UTC, or null`,
+      );
     }
     return date;
   };

@@ -110,13 +110,17 @@ test('a zone of the service is named only where its offset is that of the newest
     undefined,
     undefined,
   ]);
-  const asked = async (last: string | null, ...zones: string[]) => {
-    const overview = { first_review_created_at: last, last_review_created_at: last };
+  const asked = (last: string | null, ...zones: string[]) => askedBoth(last, last, zones);
+  const askedBoth = async (first: string | null, last: string | null, zones: string[]) => {
+    const overview = { first_review_created_at: first, last_review_created_at: last };
     const { url } = await tinyService(() => json(overview));
     return askZone({ baseUrl: url, clientId: 'id', clientSecret: 'secret' }, zones);
   };
   expect(await asked(summer, 'Asia/Seoul', 'Europe/Paris', 'Europe/Berlin')).toBe('Europe/Paris');
   expect(await asked('2026-07-01T12:00:00Z', 'Asia/Seoul', 'UTC')).toBe('UTC');
+  const both = ['2026-01-01T12:00:00+01:00', summer] as const;
+  expect(await askedBoth(...both, ['Etc/GMT-2', 'Europe/Paris'])).toBe('Europe/Paris');
+  expect(await askedBoth(...both, ['Etc/GMT-2', 'UTC'])).toBeUndefined();
   const fixed = ['-10:00', '+05:00', '+05:30'].map((offset) => asked(`2026-07-01T12:00:00${offset}`, 'UTC'));
   expect(await Promise.all([...fixed, asked(null, 'UTC')])).toEqual(['Etc/GMT+10', 'Etc/GMT-5', undefined, undefined]);
 });

@@ -42,3 +42,18 @@ test('an order that the shop deletes, and that such a service has lost, is forgo
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.warehouse('select from sync.order_links')).toEqual([]);
 });
+
+test('verify finds nothing wrong with orders that the shop deleted before any push, or while a line of them waited', async ({
+  world,
+}) => {
+  await world.place(order('A', line('1', 7), { line_code: '2', product_code: 'new' }), order('B', line('1', 7)));
+  await world.shop(`update o set deleted_at = now() where code = 'B'`);
+  await world.sync();
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'A'`);
+  await world.sync();
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 8)`);
+  world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? { status: 400 } : 'pass'));
+  const verified = await runCli(['verify', 'orders', '--repair'], world.environment);
+  expect(verified).toMatchObject({ status: 0, stdout: expect.stringContaining('2 deleted in the shop, not compared') });
+  expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
+});

@@ -176,6 +176,20 @@ test('a command that is stopped while a statement of the warehouse takes minutes
   expect(await running.ended).toMatchObject({ status: 1, stderr: aSentence });
 });
 
+test.each(['verify orders', 'verify reviews', 'backfill orders --dry-run --diff'])(
+  '%s that is stopped ends with a sentence',
+  async (command) => {
+    await using world = await openWorld({ service: { latencyMs: 200 } });
+    await using proxy = await startFaultProxy(world.serviceUrl);
+    const running = startCli(command.split(' '), { ...world.environment, REVIEW_API_BASE_URL: proxy.url });
+    await until(async () => proxy.asked().some((path) => path.startsWith('/v1/')));
+    running.kill('SIGINT');
+    const end = await running.ended;
+    expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('Stopped by SIGINT\nNothing is lost.') });
+    expect(end.stderr).toEqual(aSentence);
+  },
+);
+
 test('a second signal ends a worker that waits for a running job at once, with status 1', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));

@@ -78,7 +78,7 @@ export async function verifyOrders(
   range: CreationRange,
   { repair: mustRepair }: { repair: boolean },
 ): Promise<OrderVerification> {
-  const { db, shop, signal, slots } = deps;
+  const { db, shop, signal, slots, deletes } = deps;
   const lookup = await openLookup(deps);
   const report: OrderVerification = {
     orders: 0,
@@ -103,7 +103,7 @@ export async function verifyOrders(
   for await (const raws of ordersByCreation(shop, range)) {
     signal.throwIfAborted();
     for (const look of await looks(raws)) {
-      if (!enter(report, look)) continue;
+      if (!enter(report, look, deletes)) continue;
       toRepair.push(look.code);
       if (look.link) known.push(look.code);
     }
@@ -116,7 +116,7 @@ export async function verifyOrders(
     const counts = await pushOrders(deps, toRepair, { contact: 'never', allowRemovals: false });
     const left = new Set(toRepair);
     for await (const raws of inPages(shop, toRepair)) {
-      for (const look of await looks(raws)) if (isFine(judge(look).kind)) left.delete(look.code);
+      for (const look of await looks(raws)) if (isFine(judge(look, deletes).kind)) left.delete(look.code);
     }
     const leftCodes = [...left].slice(0, listedAtMost);
     report.repair = { repaired: toRepair.length - left.size, left: left.size, leftCodes, counts };
@@ -137,11 +137,14 @@ export async function verifyOrders(
 
 type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; reason?: string };
 
-function judge({ desired, fault = '', shown, difference }: OrderLook): Verdict {
+/** An order that the shop has deleted is no difference where it was never pushed, or where it stays at the service. */
+function judge({ desired, fault = '', link, shown, difference }: OrderLook, deletes: OrderDeps['deletes']): Verdict {
   if (!desired) return { kind: 'unknown', reason: fault };
+  const isDeleted = desired.order.deletedAt !== undefined;
+  if (isDeleted && link?.orderId == null && shown.kind !== 'found') return { kind: 'deleted' };
   if (shown.kind === 'failed') return { kind: 'unknown', reason: shown.reason };
-  if (shown.kind === 'absent') return { kind: desired.order.deletedAt ? 'deleted' : 'missing' };
-  if (difference && isDifferent(difference)) return { kind: 'differs' };
+  if (shown.kind === 'absent') return { kind: isDeleted ? 'deleted' : 'missing' };
+  if (difference && isDifferent(difference)) return { kind: isDeleted && deletes === 'off' ? 'deleted' : 'differs' };
   // A line that waits for its product id can be compared later.
   const [line] = desired.faulty;
   return line ? { kind: 'unknown', reason: `line ${line.lineCode}: ${line.reason}` } : { kind: 'equal' };
@@ -150,9 +153,9 @@ function judge({ desired, fault = '', shown, difference }: OrderLook): Verdict {
 const isFine = (kind: Verdict['kind']) => kind === 'equal' || kind === 'deleted';
 
 /** Enters an order into the report. @returns whether a repair is to push it. */
-function enter(report: OrderVerification, look: OrderLook): boolean {
+function enter(report: OrderVerification, look: OrderLook, deletes: OrderDeps['deletes']): boolean {
   const { code, shown, difference } = look;
-  const { kind, reason = '' } = judge(look);
+  const { kind, reason = '' } = judge(look, deletes);
   report.orders += 1;
   if (kind === 'equal' || kind === 'deleted') report[kind] += 1;
   else if (kind === 'unknown') {
