@@ -4,8 +4,6 @@ import { reviewDeps } from '../app/deps.ts';
 import { describeError } from '../base/errors.ts';
 import { refreshReview } from '../reviews/refresh-review.ts';
 import { finishChangedReview, type TakenReview, takeChangedReview } from '../warehouse/changed-reviews.ts';
-import { countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
-import { mostDeadLetters } from '../webhooks/accept-webhook.ts';
 
 /** How often to look for changed reviews, whichever process stored them, in milliseconds. */
 const lookEveryMs = 1000;
@@ -13,7 +11,7 @@ const lookEveryMs = 1000;
 const atATime = 2;
 /** Requests a second at the most, and no more than a quarter of REVIEW_API_REQUESTS_PER_SECOND. */
 const mostPerSecond = 20;
-/** Attempts before a review becomes a dead letter: 8.5 hours after the first, because each lease is twice as long as the last. */
+/** Attempts before a review is left to the runs: 8.5 hours after the first, because each lease is twice as long as the last. */
 const mostAttempts = 9;
 
 /**
@@ -67,10 +65,6 @@ export async function readChanged(app: App, taken: TakenReview): Promise<void> {
     return;
   }
   app.log.warn({ review: String(id), attempts, error: outcome.reason }, 'a changed review could not be read');
-  if (attempts < mostAttempts) return;
-  // Beyond these the scheduled runs alone find it.
-  if ((await countOpenDeadLetters(db, ['review'])) < mostDeadLetters) {
-    await putDeadLetters(db, [{ kind: 'review', key: String(id), reason: outcome.reason, payload: { id } }]);
-  }
-  await finishChangedReview(db, taken);
+  // It may be of another brand, and a webhook is a hint: a list shows the review, or a reconcile asks for it.
+  if (attempts >= mostAttempts) await finishChangedReview(db, taken);
 }

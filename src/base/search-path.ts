@@ -7,11 +7,13 @@
  * search path must then be set on the role; `doctor` checks it.
  *
  * @param schemas such as `pg_catalog`; temporary tables are found last.
+ * @param settings other settings of each connection.
  */
-export function withSearchPath(url: string, schemas: string): string {
+export function withSearchPath(url: string, schemas: string, settings: Record<string, string> = {}): string {
   const address = new URL(url);
   const given = address.searchParams.get('options');
-  const ours = `-c search_path=${schemas},pg_temp`;
+  const all = Object.entries({ search_path: `${schemas},pg_temp`, ...settings });
+  const ours = all.map(([name, value]) => `-c ${name}=${value}`).join(' ');
   address.searchParams.set('options', given === null ? ours : `${given} ${ours}`);
   return address.href;
 }

@@ -4,7 +4,7 @@ import { type DayRange, spanOfDays } from '../base/time/day-range.ts';
 import { dayOf, intersection, type Span } from '../base/time/span.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
-import { fetchPage, limitsOf, type PageDeps } from './read/list-page.ts';
+import { fetchPage, limitsOf, type PageDeps, UnreadableError } from './read/list-page.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { allReviews } from './review-bounds.ts';
 import type { ReviewDeps } from './review-deps.ts';
@@ -64,7 +64,7 @@ const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) 
 
 export type Estimate = {
   requests: number;
-  /** The service names no more than thirty pages, or none: there may be more to read. */
+  /** There may be more to read: the service names no more than thirty pages, or none, or refuses a window. */
   atLeast: boolean;
 };
 
@@ -72,7 +72,12 @@ export type Estimate = {
 export async function estimateRequests(deps: PageDeps, windows: readonly Window[]): Promise<Estimate> {
   const limit = pLimit(8);
   const cap = limitsOf(deps).pages;
-  const first = await Promise.all(windows.map((window) => limit(() => fetchPage(deps, window, 1))));
+  const firstPage = (window: Window) =>
+    fetchPage(deps, window, 1).catch((error: unknown) => {
+      if (!(error instanceof UnreadableError)) throw error;
+      return { lastPage: undefined, ids: ['unknown'] };
+    });
+  const first = await Promise.all(windows.map((window) => limit(() => firstPage(window))));
   // Pages overlap in the second that ends each, and the last of a span is seldom full.
   const costs = first.map(({ lastPage = 1 }) => (lastPage > 1 ? Math.ceil(lastPage * 1.05) : 1));
   const atLeast = first.some(({ lastPage, ids }) => (lastPage ?? (ids.length > 0 ? cap : 1)) === cap);

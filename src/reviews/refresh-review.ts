@@ -48,6 +48,7 @@ const failuresInARow = 5;
 export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnly: boolean }): Promise<void> {
   const open = await openDeadLetters(deps.warehouse.db, 'review');
   const due = open
+    .filter(({ key }) => idOf(key) !== undefined)
     .filter(({ attempts, lastFailedAt }) => !areDueOnly || isDueAgain(attempts, lastFailedAt, deps.now()))
     .sort((a, b) => a.lastFailedAt.getTime() - b.lastFailedAt.getTime());
   let failures = 0;
@@ -56,6 +57,8 @@ export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnl
     if (failures === failuresInARow) return;
   }
 }
+
+const idOf = (key: string) => usableId({ id: Number(key) });
 
 /**
  * Asks by id for a review that is a dead letter: it lands, or its dead letter says why it cannot. A review that is gone
@@ -66,7 +69,7 @@ export async function retryRefusedReview(
   deadLetter: DeadLetter,
 ): Promise<Refreshed['kind'] | 'none'> {
   const { db } = deps.warehouse;
-  const id = usableId({ id: Number(deadLetter.key) });
+  const id = idOf(deadLetter.key);
   if (id === undefined) return 'none';
   const outcome = await refreshReview(deps, id);
   if (outcome.kind === 'failed') await failAgain(db, deadLetter.id, outcome.reason);

@@ -49,7 +49,7 @@ export async function takeChangedReview(db: Db): Promise<TakenReview | undefined
   return rows[0];
 }
 
-/** The review was read, or is a dead letter. An event that came meanwhile makes it due again. */
+/** The review was read, or is left to the runs. An event that came meanwhile makes it due again. */
 export async function finishChangedReview(db: Db, { id, events }: TakenReview): Promise<void> {
   await sql`
     with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})

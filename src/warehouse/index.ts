@@ -45,6 +45,12 @@ export type WarehouseOptions = {
 const longestStatementMs = 600_000;
 
 /**
+ * A process that is frozen or cut off within a transaction loses its locks then, and its next statement fails. Longer than
+ * a request to the service may take (`withGradesLocked`).
+ */
+const longestIdleSeconds = 150;
+
+/**
  * How long `close` waits for statements of jobs that were given up. They may take minutes, and their outcome is of no
  * use any more.
  */
@@ -53,7 +59,9 @@ const closeMs = 2000;
 /** Opens the warehouse. The first statement connects. */
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const pool = new pg.Pool({
-    connectionString: withSearchPath(options.url, 'pg_catalog'),
+    connectionString: withSearchPath(options.url, 'pg_catalog', {
+      idle_in_transaction_session_timeout: `${longestIdleSeconds}s`,
+    }),
     max: options.connections,
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,

@@ -6,13 +6,14 @@ import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from 
 
 /** Events in one body. The scheduled runs find what a larger webhook named. */
 const mostEvents = 1000;
-/** Open dead letters of a kind that webhooks may leave. What is wrong beyond these is not kept. */
-export const mostDeadLetters = 200;
+/** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */
+const mostDeadLetters = 200;
 
 export type AcceptRules = {
   /** Our brands. Empty: every brand, as long as there is only one. */
   brandIds: readonly number[];
-  receivedAt: Date;
+  /** By the warehouse's clock; undefined: now. */
+  receivedAt?: Date;
 };
 
 /** 200: stored durably. 422: not an array, or too many events. 503: too much waits already. */

@@ -1,5 +1,5 @@
 import { counted } from '../base/counts.ts';
-import { isUsableCode, longestCode } from '../base/is-storable.ts';
+import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
 /**
@@ -87,7 +87,7 @@ function readProduct(item: Item, brandId: number): Event | string {
   const metaCount = integer(item.meta_reviews_count) ?? null;
   const metaReviewsCount = metaCount !== null && metaCount > mostReviews ? null : metaCount;
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
-  if (code !== null && !isUsableCode(code))
+  if (isTooLong(code) || !isStorable(code ?? ''))
     return `expected a code of at most ${longestCode} bytes that Postgres can hold, found ${shownValue(code)}`;
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
 }

@@ -257,5 +257,8 @@ test.each([
     const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span };
     const window = { axis: 'created', span } as const;
     expect(await estimateRequests(deps, [window, window])).toEqual({ atLeast, requests: 2 * requests });
+    const refused = new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422 });
+    const refusing = { ...deps, reviews: { page: () => Promise.reject(refused) } };
+    expect(await estimateRequests(refusing, [window])).toEqual({ atLeast: true, requests: 1 });
   },
 );

@@ -63,6 +63,20 @@ test('a gap that fails again counts its attempts, and waits from the last one', 
   expect(Date.now() - (again?.lastTriedAt.getTime() ?? 0)).toBeLessThan(30 * 60_000);
 });
 
+test('of gaps that overlap, a proven span leaves each rest once', async () => {
+  for (const [start, end] of [
+    [100, 300],
+    [150, 400],
+    [200, 300],
+  ] as const)
+    await gap(start, end);
+  await closeGaps(warehouse.db, 'created', { start: 100, end: 250 });
+  expect(await spans()).toEqual([
+    [250, 300],
+    [250, 400],
+  ]);
+});
+
 test('a span, what its reading lacks, and the gap that it closes are entered together or not at all', async () => {
   await gap(100, 200);
   await ask(

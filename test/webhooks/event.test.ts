@@ -60,8 +60,8 @@ test('a code that Postgres cannot hold is a fault of its own, not of what comes 
   const { events, faults } = readEvents([{ brand_id: 1, products }]);
   expect(events.map(({ id }) => id)).toEqual([3]);
   expect(faults.map(({ reason }) => reason)).toEqual([
-    'expected a code that Postgres can hold, found a text of 3 characters',
-    'expected a code that Postgres can hold, found a text of 1 characters',
+    'expected a code of at most 1000 bytes that Postgres can hold, found a text of 3 characters',
+    'expected a code of at most 1000 bytes that Postgres can hold, found a text of 1 characters',
   ]);
 });
 
@@ -80,11 +80,11 @@ test('only what may be a brand counts as one', () => {
   expect(events.map(({ brandId }) => brandId)).toEqual([7, 8, 7]);
 });
 
-test('a code beyond 500 characters and a summary without number of reviews are faults; what else is no number is left out', () => {
+test('a code beyond 1000 bytes and a summary without number of reviews are faults; what else is no number is left out', () => {
   const product = (id: number, length: number) => ({ id, code: 'x'.repeat(length), reviews_count: 1 });
   const products = [
-    product(4, 500),
-    product(5, 501),
+    product(4, 1000),
+    product(5, 1001),
     { ...product(6, 1), meta_reviews_count: 2_147_483_648 },
     { id: 7, code: '', reviews_count: '2147483647', score: 'good', meta_score: -0.5 },
     { id: 8, reviews_count: 2_147_483_648 },
@@ -97,7 +97,7 @@ test('a code beyond 500 characters and a summary without number of reviews are f
     { id: 7, code: null, reviewsCount: 2_147_483_647, score: null, metaScore: -0.5 },
   ]);
   expect(faults.map(({ reason }) => reason)).toEqual([
-    'expected a code of at most 500 characters, found a text of 501 characters',
+    'expected a code of at most 1000 bytes that Postgres can hold, found a text of 1001 characters',
     'expected an integer reviews_count, found a number of 10 digits',
     'expected an integer reviews_count, found nothing',
   ]);

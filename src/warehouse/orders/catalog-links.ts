@@ -33,12 +33,10 @@ export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLi
 
 /**
  * Runs `work` in a transaction while no other process on this warehouse links member grades. Nobody who reads the links
- * waits. A process that is frozen or cut off loses the lock after 150 s, longer than a request to the service may take:
- * its next statement fails.
+ * waits.
  */
 export const withGradesLocked = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
   db.transaction().execute(async (trx) => {
-    await sql`set local idle_in_transaction_session_timeout to '150s'`.execute(trx);
     await sql`lock table sync.user_grade_links in share row exclusive mode`.execute(trx);
     return work(trx);
   });

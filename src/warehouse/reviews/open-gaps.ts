@@ -41,7 +41,7 @@ export async function openGap(db: Db, axis: Axis, gap: Gap): Promise<void> {
       kind = excluded.kind, reason = excluded.reason, attempts = known.attempts + 1, last_tried_at = now()`.execute(db);
 }
 
-/** Takes a span that was proven out of all gaps of its axis. */
+/** Takes a span that was proven out of all gaps of its axis. Gaps that overlap may leave the same rest: one stays. */
 export async function closeGaps(db: Db, axis: Axis, span: Span): Promise<void> {
   const [start, end] = [isoOf(span.start), isoOf(span.end)];
   await sql`
@@ -49,11 +49,14 @@ export async function closeGaps(db: Db, axis: Axis, span: Span): Promise<void> {
       delete from sync.open_gaps where axis = ${axis} and start_at < ${end} and end_at > ${start} returning *
     )
     insert into sync.open_gaps (axis, start_at, end_at, kind, reason, attempts, first_seen_at, last_tried_at)
-    select axis, lower(rest), upper(rest), kind, reason, attempts, first_seen_at, last_tried_at
+    select distinct on (lower(rest), upper(rest))
+      axis, lower(rest), upper(rest), kind, reason, attempts, first_seen_at, last_tried_at
     from hit
     cross join lateral unnest(
       tstzmultirange(tstzrange(start_at, end_at)) - tstzmultirange(tstzrange(${start}, ${end}))
-    ) as rest`.execute(db);
+    ) as rest
+    order by lower(rest), upper(rest), first_seen_at
+    on conflict do nothing`.execute(db);
 }
 
 /** All of them, the oldest date first. */

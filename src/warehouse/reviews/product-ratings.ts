@@ -8,7 +8,8 @@ export type ProductRating = {
   score: number | null;
   metaReviewsCount: number | null;
   metaScore: number | null;
-  receivedAt: Date;
+  /** By the warehouse's clock; undefined: now. */
+  receivedAt: Date | undefined;
 };
 
 /** Products with a rating: webhooks must not fill the disk. */
@@ -23,7 +24,8 @@ export async function putProductRatings(db: Db, ratings: readonly ProductRating[
   await sql`
     insert into warehouse.product_ratings as kept
       (product_id, product_code, reviews_count, score, meta_reviews_count, meta_score, received_at)
-    select id, code, "reviewsCount", score, "metaReviewsCount", "metaScore", "receivedAt"
+    select id, code, "reviewsCount", score, "metaReviewsCount", "metaScore",
+      coalesce("receivedAt", now())
     from jsonb_to_recordset(${JSON.stringify(ratings)}::jsonb) as r (
       id bigint, code text, "reviewsCount" integer, score numeric, "metaReviewsCount" integer, "metaScore" numeric,
       "receivedAt" timestamptz
