@@ -3,7 +3,8 @@ import pg from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { describeError, describeWithHint, hintOf, ReviewSyncError } from '../../src/base/errors.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { redisTest } from '../harness/each-queue.ts';
+import { startRedis } from '../harness/redis.ts';
 
 const failure = (work: Promise<unknown>) =>
   work.then(
@@ -127,26 +128,23 @@ test('a plain message stays unchanged, and nothing is shown twice', () => {
   expect(describeWithHint(new AggregateError([cause]))).toBe(describeWithHint(cause));
 });
 
-test.skipIf(!hasRedis)(
-  'a Redis that refuses the login, and a server that is not a Redis, are reported as such',
-  async () => {
-    const redis = await startRedis(['--requirepass', 'secret']);
-    onTestFinished(redis.close);
-    const site = await listening(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
-    expect(await failure(openQueues(redis.url, 'test'))).toMatch(
-      /cannot be reached: the server requires a password \(NOAUTH/,
-    );
-    expect(await failure(openQueues(redis.url.replace('//', '//:wrong@'), 'test'))).toMatch(
-      /user or password is wrong \(WRONGPASS/,
-    );
-    expect(await failure(openQueues('redis://127.0.0.1:1', 'test'))).toMatch(
-      /nothing listens there \(connect ECONNREFUSED/,
-    );
-    expect(await failure(openQueues(`redis://127.0.0.1:${site}`, 'test'))).toMatch(
-      /the server at this port is not a Redis/,
-    );
-  },
-);
+redisTest('a Redis that refuses the login, and a server that is not a Redis, are reported as such', async () => {
+  const redis = await startRedis(['--requirepass', 'secret']);
+  onTestFinished(redis.close);
+  const site = await listening(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+  expect(await failure(openQueues(redis.url, 'test'))).toMatch(
+    /cannot be reached: the server requires a password \(NOAUTH/,
+  );
+  expect(await failure(openQueues(redis.url.replace('//', '//:wrong@'), 'test'))).toMatch(
+    /user or password is wrong \(WRONGPASS/,
+  );
+  expect(await failure(openQueues('redis://127.0.0.1:1', 'test'))).toMatch(
+    /nothing listens there \(connect ECONNREFUSED/,
+  );
+  expect(await failure(openQueues(`redis://127.0.0.1:${site}`, 'test'))).toMatch(
+    /the server at this port is not a Redis/,
+  );
+});
 
 test('the long name of a table stays readable in a message of MySQL, and a token beside it does not', () => {
   const table = 'shop7_woocommerce_order_itemmeta_lookup';

@@ -9,8 +9,9 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { readWarehouseFacts } from '../../src/warehouse/warehouse-facts.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
+import { redisTest } from '../harness/each-queue.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } from '../harness/order-shop.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { startRedis } from '../harness/redis.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
 
@@ -389,39 +390,36 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   );
 });
 
-test.skipIf(!hasRedis)(
-  'missing, changed, duplicate and unknown schedules are reported, and a Redis that drops keys',
-  async () => {
-    const redis = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
-    onTestFinished(redis.close);
-    await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
-    const app = await world.openApp();
-    const scheduled = app.queues.bull.scheduled;
-    const at = (pattern: string) => ({ pattern, tz: 'Asia/Seoul' });
-    await scheduled.upsertJobScheduler('sync-orders', at('0 3 * * *'), { name: 'sync-orders' });
-    await scheduled.upsertJobScheduler('sync-orders-again', at('*/5 * * * *'), { name: 'sync-orders' });
-    await scheduled.upsertJobScheduler('mail-everybody', at('0 0 1 1 *'), { name: 'mail-everybody' });
-    await scheduled.upsertJobScheduler('sync-reviews', at('*/15 * * * *'), { name: 'sync-reviews' });
-    await scheduled.upsertJobScheduler('reconcile-reviews', at('30 4 * * *'), { name: 'reconcile-reviews' });
-    await scheduled.upsertJobScheduler('rescan-orders', at('30 4 * * *'), { name: 'rescan-orders' });
-    const { said } = await ills(world, await withReader(world));
-    const schedules = said.filter((line) => line.startsWith('schedules'));
-    expect(schedules).toEqual([
-      expect.stringMatching(
-        /sync-catalog \(0 \* .*\), sync-orders \(\*\/5 .* in Asia\/Seoul\): configured, but not in the queue/,
-      ),
-      expect.stringMatching(
-        /(?=.*mail-everybody \(0 0 1 1 \*)(?=.*sync-orders-again \()(?=.*sync-orders \(0 3 ).*: in the queue, but not/,
-      ),
-    ]);
-    expect(schedules[1]).toMatch(/if they change back, another worker has another configuration$/);
-    expect(said).toContainEqual(
-      expect.stringMatching(/^queue warning: Redis drops .* \(allkeys-lru\).* → set maxmem.* noeviction$/),
-    );
-  },
-);
+redisTest('missing, changed, duplicate and unknown schedules are reported, and a Redis that drops keys', async () => {
+  const redis = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
+  onTestFinished(redis.close);
+  await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
+  const app = await world.openApp();
+  const scheduled = app.queues.bull.scheduled;
+  const at = (pattern: string) => ({ pattern, tz: 'Asia/Seoul' });
+  await scheduled.upsertJobScheduler('sync-orders', at('0 3 * * *'), { name: 'sync-orders' });
+  await scheduled.upsertJobScheduler('sync-orders-again', at('*/5 * * * *'), { name: 'sync-orders' });
+  await scheduled.upsertJobScheduler('mail-everybody', at('0 0 1 1 *'), { name: 'mail-everybody' });
+  await scheduled.upsertJobScheduler('sync-reviews', at('*/15 * * * *'), { name: 'sync-reviews' });
+  await scheduled.upsertJobScheduler('reconcile-reviews', at('30 4 * * *'), { name: 'reconcile-reviews' });
+  await scheduled.upsertJobScheduler('rescan-orders', at('30 4 * * *'), { name: 'rescan-orders' });
+  const { said } = await ills(world, await withReader(world));
+  const schedules = said.filter((line) => line.startsWith('schedules'));
+  expect(schedules).toEqual([
+    expect.stringMatching(
+      /sync-catalog \(0 \* .*\), sync-orders \(\*\/5 .* in Asia\/Seoul\): configured, but not in the queue/,
+    ),
+    expect.stringMatching(
+      /(?=.*mail-everybody \(0 0 1 1 \*)(?=.*sync-orders-again \()(?=.*sync-orders \(0 3 ).*: in the queue, but not/,
+    ),
+  ]);
+  expect(schedules[1]).toMatch(/if they change back, another worker has another configuration$/);
+  expect(said).toContainEqual(
+    expect.stringMatching(/^queue warning: Redis drops .* \(allkeys-lru\).* → set maxmem.* noeviction$/),
+  );
+});
 
-test.skipIf(!hasRedis)('a server that accepts connections and never responds is a fault within seconds', async () => {
+redisTest('a server that accepts connections and never responds is a fault within seconds', async () => {
   await using world = await openWorld();
   const hung = createTcpServer(() => {});
   await new Promise<void>((resolve) => hung.listen(0, '127.0.0.1', resolve));

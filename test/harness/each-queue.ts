@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
 import type { AnyRunJob } from '../../src/queue/job.ts';
@@ -8,31 +8,31 @@ import { until } from './patience.ts';
 import { emptyRedis, hasRedis, startRedis } from './redis.ts';
 
 export type TestQueue = {
-  /** False: there is no redis-server here, so the tests on it are skipped. */
-  isHere: boolean;
   /** The Redis of these tests; undefined on Postgres. */
   redisUrl(): string | undefined;
   /** QUEUE_URL, where the queue is not in the warehouse. */
   environment(): Record<string, string>;
 };
 
-/** Declares the same tests on both queues, with one Redis for those on Redis. */
+/** A test that is skipped where there is no redis-server. */
+export const redisTest = test.skipIf(!hasRedis);
+
+/** Declares the same tests on both queues, with one Redis for those on Redis, which are skipped where there is none. */
 export function onEachQueue(declare: (queue: TestQueue) => void): void {
-  describe.each([
-    { queue: 'postgres', isHere: true },
-    { queue: 'redis', isHere: hasRedis },
-  ])('on the $queue queue', ({ queue, isHere }) => {
-    let redis: Awaited<ReturnType<typeof startRedis>> | undefined;
-    beforeAll(async () => {
-      if (queue === 'redis' && isHere) redis = await startRedis();
+  for (const queue of ['postgres', 'redis']) {
+    const isRedis = queue === 'redis';
+    describe.skipIf(isRedis && !hasRedis)(`on the ${queue} queue`, () => {
+      let redis: Awaited<ReturnType<typeof startRedis>> | undefined;
+      beforeAll(async () => {
+        if (isRedis) redis = await startRedis();
+      });
+      afterAll(() => redis?.close());
+      declare({
+        redisUrl: () => redis?.url,
+        environment: () => (redis ? { QUEUE_URL: redis.url } : {}),
+      });
     });
-    afterAll(() => redis?.close());
-    declare({
-      isHere,
-      redisUrl: () => redis?.url,
-      environment: () => (redis ? { QUEUE_URL: redis.url } : {}),
-    });
-  });
+  }
 }
 
 /** Empty queues. */

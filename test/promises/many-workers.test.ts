@@ -1,8 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, type RunningCli, runCli, startCli } from '../harness/cli.ts';
+import { redisTest } from '../harness/each-queue.ts';
 import { type FaultProxy, startFaultProxy } from '../harness/proxy.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /**
@@ -68,7 +69,7 @@ function startWorker(environment: Record<string, string>): RunningCli {
   return worker;
 }
 
-test.skipIf(!hasRedis)(
+redisTest(
   'three workers share a backfill, one is killed, one joins: each reads windows, no review is missing, the ceiling holds',
   async () => {
     const { world, proxy, environment } = await openShared();

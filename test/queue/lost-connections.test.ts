@@ -4,7 +4,8 @@ import { openLog } from '../../src/base/log.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import { startWorker } from '../../src/queue/worker.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { redisTest } from '../harness/each-queue.ts';
+import { startRedis } from '../harness/redis.ts';
 import { until } from '../harness/world.ts';
 
 test('a worker whose connections broke while it waited, and again when it looked, takes a job soon after it is due', async () => {
@@ -78,7 +79,7 @@ test('a worker whose connections broke while it waited, and again when it looked
   expect(started).toEqual(['due']);
 });
 
-test.skipIf(!hasRedis)('a Redis that is gone is an error of each call, not a wait without an end', async () => {
+redisTest('a Redis that is gone is an error of each call, not a wait without an end', async () => {
   const redis = await startRedis();
   const queues = await openQueues(redis.url, 'test');
   onTestFinished(() => queues.close());

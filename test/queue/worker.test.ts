@@ -79,59 +79,56 @@ const batches = [['0a', '0b', '0c'], [], ['2a', '2b']];
 const inBatches = jobOf(batches);
 const every = batches.flat();
 
-onEachQueue(({ isHere, redisUrl }) => {
+onEachQueue(({ redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
 
   const work = (queues: Queues, context: Calls, take: readonly QueueName[], one = job) =>
     startTestWorker(queues, { jobs: [one], context, take });
 
-  test.skipIf(!isHere)(
-    'a run interrupted while it adds its steps counts each of them once, also those that ended',
-    async () => {
-      const queues = await open();
-      const context = calls({
-        async step(step) {
-          if (step === '1') throw new IncompleteError('step 1 cannot be read');
-          return { records: 1 };
-        },
-      });
-      const { id } = await queues.enqueue(job, {});
-      await work(queues, context, ['steps']);
-      // The first worker adds the steps, and is stopped before it can write that down; meanwhile the steps end.
-      const first = { ...queues, bull: { ...queues.bull, steps: Object.create(queues.bull.steps) as never } };
-      const worker = await work(first, context, ['runs']);
-      Object.assign(first.bull.steps, {
-        async addBulk(jobs: Parameters<typeof queues.bull.steps.addBulk>[0]) {
-          // Retention removes the steps that succeed, and keeps the one that fails.
-          const trimmed = jobs.map((one) => ({ ...one, opts: { ...one.opts, removeOnComplete: true } }));
-          await queues.bull.steps.addBulk(trimmed);
-          await until(async () => (await queues.progress(id)).ended === 3);
-          worker.abort.abort();
-          throw new Error('stopped');
-        },
-      });
-      await until(async () => worker.abort.signal.aborted);
-      await worker.close();
-      await work(queues, context, ['runs']);
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
-      expect(context.steps.sort()).toEqual(['0', '1', '2']);
-      expect(context.planned).toBe(1);
-      const [begin, end] = context.startedAt;
-      expect(end).toEqual(begin);
-      expect(context.concluded).toEqual([
-        { state: 0, results: [{ records: 1 }, { records: 1 }], failures: [expect.stringContaining('step 1')] },
-      ]);
-    },
-  );
+  test('a run interrupted while it adds its steps counts each of them once, also those that ended', async () => {
+    const queues = await open();
+    const context = calls({
+      async step(step) {
+        if (step === '1') throw new IncompleteError('step 1 cannot be read');
+        return { records: 1 };
+      },
+    });
+    const { id } = await queues.enqueue(job, {});
+    await work(queues, context, ['steps']);
+    // The first worker adds the steps, and is stopped before it can write that down; meanwhile the steps end.
+    const first = { ...queues, bull: { ...queues.bull, steps: Object.create(queues.bull.steps) as never } };
+    const worker = await work(first, context, ['runs']);
+    Object.assign(first.bull.steps, {
+      async addBulk(jobs: Parameters<typeof queues.bull.steps.addBulk>[0]) {
+        // Retention removes the steps that succeed, and keeps the one that fails.
+        const trimmed = jobs.map((one) => ({ ...one, opts: { ...one.opts, removeOnComplete: true } }));
+        await queues.bull.steps.addBulk(trimmed);
+        await until(async () => (await queues.progress(id)).ended === 3);
+        worker.abort.abort();
+        throw new Error('stopped');
+      },
+    });
+    await until(async () => worker.abort.signal.aborted);
+    await worker.close();
+    await work(queues, context, ['runs']);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+    expect(context.steps.sort()).toEqual(['0', '1', '2']);
+    expect(context.planned).toBe(1);
+    const [begin, end] = context.startedAt;
+    expect(end).toEqual(begin);
+    expect(context.concluded).toEqual([
+      { state: 0, results: [{ records: 1 }, { records: 1 }], failures: [expect.stringContaining('step 1')] },
+    ]);
+  });
 
-  test.skipIf(!isHere)('a command joins a run of its own key, and none of another', async () => {
+  test('a command joins a run of its own key, and none of another', async () => {
     const queues = await open();
     const joined = [];
     for (const key of ['May', 'June', 'May', undefined]) joined.push((await queues.enqueue(job, {}, key)).joined);
     expect(joined).toEqual([false, false, true, false]);
   });
 
-  test.skipIf(!isHere)('a step that the queue has lost leaves the run of several batches incomplete', async () => {
+  test('a step that the queue has lost leaves the run of several batches incomplete', async () => {
     const queues = await open();
     const context = calls();
     const { id } = await queues.enqueue(inBatches, {});
@@ -148,87 +145,78 @@ onEachQueue(({ isHere, redisUrl }) => {
     ]);
   });
 
-  test.skipIf(!isHere)(
-    'no more steps run at once than may, and those in hand when the time to finish is over go back to the queue, with all attempts',
-    async () => {
-      const queues = await open();
-      const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
-      const { id } = await queues.enqueue(job, {});
-      const first = await startTestWorker(queues, { jobs: [job], context, take: ['runs', 'steps'], concurrency: 2 });
-      await until(async () => context.steps.length >= 2);
-      await first.close(1);
-      expect(context.steps).toHaveLength(2);
-      const counts = { active: 0, prioritized: 3, delayed: 0, failed: 0 };
-      expect(await queues.counts()).toMatchObject({ steps: counts });
-      const [step] = await queues.bull.steps.getJobs(['prioritized']);
-      expect(step?.attemptsMade).toBe(0);
-      const second = calls();
-      await work(queues, second, ['runs', 'steps']);
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
-      expect(second.steps.sort()).toEqual(['0', '1', '2']);
-      expect(second.planned).toBe(0);
-    },
-  );
+  test('no more steps run at once than may, and those in hand when the time to finish is over go back to the queue, with all attempts', async () => {
+    const queues = await open();
+    const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
+    const { id } = await queues.enqueue(job, {});
+    const first = await startTestWorker(queues, { jobs: [job], context, take: ['runs', 'steps'], concurrency: 2 });
+    await until(async () => context.steps.length >= 2);
+    await first.close(1);
+    expect(context.steps).toHaveLength(2);
+    const counts = { active: 0, prioritized: 3, delayed: 0, failed: 0 };
+    expect(await queues.counts()).toMatchObject({ steps: counts });
+    const [step] = await queues.bull.steps.getJobs(['prioritized']);
+    expect(step?.attemptsMade).toBe(0);
+    const second = calls();
+    await work(queues, second, ['runs', 'steps']);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+    expect(second.steps.sort()).toEqual(['0', '1', '2']);
+    expect(second.planned).toBe(0);
+  });
 
-  test.skipIf(!isHere)(
-    'a step that failed is tried again; queue, log and caller get cause and next step, and no customer',
-    async () => {
-      vi.useFakeTimers({ toFake: ['performance'] });
-      onTestFinished(() => void vi.useRealTimers());
-      const queues = await open();
-      const cause = new Error('no order of kim@example.com');
-      const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });
-      const step = async () => {
-        vi.advanceTimersByTime(2000);
-        throw error;
-      };
-      const [lines, ended, retried]: [object[], unknown[], string[]] = [[], [], []];
-      await startTestWorker(queues, {
-        ...{ jobs: [job], context: calls({ step }), take: ['steps'] },
-        log: openLog('info', (line) => void lines.push(JSON.parse(line))),
-        onStep: (...one) => void ended.push(one),
-        onRetry: (reason) => void retried.push(reason),
-      });
-      const data = { runId: 'a-run', payload: '0' };
-      const { id = '' } = await queues.bull.steps.add('test-step', data, { attempts: 2, backoff: 1 });
-      await until(async () => lines.length === 2);
-      const failedReason = 'The shop cannot be read: no order of [e-mail] → ask its owner';
-      expect(await queues.bull.steps.getJob(id)).toMatchObject({ failedReason });
-      const facts = { job: 'test-step', id, error: expect.stringContaining(failedReason) };
-      // The second attempt may end before the queue reports the first.
-      expect(lines).toEqual(
-        expect.arrayContaining([
-          expect.objectContaining({ ...facts, level: 40, msg: 'job failed; it will be retried' }),
-          expect.objectContaining({ ...facts, level: 50, msg: 'job failed' }),
-        ]),
-      );
-      expect(JSON.stringify([lines, retried])).not.toContain('kim');
-      expect(retried).toEqual([expect.stringContaining(`a step of the run failed; trying again: ${failedReason}`)]);
-      expect(ended).toEqual(Array(2).fill(['test-step', undefined, 2]));
-    },
-  );
+  test('a step that failed is tried again; queue, log and caller get cause and next step, and no customer', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const queues = await open();
+    const cause = new Error('no order of kim@example.com');
+    const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });
+    const step = async () => {
+      vi.advanceTimersByTime(2000);
+      throw error;
+    };
+    const [lines, ended, retried]: [object[], unknown[], string[]] = [[], [], []];
+    await startTestWorker(queues, {
+      ...{ jobs: [job], context: calls({ step }), take: ['steps'] },
+      log: openLog('info', (line) => void lines.push(JSON.parse(line))),
+      onStep: (...one) => void ended.push(one),
+      onRetry: (reason) => void retried.push(reason),
+    });
+    const data = { runId: 'a-run', payload: '0' };
+    const { id = '' } = await queues.bull.steps.add('test-step', data, { attempts: 2, backoff: 1 });
+    await until(async () => lines.length === 2);
+    const failedReason = 'The shop cannot be read: no order of [e-mail] → ask its owner';
+    expect(await queues.bull.steps.getJob(id)).toMatchObject({ failedReason });
+    const facts = { job: 'test-step', id, error: expect.stringContaining(failedReason) };
+    // The second attempt may end before the queue reports the first.
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ ...facts, level: 40, msg: 'job failed; it will be retried' }),
+        expect.objectContaining({ ...facts, level: 50, msg: 'job failed' }),
+      ]),
+    );
+    expect(JSON.stringify([lines, retried])).not.toContain('kim');
+    expect(retried).toEqual([expect.stringContaining(`a step of the run failed; trying again: ${failedReason}`)]);
+    expect(ended).toEqual(Array(2).fill(['test-step', undefined, 2]));
+  });
 
-  test.skipIf(!isHere)(
-    'a run in hand when the time to finish is over goes back to the queue, and is not failed',
-    async () => {
-      const queues = await open();
-      const context = calls();
-      const stuck = {
-        ...job,
-        plan: (_c: Calls, _p: object, _r: unknown, signal: AbortSignal) =>
-          delay(3_600_000, { state: 0, steps: [] }, { signal }),
-      };
-      const { id } = await queues.enqueue(job, {});
-      const first = await work(queues, context, ['runs'], stuck);
-      await until(async () => (await queues.bull.runs.getJobCounts('active')).active === 1);
-      await first.close(1);
-      expect(context.failed).toEqual([]);
-      await work(queues, context, ['runs', 'steps']);
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
-    },
-  );
+  test('a run in hand when the time to finish is over goes back to the queue, and is not failed', async () => {
+    const queues = await open();
+    const context = calls();
+    const stuck = {
+      ...job,
+      plan: (_c: Calls, _p: object, _r: unknown, signal: AbortSignal) =>
+        delay(3_600_000, { state: 0, steps: [] }, { signal }),
+    };
+    const { id } = await queues.enqueue(job, {});
+    const first = await work(queues, context, ['runs'], stuck);
+    await until(async () => (await queues.bull.runs.getJobCounts('active')).active === 1);
+    await first.close(1);
+    expect(context.failed).toEqual([]);
+    await work(queues, context, ['runs', 'steps']);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+  });
 
-  test.skipIf(!isHere)('a run whose connection breaks is tried again, and one that cannot succeed is not', async () => {
+  test('a run whose connection breaks is tried again, and one that cannot succeed is not', async () => {
     const queues = await open();
     const context = calls();
     const lost = Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
@@ -254,7 +242,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     expect(new Set(context.failed)).toEqual(new Set([error]));
   });
 
-  test.skipIf(!isHere)('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
+  test('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
     const queues = await open();
     const context = calls();
     const plan = () => Promise.reject(Object.assign(new Error('terminated'), { severity: 'FATAL', code: '57P01' }));
@@ -265,28 +253,25 @@ onEachQueue(({ isHere, redisUrl }) => {
     expect(context.failed).toHaveLength(1);
   });
 
-  test.skipIf(!isHere)(
-    'once the steps are added the job no longer holds them, so that nobody adds them again',
-    async () => {
-      const queues = await open();
-      const { id } = await queues.enqueue(job, {});
-      await work(queues, calls(), ['runs']);
-      await until(async () => (await queues.counts()).runs['waiting-children'] === 1);
-      const run = await queues.bull.runs.getJob(id);
-      expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
-      expect(run?.data).not.toHaveProperty('steps');
-      // Both are tried again for some seconds, and kept for an hour, or for a week where they failed.
-      const [step] = await queues.bull.steps.getJobs(['prioritized']);
-      const kept = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 604_800, count: 1000 } };
-      const retries = (attempts: number, delay: number) => ({ attempts, backoff: { type: 'exponential', delay } });
-      expect([run?.opts, step?.opts]).toMatchObject([
-        { ...kept, ...retries(5, 1000) },
-        { ...kept, ...retries(3, 2000) },
-      ]);
-    },
-  );
+  test('once the steps are added the job no longer holds them, so that nobody adds them again', async () => {
+    const queues = await open();
+    const { id } = await queues.enqueue(job, {});
+    await work(queues, calls(), ['runs']);
+    await until(async () => (await queues.counts()).runs['waiting-children'] === 1);
+    const run = await queues.bull.runs.getJob(id);
+    expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
+    expect(run?.data).not.toHaveProperty('steps');
+    // Both are tried again for some seconds, and kept for an hour, or for a week where they failed.
+    const [step] = await queues.bull.steps.getJobs(['prioritized']);
+    const kept = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 604_800, count: 1000 } };
+    const retries = (attempts: number, delay: number) => ({ attempts, backoff: { type: 'exponential', delay } });
+    expect([run?.opts, step?.opts]).toMatchObject([
+      { ...kept, ...retries(5, 1000) },
+      { ...kept, ...retries(3, 2000) },
+    ]);
+  });
 
-  test.skipIf(!isHere)('each batch is planned when the one before has ended, and the run concludes once', async () => {
+  test('each batch is planned when the one before has ended, and the run concludes once', async () => {
     const queues = await open();
     const seen: number[] = [];
     const context = calls({
@@ -302,7 +287,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     expect(seen).toEqual([0, 0, 0]);
   });
 
-  test.skipIf(!isHere)('after a batch of which no step succeeded no other is planned: a system is down', async () => {
+  test('after a batch of which no step succeeded no other is planned: a system is down', async () => {
     const queues = await open();
     for (const [failing, planned] of [
       [['0b'], [0, 1, 2]],
@@ -328,52 +313,46 @@ onEachQueue(({ isHere, redisUrl }) => {
     }
   });
 
-  test.skipIf(!isHere)(
-    'a run interrupted between two batches plans the next one again, and repeats no step',
-    async () => {
-      const queues = await open();
-      let failures = 2;
-      const context = calls({
-        async next(batch) {
-          // Lost after what `next` saves, and before the plan is written down.
-          if (batch === 0 && failures-- > 0) {
-            throw Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-          }
-        },
-      });
-      const { id } = await queues.enqueue(inBatches, {});
-      await work(queues, context, ['runs', 'steps'], inBatches);
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
-      expect(context.ends).toEqual([0, 0, 0, 1, 2]);
-      expect(context.steps.toSorted()).toEqual(every);
-      expect(context.concluded).toHaveLength(1);
-    },
-  );
+  test('a run interrupted between two batches plans the next one again, and repeats no step', async () => {
+    const queues = await open();
+    let failures = 2;
+    const context = calls({
+      async next(batch) {
+        // Lost after what `next` saves, and before the plan is written down.
+        if (batch === 0 && failures-- > 0) {
+          throw Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
+        }
+      },
+    });
+    const { id } = await queues.enqueue(inBatches, {});
+    await work(queues, context, ['runs', 'steps'], inBatches);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+    expect(context.ends).toEqual([0, 0, 0, 1, 2]);
+    expect(context.steps.toSorted()).toEqual(every);
+    expect(context.concluded).toHaveLength(1);
+  });
 
-  test.skipIf(!isHere)(
-    'a run that ends while its steps run gets no other step, batch or conclusion, and those in hand are stopped',
-    async () => {
-      const queues = await open();
-      const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
-      const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
-      let end: typeof stopped | undefined;
-      const { id } = await queues.enqueue(inBatches, {});
-      await startTestWorker(queues, {
-        ...{ jobs: [inBatches], context, take: ['runs', 'steps'], concurrency: 2 },
-        endOf: async () => end,
-      });
-      await until(async () => context.steps.length === 2);
-      end = stopped;
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
-      expect(context).toMatchObject({ steps: ['0a', '0b'], ends: [], concluded: [], failed: [] });
-      // One that nobody has begun.
-      const second = await queues.enqueue(inBatches, {});
-      expect(await runEnded(queues, second.id)).toMatchObject({ state: 'ended', report: stopped });
-      expect(context).toMatchObject({ planned: 1, failed: [] });
-    },
-  );
+  test('a run that ends while its steps run gets no other step, batch or conclusion, and those in hand are stopped', async () => {
+    const queues = await open();
+    const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
+    const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+    let end: typeof stopped | undefined;
+    const { id } = await queues.enqueue(inBatches, {});
+    await startTestWorker(queues, {
+      ...{ jobs: [inBatches], context, take: ['runs', 'steps'], concurrency: 2 },
+      endOf: async () => end,
+    });
+    await until(async () => context.steps.length === 2);
+    end = stopped;
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+    expect(context).toMatchObject({ steps: ['0a', '0b'], ends: [], concluded: [], failed: [] });
+    // One that nobody has begun.
+    const second = await queues.enqueue(inBatches, {});
+    expect(await runEnded(queues, second.id)).toMatchObject({ state: 'ended', report: stopped });
+    expect(context).toMatchObject({ planned: 1, failed: [] });
+  });
 
-  test.skipIf(!isHere)('a run that ends while it is planned or concluded is stopped within a second', async () => {
+  test('a run that ends while it is planned or concluded is stopped within a second', async () => {
     const queues = await open();
     const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
     let end: typeof stopped | undefined;
@@ -383,6 +362,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     };
     const hanging: Partial<typeof job>[] = [
       { plan: (_context, _payload, _run, signal) => untilStopped(signal) },
+      { next: (_context, _payload, _state, signal) => untilStopped(signal) },
       { conclude: (_context, _payload, _run, _end, signal) => untilStopped(signal) },
     ];
     for (const stage of hanging) {
@@ -398,7 +378,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     }
   });
 
-  test.skipIf(!isHere)('a run whose steps ended because it had ended is not concluded with them', async () => {
+  test('a run whose steps ended because it had ended is not concluded with them', async () => {
     const queues = await open();
     const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
     let end: typeof stopped | undefined;
@@ -415,7 +395,7 @@ onEachQueue(({ isHere, redisUrl }) => {
     expect(context).toMatchObject({ ends: [0], concluded: [], failed: [] });
   });
 
-  test.skipIf(!isHere)('a run whose key is forgotten is joined by no other', async () => {
+  test('a run whose key is forgotten is joined by no other', async () => {
     const queues = await open();
     const first = await queues.enqueue(job, {}, 'May');
     await queues.forgetKey(first.id);
