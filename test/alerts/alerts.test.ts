@@ -6,7 +6,8 @@ import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startHere } from '../harness/cli.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { redisTest } from '../harness/each-queue.ts';
+import { startRedis } from '../harness/redis.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
@@ -102,21 +103,6 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
   expect(worker.saidSoFar()).not.toContain(receiver.url);
 });
 
-test('a run that failed stays in sight until the next of its job goes through, however many others ran since', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const app = await world.openApp();
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
-    values ('old', 'reconcile-reviews', 'schedule', now() - interval '5 hours', now() - interval '5 hours', 'failed', 'down')`);
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
-    select 'o' || n, 'sync-orders', 'schedule', now() - n * interval '5 minutes', now() - n * interval '5 minutes', 'done'
-    from generate_series(1, 50) n`);
-  const keys = async () => urgentKeys(issuesOf(await statusReport(app)));
-  expect(await keys()).toEqual(['failed reconcile-reviews']);
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
-    values ('new', 'reconcile-reviews', 'schedule', now(), now(), 'done')`);
-  expect(await keys()).toEqual([]);
-});
-
 test('where the warehouse does not answer, so that nothing can be seen, that is reported until somebody heard it, and its end once', async () => {
   const receiver = await startReceiver();
   receiver.answer = 503;
@@ -168,40 +154,37 @@ test('a check that fails alone, as while Postgres restarts, is not reported; ale
   expect(JSON.stringify(posted?.body)).toMatch(/the status cannot be read: .*sync\.alerts.* does not exist/);
 });
 
-test.skipIf(!hasRedis)(
-  'alert, page and status report a Redis that is down, within seconds, and show everything else',
-  async () => {
-    const [receiver, redis] = [await startReceiver(), await startRedis()];
-    const environment = {
-      QUEUE_URL: redis.url,
-      STATUS_TOKEN: 'the-token-of-the-page',
-      ALERT_WEBHOOK_URL: receiver.url,
-    };
-    await using serving = await openServe(environment, { environment });
-    const app = await serving.world.openApp();
-    const worker = startHere(['worker'], serving.environment);
-    await worker.says('worker ready');
-    await redis.close();
-    worker.kill('SIGTERM');
-    const alerts = startAlertWatcher(app, 20);
-    onTestFinished(() => alerts?.close());
-    const [page, status] = await Promise.all([
-      fetch(serving.url, { headers: { authorization: 'Bearer the-token-of-the-page' } }),
-      runCli(['status'], serving.environment),
-    ]);
-    expect([page.status, await page.text()]).toEqual([
-      200,
-      expect.stringContaining('The queue (QUEUE_URL) did not respond'),
-    ]);
-    expect([status.status, status.stdout]).toEqual([
-      1,
-      expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s),
-    ]);
-    const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
-    expect(JSON.stringify(posted?.body)).toContain('The queue (QUEUE_URL) did not respond');
-    expect((await worker.ended).status).toBe(0);
-  },
-);
+redisTest('alert, page and status report a Redis that is down, within seconds, and show everything else', async () => {
+  const [receiver, redis] = [await startReceiver(), await startRedis()];
+  const environment = {
+    QUEUE_URL: redis.url,
+    STATUS_TOKEN: 'the-token-of-the-page',
+    ALERT_WEBHOOK_URL: receiver.url,
+  };
+  await using serving = await openServe(environment, { environment });
+  const app = await serving.world.openApp();
+  const worker = startHere(['worker'], serving.environment);
+  await worker.says('worker ready');
+  await redis.close();
+  worker.kill('SIGTERM');
+  const alerts = startAlertWatcher(app, 20);
+  onTestFinished(() => alerts?.close());
+  const [page, status] = await Promise.all([
+    fetch(serving.url, { headers: { authorization: 'Bearer the-token-of-the-page' } }),
+    runCli(['status'], serving.environment),
+  ]);
+  expect([page.status, await page.text()]).toEqual([
+    200,
+    expect.stringContaining('The queue (QUEUE_URL) did not respond'),
+  ]);
+  expect([status.status, status.stdout]).toEqual([
+    1,
+    expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s),
+  ]);
+  const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
+  expect(JSON.stringify(posted?.body)).toContain('The queue (QUEUE_URL) did not respond');
+  expect((await worker.ended).status).toBe(0);
+});
 
 test('while the queue is down, that and all other alerts are posted, and of both the end', async () => {
   const receiver = await startReceiver();

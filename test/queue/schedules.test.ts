@@ -8,7 +8,8 @@ import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
 import { applySchedules, plannedRuns, type Schedule, schedulesOf, watchSchedules } from '../../src/queue/schedules.ts';
 import { runCli } from '../harness/cli.ts';
-import { hasRedis, startRedis } from '../harness/redis.ts';
+import { redisTest } from '../harness/each-queue.ts';
+import { startRedis } from '../harness/redis.ts';
 import { openWorld, until } from '../harness/world.ts';
 
 test('the schedules that are being restored when the worker stops are set before its queue is closed', async () => {
@@ -106,7 +107,7 @@ test('doctor calls a run overdue once it is a minute late, and names schedules t
   expect(await look(0, '', [])).toMatchObject([{ level: 'warning', what: 'no schedule is configured' }]);
 });
 
-test.skipIf(!hasRedis)('schedules that a Redis lost are set again', async () => {
+redisTest('schedules that a Redis lost are set again', async () => {
   const redis = await startRedis();
   onTestFinished(redis.close);
   await using world = await openWorld({ shop: 'empty', environment: { QUEUE_URL: redis.url } });
@@ -184,16 +185,6 @@ test('a machine whose clock is hours behind stops no run of another one', async 
     { id: 'behind', outcome: null },
     { id: 'live', outcome: null },
   ]);
-});
-
-test('a run that another worker has ended stays as it is when the worker that lost it fails', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const app = await world.openApp();
-  const run = { id: 'lost', key: undefined, trigger: 'schedule', startedAt: new Date() } as const;
-  await syncOrders.begin(app, run, async () => true);
-  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'done'`);
-  await syncOrders.fail(app, run, 'the query is wrong');
-  expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([{ outcome: 'done', error: null }]);
 });
 
 test('each schedule starts its jobs, and steps of a backfill wait for those of regular runs, of a reconcile for both', () => {
