@@ -1,10 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
-import { onEachQueue } from '../harness/each-queue.ts';
-import { sampleShopQueries } from '../harness/order-shop.ts';
-import { emptyRedis, hasRedis, startRedis } from '../harness/redis.ts';
+import { onEachQueue, redisTest } from '../harness/each-queue.ts';
+import { emptyRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /** Orders of the shop that are to be at the service, and how many lines they have. */
@@ -17,7 +14,7 @@ const pushed = `
     (select count(*)::integer from reference_service.sub_orders) as lines`;
 const every = (seconds: number) => `*/${seconds} * * * * *`;
 
-onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
+onEachQueue(({ redisUrl, environment: onQueue }) => {
   async function world(options: Parameters<typeof openWorld>[0] = {}): Promise<World> {
     // The jobs that a worker returned when its test ended would otherwise be taken by the worker of the next test.
     const redis = redisUrl();
@@ -25,7 +22,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     return openWorld({ ...options, environment: { ...options.environment, ...onQueue() } });
   }
 
-  test.skipIf(!isHere)('the worker runs the flows on their schedules and ends cleanly on SIGTERM', async () => {
+  test('the worker runs the flows on their schedules and ends cleanly on SIGTERM', async () => {
     await using here = await world({
       environment: { LOG_LEVEL: 'info', SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: every(1) },
     });
@@ -38,7 +35,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     expect(await worker.ended).toMatchObject({ status: 0 });
   });
 
-  test.skipIf(!isHere)('what a killed worker had in hand is taken over by another', async () => {
+  test('what a killed worker had in hand is taken over by another', async () => {
     await using here = await world({
       service: { latencyMs: 400 },
       environment: { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: every(2), TAKE_OVER_SECONDS: '3' },
@@ -64,7 +61,7 @@ onEachQueue(({ isHere, redisUrl, environment: onQueue }) => {
     expect((await second.ended).status).toBe(0);
   });
 
-  test.skipIf(!isHere)('an interrupted backfill goes on where it stopped', async () => {
+  test('an interrupted backfill goes on where it stopped', async () => {
     await using here = await world({ service: { latencyMs: 300 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
     const first = startHere(['backfill', 'reviews'], here.environment);
     await until(async () => (await here.warehouse('select id from sync.export_windows')).length >= 2);
@@ -104,43 +101,6 @@ test('a run that is still going is not started on top of', async () => {
   expect(overlapping).toEqual([]);
 });
 
-test('a shop query that is mended, or broken, counts from the next reading on, in a process that runs', async () => {
-  const folder = await sampleShopQueries();
-  await using world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
-  const { shop } = await world.openApp();
-  const all = { axis: 'created', after: { at: '-infinity', code: '' }, size: 100_000 } as const;
-  const orders = async () => (await shop.orderCodes(all)).keys.length;
-  const count = await orders();
-  const file = join(folder, 'orders.sql');
-  const text = await readFile(file, 'utf8');
-  await writeFile(file, 'select 1 as one');
-  await expect(orders()).rejects.toThrow('column code (text) is missing');
-  await writeFile(file, text);
-  expect(await orders()).toBe(count);
-});
-
-test('orders that do not change are not behind: the lag counts from when they were last looked for', async () => {
-  await using world = await openWorld();
-  await world.run('sync-orders');
-  const lag = async () => {
-    const { flows } = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
-    return flows[0].lagSeconds as number;
-  };
-  const setBack = (key: 'at' | 'readTo') =>
-    world.warehouse(
-      `update sync.settings set orders_cursor = orders_cursor || jsonb_build_object('${key}', now() - interval '3 hours')`,
-    );
-  await setBack('at');
-  expect(await lag()).toBeLessThan(60);
-  await setBack('readTo');
-  expect(await lag()).toBeGreaterThan(3 * 3600 - 60);
-  await world.shop(
-    `update shop.orders set order_no = order_no || '-gone', removed_at = now() where order_id = (select max(order_id) from shop.orders)`,
-  );
-  await world.run('sync-orders');
-  expect(await lag()).toBeLessThan(60);
-});
-
 test('an order dated in the future, or never, stops no other; the cursor stays behind the shop’s clock', async () => {
   await using world = await openWorld();
   await world.run('sync-reviews');
@@ -157,17 +117,14 @@ test('an order dated in the future, or never, stops no other; the cursor stays b
   expect(await world.atService(`select 1 from reference_service.orders where user_name = 'Changed'`)).toHaveLength(1);
 });
 
-test.skipIf(!hasRedis)(
-  'a command whose queue goes away under it says what it waits for, and Ctrl-C ends its run',
-  async () => {
-    const redis = await startRedis();
-    await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
-    const sync = startCli(['sync', 'reviews'], here.environment);
-    await sync.says('planning');
-    await redis.close();
-    await sync.says('waiting: the queue cannot be used; trying again: ');
-    sync.kill('SIGINT');
-    expect(await sync.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
-    expect(await here.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'abandoned' }]);
-  },
-);
+redisTest('a command whose queue goes away under it says what it waits for, and Ctrl-C ends its run', async () => {
+  const redis = await startRedis();
+  await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
+  const sync = startCli(['sync', 'reviews'], here.environment);
+  await sync.says('planning');
+  await redis.close();
+  await sync.says('waiting: the queue cannot be used; trying again: ');
+  sync.kill('SIGINT');
+  expect(await sync.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
+  expect(await here.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'abandoned' }]);
+});
