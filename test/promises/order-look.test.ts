@@ -51,14 +51,6 @@ test('preview shows rows, requests and differences, with the customer’s data, 
   ]);
 });
 
-test('an order whose remembered id belongs to another order by now is compared by its code', async ({ world }) => {
-  await pushThree(world);
-  await world.warehouse(`update sync.order_links set order_id = 2 where order_code = 'A'`);
-  const end = await cli(world, 'preview', 'order', 'A', '--json');
-  expect(end.stdout).not.toContain('B@example.com');
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
-});
-
 test('preview says which requests the next run would really send, and what the contact rule leaves out', async ({
   world,
 }) => {

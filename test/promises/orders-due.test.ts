@@ -85,17 +85,3 @@ test('dead-letters retry is incomplete while an order that it retried has a line
   await world.shop('update l set price = 7');
   expect(await retry()).toMatchObject({ status: 0 });
 });
-
-test('an order that could not be read, and is again as it was pushed, is no dead letter any more', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 7)));
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
-  await world.shop(`update o set order_device = 'television'`);
-  // The second time it becomes due in ten minutes only.
-  for (let run = 0; run < 2; run += 1) expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
-  expect(await world.openDeadLetters()).toHaveLength(1);
-  await world.shop('update o set order_device = null');
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
-  expect(await world.openDeadLetters()).toEqual([]);
-});

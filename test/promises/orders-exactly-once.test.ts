@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -35,47 +35,6 @@ test('a service that fails, limits, loses responses and tokens has each line onc
   // An order that failed several times in a row may wait for an hour: this command reads it all the same.
   expect(await runCli(['sync', 'orders', '--allow-removals'], world.environment)).toMatchObject({ status: 0 });
   expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
-});
-
-test('an order committed behind the cursor is still pushed within the overlap, and left to the rescan beyond it', async ({
-  world,
-}) => {
-  await makeShop(world);
-  await world.shop(`insert into o (code, updated_at) values ('NEW', now())`);
-  await syncOrders(world);
-  await world.shop(`insert into o (code, updated_at)
-    values ('LATE', now() - interval '9 minutes'), ('TOO LATE', now() - interval '11 minutes')`);
-  await syncOrders(world);
-  expect(await world.atService('select code from reference_service.orders order by code')).toEqual([
-    { code: 'LATE' },
-    { code: 'NEW' },
-  ]);
-});
-
-test('a shop whose updated_at is a date loses nothing at the seams of the batches', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ORDER_BATCH_SIZE: '10' } });
-  await makeShop(world);
-  await world.shop(`insert into o (code, updated_at) select 'D' || n, current_date from generate_series(1, 25) n`);
-  await syncOrders(world);
-  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 25 }]);
-  // The same day again, behind codes that were read before.
-  await world.shop(`insert into o (code, updated_at) values ('AAA', current_date)`);
-  await world.shop(`insert into l (order_code, line_code, product_id) values ('D7', '1', 1)`);
-  await syncOrders(world);
-  expect(await world.atService('select count(*)::integer as n from reference_service.orders')).toEqual([{ n: 26 }]);
-  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
-});
-
-test('money loses no cent on its way', async ({ world }) => {
-  await makeShop(world);
-  await world.shop(`insert into o (code, total_price) values ('M', 1234567890123.45);
-    insert into l (order_code, line_code, product_id, price) values ('M', '1', 1, 0.1 + 0.2), ('M', '2', 1, 19.99)`);
-  await syncOrders(world);
-  expect(await world.atService(serviceState)).toMatchObject([{ total_price: '1234567890123.45' }]);
-  expect(await world.atService('select price::text from reference_service.sub_orders order by price')).toEqual([
-    { price: '0.3' },
-    { price: '19.99' },
-  ]);
 });
 
 test('more orders without a code than a batch holds do not keep a first push from its end', async ({ openWorld }) => {

@@ -257,20 +257,6 @@ test('sub-orders that were deleted at the service are made again, once the servi
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
-test('sub-orders of an order that was deleted at the service are not looked for in the order that is made in its place', async ({
-  world,
-}) => {
-  await world.place(sizes);
-  await world.sync();
-  await world.atService('delete from reference_service.orders returning 1');
-  world.serviceRule(({ method }) => (method === 'PUT' ? { status: 403 } : 'pass'));
-  await world.shop(`update o set total_price = 30, updated_at = now()`);
-  expect(await world.sync()).toMatchObject({ orders_pushed: 1, sub_orders_added: 2 });
-  expect(world.requests().filter(({ method }) => method === 'PUT')).toEqual([]);
-  expect(await world.atService(subOrders)).toEqual(both);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
 test('where the service does not say whether it has a sub-order that it does not show, nothing is created', async ({
   world,
 }) => {

@@ -132,13 +132,3 @@ test('preview shows exactly the requests of the next run, where another integrat
   expect(shown.map((text) => text.split(' ')[0])).toEqual(['POST', 'POST', 'PUT', 'POST']);
   expect(await sent(world)).toEqual(shown);
 });
-
-test('preview shows what a backfill withheld as left out, and the next run leaves it out', async ({ world }) => {
-  await world.place(order('A', customer, line('1', 7)));
-  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
-  await world.shop(`update o set user_email = 'new@example.com', updated_at = now()`);
-  const shown = await previewed(world, 'A');
-  expect(shown).toHaveLength(1);
-  expect(shown[0]).not.toContain('example.com');
-  expect(await sent(world)).toEqual(shown);
-});

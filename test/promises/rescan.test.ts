@@ -3,7 +3,6 @@ import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { runCli, startHere } from '../harness/cli.ts';
 import { runEnded } from '../harness/each-queue.ts';
-import { writeQueries } from '../harness/order-shop.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
@@ -84,13 +83,6 @@ test('an order whose date of change cannot be used is a dead letter of the resca
   await world.shop(`update o set updated_at = created_at where code in ('UNDATED', 'ENDLESS')`);
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done', counts: { orders_pushed: 2 } });
   expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('orders that another version of a shop query reads otherwise are pushed by the next rescan', async ({ world }) => {
-  await pushOrders(world, 5);
-  const order_lines = 'select order_code, line_code, product_id, price + 1 as price, status from l';
-  await writeQueries(world.environment.SHOP_SQL_DIR, { order_lines });
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_pushed: 5 } });
 });
 
 test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none before orders were synced', async ({

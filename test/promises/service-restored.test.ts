@@ -63,17 +63,6 @@ test('after a service was restored from a backup, the next run that meets a lost
   expect(world.requests()).toEqual([]);
 });
 
-test('an order that lost a sub-order at the service gets it again, once, by the run that changes the line', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 7), line('2', 8)));
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
-  await world.atService('delete from reference_service.sub_orders where product_id = 8');
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 1 });
-  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0 });
-  expect(await world.atService(state)).toMatchObject([{ products: [7, 8] }]);
-});
-
 test('the service gives the id of a lost order to another one: that one is neither compared nor deleted', async ({
   world,
 }) => {
