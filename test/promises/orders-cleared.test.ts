@@ -101,6 +101,12 @@ test.for<[string, (request: ProxiedRequest) => Fate]>([
     expect((await world.openDeadLetters()).map(({ key }) => key.replace(/\/1$/, ''))).toEqual(
       named.map(([key]) => key),
     );
+    // Once the service is corrected, each of them is cleared within a day.
+    world.serviceRule(() => 'pass');
+    await world.timePasses('1 day');
+    await world.sync();
+    expect(await world.openDeadLetters()).toEqual([]);
+    expect(Object.keys(await shownAtService(world)).filter((one) => !unseen.includes(one))).toEqual([]);
   },
 );
 

@@ -1,23 +1,24 @@
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
-import { line, order, orders } from '../harness/shop-orders.ts';
+import { orders } from '../harness/shop-orders.ts';
 
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
 const writes = (world: OrderWorld) => world.requests().filter((one) => one.method !== 'GET');
 
-describe('once the service is corrected, an order goes by itself within a day, and its dead letter closes', () => {
-  test.for([
-    ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
-    ['422 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 422 }],
-    ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
-    ['401 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 401 }],
-    ['403 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 403 }],
-    ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
-  ] as const)('%s', async ([_, { refuses, status }], { world }) => {
+test.for([
+  ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
+  ['422 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 422 }],
+  ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
+  ['401 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 401 }],
+  ['403 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 403 }],
+  ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
+] as const)(
+  'once the service is corrected, an order goes by itself within a day, and its dead letter closes: %s',
+  async ([_, { refuses, status }], { world }) => {
     await world.place(...orders(3));
     // Changed so long ago that no later run reads the order by its date.
     await world.shop(`update o set updated_at = now() - interval '1 year' where code = 'O2'`);
@@ -33,37 +34,8 @@ describe('once the service is corrected, an order goes by itself within a day, a
     expect(
       await world.atService('select product_id::integer as id from reference_service.sub_orders order by 1'),
     ).toEqual([1, 2, 3].map((id) => ({ id })));
-  });
-
-  test('a field of the order, and options of a line, that the service kept', async ({ world }) => {
-    await world.place(order('K', { user_email: 'k@example.com' }, line('1', 1, { product_options: { size: 'S' } })));
-    await world.sync();
-    await world.shop(`update o set user_email = null, updated_at = now(); update l set product_options = '{}'`);
-    const keepsEmpty = ({ form }: ProxiedRequest): Fate => {
-      const others = [...form].filter(([, value]) => value !== '');
-      return { form: new URLSearchParams(others) };
-    };
-    world.serviceRule(keepsEmpty);
-    await world.sync();
-    const reasons = [
-      { kind: 'order', key: 'K', reason: expect.stringContaining('the service keeps user_email') },
-      { kind: 'order_line', key: 'K/1', reason: expect.stringContaining('the service keeps product_options') },
-    ];
-    expect(await world.openDeadLetters()).toMatchObject(reasons);
-    // It is still so a day later.
-    await world.timePasses('1 day');
-    await world.sync();
-    expect(await world.openDeadLetters()).toMatchObject(reasons);
-    world.serviceRule(() => 'pass');
-    await world.timePasses('1 day');
-    await world.sync();
-    expect(await world.openDeadLetters()).toEqual([]);
-    expect(
-      await world.atService(`select user_email, product_options as options from reference_service.orders o
-        join reference_service.sub_orders s on s.order_id = o.id`),
-    ).toEqual([{ user_email: null, options: {} }]);
-  });
-});
+  },
+);
 
 test('a discarded order is tried again, and stays discarded until it fails for another reason', async ({ world }) => {
   await world.place(...orders(2));
@@ -74,6 +46,8 @@ test('a discarded order is tried again, and stays discarded until it fails for a
     return { outcome, open: await world.openDeadLetters(), isTried: writes(world).length > 0 };
   };
   const refused = (status: number) => (one: ProxiedRequest) => (isPostOf('O2', one) ? { status } : 'pass');
+  const discardAll = () =>
+    world.warehouse('update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null');
   expect(await failing(refused(422))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
   const [letter] = await world.warehouse('select id from sync.dead_letters');
   expect(await runCli(['dead-letters', 'discard', String(letter?.id)], world.environment)).toMatchObject({ status: 0 });
@@ -85,20 +59,16 @@ test('a discarded order is tried again, and stays discarded until it fails for a
   await world.shop(`update l set product_id = 0 where order_code = 'O2'`);
   const unreadable = await failing(() => 'pass');
   expect(unreadable).toMatchObject({ outcome: 'incomplete', open: [{ key: expect.stringMatching(/^O2/) }] });
-  await world.warehouse('update sync.dead_letters set is_discarded = true, resolved_at = now()');
+  await discardAll();
   expect(await failing(() => 'pass')).toMatchObject({ outcome: 'done', open: [] });
   await world.shop(`update l set product_id = 2 where order_code = 'O2'`);
   expect(await failing(refused(413))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
   // After a success the discard is over, and after another failure too.
-  await world.warehouse(
-    'update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null',
-  );
+  await discardAll();
   expect(await failing(() => 'pass')).toMatchObject({ outcome: 'done', open: [] });
   await world.shop(`update o set total_price = 77, updated_at = now() where code = 'O2'`);
   expect(await failing(refused(413))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
-  await world.warehouse(
-    'update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null',
-  );
+  await discardAll();
   expect(await failing(refused(422))).toMatchObject({ open: [{ reason: expect.stringContaining('422') }] });
   expect(await failing(refused(413))).toMatchObject({ open: [{ reason: expect.stringContaining('413') }] });
 });
