@@ -93,14 +93,6 @@ describe('lines and sub-orders', () => {
     expect(links).toMatchObject([{ lineCode: '1', subOrderId: 2, isOurs: false }]);
   });
 
-  test('a price that the service shows in whole units, or in hundredths, is the same price', () => {
-    const one = line('1', { price: '23500' });
-    for (const cents of [23_500, 2_350_000]) {
-      const shown = [shownAs(5, one, { price: { cents, currency_iso: 'KRW' } })];
-      expect(effects({ shown, lines: [one] })).toEqual(['1 gets 5']);
-    }
-  });
-
   test('1,000 lines are matched with as many sub-orders, with and without links', () => {
     const lines = Array.from({ length: 1000 }, (_, at) => line(`${at}`, { price: `${at % 3}` }));
     const shown = lines.map((one, at) => shownAs(at + 1, one)).reverse();
@@ -163,12 +155,6 @@ describe('what is sent', () => {
     const one = line('1');
     const shown = [shownAs(3, one, { status: 'created' })];
     expect(effects({ shown, lines: [one], links: [linked(one, 3)] })).toEqual([]);
-  });
-
-  test('options that the shop has cleared are sent as null', () => {
-    const one = line('1');
-    const [only] = subOrderDifference([shownAs(3, line('', small))], [one], [linked(one, 3)]).matched;
-    expect(only?.patch).toEqual({ product_options: null });
   });
 
   test('a linked sub-order that the service does not show is sent whole, and no other one is taken in its place', () => {

@@ -107,7 +107,7 @@ test('every value that no request or column can hold costs its own order or line
 }) => {
   const world = await oddShop(openWorld, {
     orders: 'select code, created_at, updated_at, total_price, mileage, user_name from o',
-    order_lines: 'select order_code, line_code, product_id, price, product_options from l',
+    order_lines: 'select order_code, line_code, product_id, product_code, price, product_options from l',
   });
   await world.shop(`alter table o add column mileage bigint, add column user_name text;
     alter table l alter product_options type json using product_options::text::json`);
@@ -139,6 +139,7 @@ test('every value that no request or column can hold costs its own order or line
       'created_at is out of range (year -44), expected a date of the years 1 to',
     ],
     ['O17/1', 'product_options', `'{"\\ud800": "L"}'`, 'product_options holds a character that cannot be stored'],
+    ['O18/1', 'product_code', `repeat('x', 1001)`, 'product_code has 1001 bytes, expected at most 1000'],
   ];
   for (const [key, column, value] of odd) {
     const [code, line] = key.split('/');
