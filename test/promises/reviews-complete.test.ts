@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { startChangingProxy, startFaultProxy } from '../harness/proxy.ts';
-import { sampled } from '../harness/sampled.ts';
+import { startChangingProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -97,25 +96,6 @@ test('a list that is in no order hides no review, though its first one is not th
   expect(warehouse).toEqual(service);
 });
 
-// At whichever request, and for services of all kinds: reviews/read-window.
-test('reviews that are deleted while a backfill reads hide none that stood throughout', async ({ openWorld }) => {
-  for (const request of sampled([3, 4, 5, 6], 2)) {
-    const world = await openWorld();
-    await seedReviews(world.serviceDatabaseUrl, reviews(450, 60));
-    const proxy = await startFaultProxy(world.serviceUrl);
-    onTestFinished(() => proxy.close());
-    world.environment.REVIEW_API_BASE_URL = proxy.url;
-    // Newest first and oldest first: what is behind them moves to the page before.
-    proxy.changeBefore(request, () =>
-      world.atService('delete from reference_service.reviews where id <= 20 or id > 430'),
-    );
-    await world.run('backfill-reviews');
-    const { service, warehouse } = await ids(world);
-    expect({ request, service: service.length }).toEqual({ request, service: 410 });
-    expect(warehouse).toEqual(expect.arrayContaining(service));
-  }
-});
-
 test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async ({
   world,
 }) => {
@@ -163,22 +143,4 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
   expect(await planned(...some)).toMatch(both);
   await world.warehouse(`delete from sync.export_windows where start_at >= '2026-05-01T00:00:00+09:00'`);
   expect(await planned('--gaps')).toMatch(/^1 window, .*:\n {2}2026-05-01 … 2026-06-09\n/);
-});
-
-test('the overview’s bounds are kept, and the views show what is inside the lists', async ({ world }) => {
-  const [first] = reviews(1, 1);
-  await seedReviews(world.serviceDatabaseUrl, [{ ...first, images_count: 2 } as SeedReview]);
-  await runCli(['sync', 'reviews'], world.environment);
-  expect(
-    await world.warehouse(
-      'select first_review_created_at = last_review_created_at as same from warehouse.review_overview',
-    ),
-  ).toEqual([{ same: true }]);
-  expect(await world.warehouse('select position, url from warehouse.review_images order by 1')).toMatchObject([
-    { position: 1 },
-    { position: 2 },
-  ]);
-  expect(await world.warehouse(`select jsonb_typeof(extra) as extra from warehouse.reviews`)).toEqual([
-    { extra: 'object' },
-  ]);
 });

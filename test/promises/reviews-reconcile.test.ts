@@ -174,14 +174,6 @@ test('the views of bi follow a run that takes hours, counted again at most once 
   }
 });
 
-test('a suspected review is suspected no more once a list shows it, by whatever run', async ({ world }) => {
-  await syncHourly(world, 5);
-  await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (2, 'a'), (3, 'a')`);
-  await world.atService(`update reference_service.reviews set updated_at = now() where id = 2`);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 3 }]);
-});
-
 test('after the service restored a backup, with older dates and ids used again, verify --repair makes both the same', async ({
   world,
 }) => {
