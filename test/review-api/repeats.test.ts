@@ -1,7 +1,6 @@
 import dns from 'node:dns';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
-  LimitedError,
   MalformedResponseError,
   NotFoundError,
   RefusedError,
@@ -165,15 +164,6 @@ test('a review that is not there is a NotFoundError, a redirect is not followed'
   const error = await failureOf(client(moved.url).reviews.get(5));
   expect(error).toBeInstanceOf(RefusedError);
   expect(error).toMatchObject({ detail: 'redirected to http://127.0.0.1:1/x' });
-});
-
-test('when the attempts are used up, the error says whether it was overload or absence', async () => {
-  const retry = { ...quick, attempts: 3 };
-  const busy = await tinyService(() => ({ status: 429 }));
-  await expect(client(busy.url, { retry }).reviews.get(5)).rejects.toThrow(LimitedError);
-  const down = await tinyService(() => 'lost');
-  await expect(client(down.url, { retry }).reviews.get(5)).rejects.toThrow(UnavailableError);
-  expect(down.calls()).toHaveLength(3);
 });
 
 test('a 429 slows everybody: no request starts before the time, and the wait is reported', async () => {

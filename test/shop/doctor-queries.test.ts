@@ -42,26 +42,6 @@ test('the shipped queries read no large table as a whole, and doctor gives the t
   ]);
 });
 
-test('a missing index is named with the statement that creates it, and with what its lack costs today', async ({
-  openWorld,
-}) => {
-  const world = await grownShop(openWorld);
-  await world.shop(
-    'drop index shop.orders_modified_at_idx; alter table shop.order_items drop constraint order_items_order_id_line_no_key',
-  );
-  const found = await findings(world);
-  expect(about(found, 'changed_orders.sql reads the whole of')).toEqual([
-    expect.stringMatching(
-      /^warning: changed_orders\.sql reads the whole of shop\.orders \(30,\d+ rows\) to find what changed in the last ten minutes: .* today → create index on shop\.orders \(modified_at\);/,
-    ),
-  ]);
-  expect(about(found, 'order_lines.sql reads the whole of')).toEqual([
-    expect.stringMatching(
-      /shop\.order_items \(30,\d+ rows\) to find the lines of 200 orders: .* → create index on shop\.order_items \(order_id\);/,
-    ),
-  ]);
-});
-
 test('prices in minor units, unknown statuses and dates in a wrong zone are named, with what to write', async ({
   openWorld,
 }) => {
