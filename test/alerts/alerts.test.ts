@@ -4,9 +4,10 @@ import { type Issue, issuesOf } from '../../src/app/issues.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
-import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startHere } from '../harness/cli.ts';
 import { redisTest } from '../harness/each-queue.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startRedis } from '../harness/redis.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -235,12 +236,9 @@ test('a flow that never ran is said to be so, and wakes nobody; a lag that is wo
 test('a day that was not read completely is named by the status until it is read, without an alert', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
-  const seed = (created_at: Date, updated_at = created_at): SeedReview => {
-    return { product_code: 'P1', message: 'fine', score: 5, created_at, updated_at };
-  };
   // The newest was created days before the newest change: between them lies nothing, and no hole.
-  const reviews = [60, 50, 40, 30, 20, 10].map((days) => seed(ago(days)));
-  await seedReviews(world.serviceDatabaseUrl, [...reviews, seed(ago(5), ago(1))]);
+  const reviews = [60, 50, 40, 30, 20, 10].map((days) => reviewAt(ago(days)));
+  await seedReviews(world.serviceDatabaseUrl, [...reviews, reviewAt(ago(5), { updated_at: ago(1) })]);
   const { app, texts, check } = await openAlerts(world);
   const look = async () => {
     const issues = issuesOf(await statusReport(app));

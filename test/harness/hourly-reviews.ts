@@ -4,6 +4,12 @@ import type { World } from './world.ts';
 
 export const hourMs = 3_600_000;
 
+/** A review of that moment, for `seedReviews`. */
+export function reviewAt(moment: Date | number, more: Partial<SeedReview> = {}): SeedReview {
+  const at = new Date(moment);
+  return { product_code: 'P1', message: 'a review', score: 5, created_at: at, updated_at: at, ...more };
+}
+
 /**
  * One review an hour, or in so many hours, at whole seconds: `review 1` is the oldest, the last the newest, three hours
  * old.
@@ -11,8 +17,7 @@ export const hourMs = 3_600_000;
 export function hourlyReviews(count: number, hours = 1): SeedReview[] {
   const newest = Math.floor(Date.now() / 1000) * 1000 - 3 * hourMs;
   return Array.from({ length: count }, (_, index) => {
-    const at = new Date(newest - (count - 1 - index) * hours * hourMs);
-    return { product_code: 'P1', message: `review ${index + 1}`, score: 5, created_at: at, updated_at: at };
+    return reviewAt(newest - (count - 1 - index) * hours * hourMs, { message: `review ${index + 1}` });
   });
 }
 

@@ -30,8 +30,7 @@ export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<O
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ORDER_RESCAN_DAYS: '2', ...options.environment };
   const world = await openWorld({ ...options, shop: 'empty', environment });
   await createOrderShop(world.shopUrl);
-  const proxy = await startRuleProxy(world.serviceUrl);
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const proxy = await world.through(startRuleProxy);
   let app: ReturnType<World['openApp']> | undefined;
   return {
     ...world,
@@ -56,10 +55,6 @@ export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<O
       world.warehouse(
         'select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key collate "C"',
       ),
-    async [Symbol.asyncDispose]() {
-      await world[Symbol.asyncDispose]();
-      await proxy.close();
-    },
   };
 }
 

@@ -21,6 +21,8 @@ export type World = AsyncDisposable & {
   atService<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   shop<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   openApp(): Promise<App>;
+  /** From now on commands reach the service through this proxy, see proxy.ts, which closes with the world. */
+  through<P extends { url: string; close(): Promise<void> }>(start: (target: string) => Promise<P>): Promise<P>;
   /**
    * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
    * @param job the name of the job: `sync-orders`.
@@ -79,6 +81,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),
     openApp: open,
+    async through(start) {
+      const proxy = await start(service.url);
+      all.defer(() => proxy.close());
+      environment.REVIEW_API_BASE_URL = proxy.url;
+      return proxy;
+    },
     async run(name, payload, trigger) {
       const job = jobs.find((one) => one.name === name);
       if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);

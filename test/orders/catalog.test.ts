@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
@@ -17,11 +17,7 @@ async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
     user_grades: 'select code, name, icon as icon_url from g',
   });
   const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
-  if (change) {
-    const proxy = await startChangingProxy(world.serviceUrl, change);
-    onTestFinished(() => proxy[Symbol.asyncDispose]());
-    world.environment.REVIEW_API_BASE_URL = proxy.url;
-  }
+  if (change) await world.through((url) => startChangingProxy(url, change));
   await createOrderShop(world.shopUrl);
   await world.shop(
     'create table c (code text, name text, parent text, status text); create table g (code text, name text, icon text)',
@@ -48,10 +44,7 @@ test('parents come before their children whatever order the rows come in; a seco
     `insert into c values ('a-leaf', 'Leaf', 'b-branch'), ('b-branch', 'Branch', 'c-root'), ('c-root', 'Root', null)`,
   );
   expect(await byCommand(world)).toMatchObject({ status: 0 });
-  expect(
-    await world.atService(`select c.code, p.code as parent from reference_service.categories c
-      left join reference_service.categories p on p.id = c.parent_category_id order by c.code`),
-  ).toEqual([
+  expect(await parents(world)).toEqual([
     { code: 'a-leaf', parent: 'b-branch' },
     { code: 'b-branch', parent: 'c-root' },
     { code: 'c-root', parent: null },

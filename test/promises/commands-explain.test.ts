@@ -1,6 +1,7 @@
-import { expect, onTestFinished } from 'vitest';
-import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { expect } from 'vitest';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startHere } from '../harness/cli.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -11,8 +12,7 @@ const cli = (world: World, ...args: string[]) => runCli(args, world.environment)
 
 /** Three reviews; the first is a dead letter, the others are in the warehouse. */
 async function sync(world: World): Promise<void> {
-  const at = new Date(Date.now() - 86_400_000);
-  const review: SeedReview = { product_code: 'P1', message: 'a review', score: 5, created_at: at, updated_at: at };
+  const review = reviewAt(Date.now() - 86_400_000);
   await seedReviews(world.serviceDatabaseUrl, [review, review, review]);
   await world.warehouse('alter table warehouse.reviews add constraint bad check (id <> 1)');
   expect(await cli(world, 'sync', 'reviews')).toMatchObject({ status: 1 });
@@ -88,10 +88,7 @@ test('explain review shows what the warehouse holds while the service is down, a
 }) => {
   await sync(world);
   expect((await cli(world, 'explain', 'review', '1')).stdout).toContain('the dead letter gives the reason');
-  const proxy = await startRuleProxy(world.serviceUrl);
-  onTestFinished(() => proxy.close());
-  proxy.use(() => ({ status: 503 }));
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  (await world.through(startRuleProxy)).use(() => ({ status: 503 }));
   const explained = await cli(world, 'explain', 'review', '2');
   expect(explained).toMatchObject({ status: 1, stderr: expect.stringMatching(/^waiting until .* UTC: /m) });
   expect(explained.stdout).toContain('The service could not be asked about the review: ');

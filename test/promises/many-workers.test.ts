@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, type RunningCli, runCli, startCli } from '../harness/cli.ts';
 import { redisTest } from '../harness/each-queue.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { type FaultProxy, startFaultProxy } from '../harness/proxy.ts';
 import { startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -20,13 +21,9 @@ async function openShared(): Promise<{ world: World; proxy: FaultProxy; environm
   onTestFinished(redis.close);
   const world = await openWorld({ shop: 'empty', service: { latencyMs: 50 } });
   onTestFinished(() => world[Symbol.asyncDispose]());
-  const proxy = await startFaultProxy(world.serviceUrl);
-  onTestFinished(proxy.close);
-  const begin = Date.now() - reviews * daysBetween * 86_400_000;
-  const all = Array.from({ length: reviews }, (_, n) => {
-    const at = new Date(begin + n * daysBetween * 86_400_000);
-    return { product_code: `P${n % 20}`, message: `Review ${n}`, created_at: at, updated_at: at };
-  });
+  const proxy = await world.through(startFaultProxy);
+  const ago = (n: number) => Date.now() - n * daysBetween * 86_400_000;
+  const all = Array.from({ length: reviews }, (_, n) => reviewAt(ago(reviews - n), { product_code: `P${n % 20}` }));
   await seedReviews(world.serviceDatabaseUrl, all);
   const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
   const environment = {
@@ -35,7 +32,6 @@ async function openShared(): Promise<{ world: World; proxy: FaultProxy; environm
     LOG_LEVEL: 'info',
     QUEUE_URL: redis.url,
     REVIEW_YEARS_FROM: '2000',
-    REVIEW_API_BASE_URL: proxy.url,
     REVIEW_API_REQUESTS_PER_SECOND: String(ceiling),
   };
   return { world, proxy, environment };

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
@@ -28,10 +29,7 @@ async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
 async function makeDifferences(world: OrderWorld): Promise<void> {
   await seedReviews(
     world.serviceDatabaseUrl,
-    [1, 2, 3, 4].map((days) => {
-      const at = new Date(Date.now() - days * 86_400_000);
-      return { product_code: 'P1', message: 'a review', score: 5, created_at: at, updated_at: at };
-    }),
+    [1, 2, 3, 4].map((days) => reviewAt(Date.now() - days * 86_400_000)),
   );
   await world.place(
     order('EQUAL', line('1', 7)),

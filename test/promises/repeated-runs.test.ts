@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { writeQueries } from '../harness/order-shop.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
@@ -13,10 +14,7 @@ const reviewsOf = (world: World) =>
   world.warehouse<{ id: number }>('select id from warehouse.reviews order by id').then((rows) => rows.length);
 
 const reviews = (from: number, count: number) =>
-  Array.from({ length: count }, (_, n) => {
-    const at = new Date(Date.UTC(2024, 0, 5 + ((from + n) % 80)));
-    return { product_code: 'P', message: `Review ${from + n}`, created_at: at, updated_at: at };
-  });
+  Array.from({ length: count }, (_, n) => reviewAt(Date.UTC(2024, 0, 5 + ((from + n) % 80))));
 
 /** What an hour and other runs do: the queue removes the run's job, and keeps the jobs of its steps. */
 async function trimRuns(world: World): Promise<void> {
@@ -47,9 +45,8 @@ test('a scheduled run whose moment comes twice, because a clock was set back, do
   const { bull } = (await here.openApp()).queues;
   const worker = startHere(['worker'], { ...here.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await worker.says('worker ready');
-  const review = { product_code: 'P', message: 'Good' };
   for (const count of [1, 2]) {
-    await seedReviews(here.serviceDatabaseUrl, [{ ...review, created_at: new Date(), updated_at: new Date() }]);
+    await seedReviews(here.serviceDatabaseUrl, [reviewAt(new Date())]);
     await bull.scheduled.add('sync-reviews', { payload: {} }, { jobId: 'moment', removeOnComplete: true });
     await until(async () => (await bull.scheduled.getJob('moment')) === undefined);
     expect(await reviewsOf(here)).toBe(count);
@@ -61,9 +58,7 @@ test('a scheduled run whose moment comes twice, because a clock was set back, do
 test('a backfill of which a step failed is completed by the same command', async () => {
   await using here = await world();
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-  const proxy = await startFaultProxy(here.serviceUrl);
-  onTestFinished(() => proxy.close());
-  here.environment.REVIEW_API_BASE_URL = proxy.url;
+  const proxy = await here.through(startFaultProxy);
   let isRefusing = true;
   // No request for the last window goes through.
   proxy.refuse((path) => isRefusing && path.includes('2024-03'), 403);

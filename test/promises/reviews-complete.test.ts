@@ -1,6 +1,7 @@
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -10,14 +11,8 @@ const test = worldTest.extend('worldOptions', { shop: 'empty' });
 /** One review every `seconds`, the first at `from`. */
 function reviews(count: number, seconds: number, from = '2026-03-01T00:00:00+09:00'): SeedReview[] {
   return Array.from({ length: count }, (_, index) => {
-    const at = new Date(Date.parse(from) + index * seconds * 1000 + (index % 1000));
-    return {
-      product_code: `P${index % 20}`,
-      message: `review ${index}`,
-      score: 1 + (index % 5),
-      created_at: at,
-      updated_at: at,
-    };
+    const more = { product_code: `P${index % 20}`, score: 1 + (index % 5) };
+    return reviewAt(Date.parse(from) + index * seconds * 1000 + (index % 1000), more);
   });
 }
 
@@ -79,13 +74,7 @@ test('a second that no query can show whole is named, and all else is there', as
 });
 
 test('a list that is in no order hides no review, though its first one is not the newest', async ({ world }) => {
-  const proxy = await startChangingProxy(world.serviceUrl, {
-    call({ query }) {
-      query.delete('date_order_desc');
-    },
-  });
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  await world.through((url) => startChangingProxy(url, { call: ({ query }) => query.delete('date_order_desc') }));
   // Twenty reviews a week apart: the oldest of the last 44 days lies weeks before the newest.
   await seedReviews(
     world.serviceDatabaseUrl,

@@ -1,13 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startCli } from '../harness/cli.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('a backfill has as many requests in flight as allowed, although each window is read by one request after the other', async () => {
-  const world = await openWorld({ shop: 'empty' });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  const proxy = await startRuleProxy(world.serviceUrl);
-  onTestFinished(proxy.close);
+  await using world = await openWorld({ shop: 'empty' });
+  const proxy = await world.through(startRuleProxy);
   const isPage = (limit: string | null) => limit === '100';
   const eight = Promise.withResolvers<void>();
   let inFlight = 0;
@@ -19,8 +17,7 @@ test('a backfill has as many requests in flight as allowed, although each window
     return 'pass';
   });
 
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  const backfill = startCli(['backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-12-31'], environment);
+  const backfill = startCli(['backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-12-31'], world.environment);
 
   await eight.promise;
   const { status, stderr } = await backfill.ended;

@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
 import { hourlyReviews, hourMs } from '../harness/hourly-reviews.ts';
@@ -17,9 +17,8 @@ const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number,
   const world = await openWorld({ shop: 'empty' });
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count, hours));
   const twist: Twist = {};
-  const proxy = await startChangingProxy(world.serviceUrl, { answer: (answer, call) => twist.change?.(answer, call) });
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const answer = (answer: Answer, call: Call) => twist.change?.(answer, call);
+  await world.through((url) => startChangingProxy(url, { answer }));
   const cli = (...args: string[]): Promise<CliEnd> => runCli([...args, '--json'], world.environment);
   return { world, twist, cli };
 });

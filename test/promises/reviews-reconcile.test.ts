@@ -1,10 +1,10 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { readWindow } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
-import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { hourlyReviews, syncHourly } from '../harness/hourly-reviews.ts';
-import { startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
+import { hourlyReviews, reviewAt, syncHourly } from '../harness/hourly-reviews.ts';
+import { type Change, startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -14,6 +14,9 @@ const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 const gone = (world: World) =>
   world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id');
+/** From now on the service's answers are changed so. */
+const answering = (world: World, answer: Change['answer'] & {}) =>
+  world.through((url) => startChangingProxy(url, { answer }));
 const reconcile = (world: World) => world.run('reconcile-reviews');
 const byCommand = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
 
@@ -21,11 +24,8 @@ test('a review that is listed late is found although it is older than all others
   world,
 }) => {
   await syncHourly(world, 5);
-  const review = (at: Date): SeedReview => ({ product_code: 'P1', message: 'late', created_at: at, updated_at: at });
-  await seedReviews(world.serviceDatabaseUrl, [
-    review(new Date('1993-05-05')),
-    review(new Date(Date.now() - 10 * day)),
-  ]);
+  const late = [new Date('1993-05-05'), new Date(Date.now() - 10 * day)].map((at) => reviewAt(at, { message: 'late' }));
+  await seedReviews(world.serviceDatabaseUrl, late);
   expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(
     await world.warehouse(`select count(*)::integer as late from warehouse.reviews where message = 'late'`),
@@ -87,10 +87,7 @@ test.for<[held: number, lost: number, marked: number]>([
 
 test('what the service shows only after its own date is brought in', async ({ world }) => {
   await syncHourly(world, 150);
-  const late = [20 * 60_000, 3 * day].map((ago): SeedReview => {
-    const at = new Date(Date.now() - 3 * 3_600_000 - ago);
-    return { product_code: 'P1', message: 'late', score: 4, created_at: at, updated_at: at };
-  });
+  const late = [20 * 60_000, 3 * day].map((ago) => reviewAt(Date.now() - 3 * 3_600_000 - ago));
   await seedReviews(world.serviceDatabaseUrl, late);
   // The first is within the overlap of an hour, the second is not.
   const sync = await runCli(['sync', 'reviews', '--json'], world.environment);
@@ -202,12 +199,9 @@ test('verify --repair brings in a review that no list shows also when its date w
   await world.atService(
     `update reference_service.reviews set message = 'restored', updated_at = updated_at - interval '1 day' where id = 5`,
   );
-  await using proxy = await startChangingProxy(world.serviceUrl, {
-    answer(answer, { path }) {
-      if (path === '/v1/reviews') answer.body = (answer.body as { id: number }[]).filter(({ id }) => id !== 5);
-    },
+  await answering(world, (answer, { path }) => {
+    if (path === '/v1/reviews') answer.body = (answer.body as { id: number }[]).filter(({ id }) => id !== 5);
   });
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
   expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject({ status: 0 });
   expect(await world.warehouse(`select from warehouse.reviews where message = 'restored'`)).toHaveLength(1);
 });
@@ -219,15 +213,11 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
     [4, 'four'],
     [5, null],
   ]);
-  const proxy = await startChangingProxy(world.serviceUrl, {
-    answer({ body }, { path }) {
-      for (const one of path === '/v1/reviews' ? (body as { id: unknown }[]) : []) {
-        if (odd.has(one.id)) one.id = odd.get(one.id);
-      }
-    },
+  await answering(world, ({ body }, { path }) => {
+    for (const one of path === '/v1/reviews' ? (body as { id: unknown }[]) : []) {
+      if (odd.has(one.id)) one.id = odd.get(one.id);
+    }
   });
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
   await world.warehouse('delete from warehouse.reviews where id in (3, 4, 5)');
   const { status, stdout } = await runCli(['verify', 'reviews', '--json'], world.environment);
   expect(status).toBe(1);
@@ -253,14 +243,10 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
 test('a review that a person discarded stays a difference, and verify --repair never says that it repaired it', async ({
   world,
 }) => {
-  const proxy = await startChangingProxy(world.serviceUrl, {
-    answer(answer, { path }) {
-      const body = answer.body as { id: number; score: unknown } | { id: number; score: unknown }[];
-      for (const one of path.startsWith('/v1/reviews') ? [body].flat() : []) if (one.id === 3) one.score = 'many';
-    },
+  await answering(world, (answer, { path }) => {
+    const body = answer.body as { id: number; score: unknown } | { id: number; score: unknown }[];
+    for (const one of path.startsWith('/v1/reviews') ? [body].flat() : []) if (one.id === 3) one.score = 'many';
   });
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(12));
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 1 });
   const repaired = { status: 1, stdout: expect.stringContaining('The warehouse cannot hold 1 of them') };
@@ -327,8 +313,7 @@ test('the newest review is deleted just before its second is asked for: the run 
   world,
 }) => {
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(3));
-  await using proxy = await startRuleProxy(world.serviceUrl);
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const proxy = await world.through(startRuleProxy);
   proxy.use(async ({ path, form }) => {
     if (path === '/v1/reviews' && !form.has('date_order_desc'))
       await world.atService('delete from reference_service.reviews where id = 3');

@@ -6,6 +6,7 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
@@ -117,18 +118,14 @@ test.each(['orders', 'reviews'])(
 /** A service with reviews of one month, behind a proxy. */
 async function monthWorld(count: number) {
   const world = await openWorld({ shop: 'empty', environment: soon });
-  const reviews = Array.from({ length: count }, (_, n) => {
-    const at = new Date(Date.UTC(2024, 0, 2) + (n * 28 * 86_400_000) / count);
-    return { product_code: 'P', message: `Review ${n}`, created_at: at, updated_at: at };
-  });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const reviews = Array.from({ length: count }, (_, n) =>
+    reviewAt(Date.UTC(2024, 0, 2) + (n * 28 * 86_400_000) / count),
+  );
   await seedReviews(world.serviceDatabaseUrl, reviews);
-  const proxy = await startFaultProxy(world.serviceUrl);
-  onTestFinished(async () => {
-    await proxy.close();
-    await world[Symbol.asyncDispose]();
-  });
+  const proxy = await world.through(startFaultProxy);
   const lists = () => proxy.asked().filter((path) => path.startsWith('/v1/reviews?')).length;
-  return { world, proxy, lists, environment: { ...world.environment, REVIEW_API_BASE_URL: proxy.url } };
+  return { world, proxy, lists, environment: world.environment };
 }
 const backfill = ['backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-01-31'];
 const held = 'select count(*)::integer as n from warehouse.reviews';

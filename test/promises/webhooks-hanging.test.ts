@@ -20,13 +20,13 @@ const waiting = (world: World) =>
 test('a review whose request never gets a response holds back no other, waits longer each time, and is left to the runs in the end', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const [bad, good, later] = [await addReview(world), await addReview(world), await addReview(world)];
-  const proxy = await startRuleProxy(world.serviceUrl);
+  const proxy = await world.through(startRuleProxy);
   let release = () => {};
   let hang: Promise<'lose'> | undefined = new Promise((resolve) => {
     release = () => resolve('lose');
   });
   proxy.use(({ path }) => (path === `/v1/reviews/${bad}` ? (hang ?? 'lose') : 'pass'));
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
+  const environment = { ...world.environment, LOG_LEVEL: 'info', PORT: '0' };
   const serve = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   const url = await addressOf(serve);
   const post = (id: number) =>
@@ -83,13 +83,11 @@ test('a review whose request never gets a response holds back no other, waits lo
   expect(most).toBe(2);
   serve.kill('SIGTERM');
   await serve.ended;
-  await proxy.close();
 });
 
 test('a process that is to end reads what it has begun before it ends', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  await using proxy = await startRuleProxy(world.serviceUrl);
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const proxy = await world.through(startRuleProxy);
   const applier = startWebhookApplier(await world.openApp());
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   proxy.use(async () => {
@@ -109,8 +107,7 @@ test('a process that is to end reads what it has begun before it ends', async ()
 
 test('a process reads at most twenty changed reviews a second, however fast the service is', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  await using proxy = await startRuleProxy(world.serviceUrl);
-  world.environment.REVIEW_API_BASE_URL = proxy.url;
+  const proxy = await world.through(startRuleProxy);
   const ids = await Promise.all(Array.from({ length: 20 }, () => addReview(world)));
   await world.warehouse('insert into sync.changed_reviews (review_id) select unnest($1::bigint[])', [ids]);
   const atMs: number[] = [];

@@ -3,7 +3,8 @@ import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere } from '../harness/cli.ts';
-import { startChangingProxy } from '../harness/proxy.ts';
+import { reviewAt } from '../harness/hourly-reviews.ts';
+import { type Answer, type Call, startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
 import { openServe } from '../harness/serve.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
@@ -103,10 +104,7 @@ test('a product’s summary is in product_ratings, and a webhook teaches no prod
 test('a review that a webhook names changes no product link; the next run reads it unasked and does', async () => {
   await using serve = await openReceiver();
   const { world } = serve;
-  const at = new Date(Date.now() - 86_400_000);
-  await seedReviews(world.serviceDatabaseUrl, [
-    { product_code: 'P', message: 'r', score: 4, created_at: at, updated_at: at },
-  ]);
+  await seedReviews(world.serviceDatabaseUrl, [reviewAt(Date.now() - 86_400_000, { product_code: 'P' })]);
   const [shown] = await world.atService<{ id: number; product_id: number }>(
     'select id::integer, product_id::integer from reference_service.reviews',
   );
@@ -125,10 +123,7 @@ test('a review that a webhook names changes no product link; the next run reads 
 test('of a product that changed the newest review is read, and its code is not learned from that', async () => {
   await using serve = await openReceiver();
   const { world } = serve;
-  const seeds = [1, 2, 3].map((days) => {
-    const at = new Date(Date.now() - days * 86_400_000);
-    return { product_code: 'OLD', message: `r${days}`, score: 4, created_at: at, updated_at: at };
-  });
+  const seeds = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000, { product_code: 'OLD' }));
   await seedReviews(world.serviceDatabaseUrl, seeds);
   expect(await runCli(['sync', 'reviews'], serve.environment)).toMatchObject({ status: 0 });
   const [product] = await world.atService<{ id: number }>(
@@ -256,12 +251,11 @@ test('a bad event becomes a dead letter, the others of its body are applied; an 
 test('a review that the service cannot show holds back no other, is tried again, and is left to the runs in the end', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const [bad, good] = await addReviews(world, 2);
-  await using proxy = await startChangingProxy(world.serviceUrl, {
-    answer(answer, { path }) {
-      if (path !== `/v1/reviews/${good?.id}` && /^\/v1\/reviews\/\d/.test(path)) answer.body = ['no review'];
-    },
-  });
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url, LOG_LEVEL: 'info', PORT: '0' };
+  const answer = (answer: Answer, { path }: Call) => {
+    if (path !== `/v1/reviews/${good?.id}` && /^\/v1\/reviews\/\d/.test(path)) answer.body = ['no review'];
+  };
+  await world.through((url) => startChangingProxy(url, { answer }));
+  const environment = { ...world.environment, LOG_LEVEL: 'info', PORT: '0' };
   const cli = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   const url = await addressOf(cli);
   const ids = [{ id: 0 }, { id: bad?.id }, { id: good?.id }];
@@ -286,17 +280,13 @@ test('a review that the service cannot show holds back no other, is tried again,
 test('dead-letters retry goes on past reviews that cannot be asked for, and past one that the service cannot show', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const [bad, good] = await addReviews(world, 2);
-  await using proxy = await startChangingProxy(world.serviceUrl, {
-    answer(answer, { path }) {
-      if (path === `/v1/reviews/${bad?.id}`) answer.status = 422;
-    },
-  });
+  const proxy = await world.through(startRuleProxy);
+  proxy.use(({ path }) => (path === `/v1/reviews/${bad?.id}` ? { status: 422 } : 'pass'));
   await world.warehouse(
     `insert into sync.dead_letters (kind, key, reason, payload) select 'review', key, 'test', '{}' from unnest($1::text[]) key`,
     [['0', '9007199254740993', String(bad?.id), String(good?.id)]],
   );
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  const { status, stderr } = await runCli(['dead-letters', 'retry'], environment);
+  const { status, stderr } = await runCli(['dead-letters', 'retry'], world.environment);
   expect([status, stderr]).toEqual([1, expect.not.stringContaining('expected id')]);
   expect(await held(world)).toEqual([{ n: 1 }]);
   expect(await world.warehouse('select key from sync.dead_letters where resolved_at is not null')).toEqual([

@@ -4,9 +4,9 @@ import { RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { concludeReconcile } from '../../src/reviews/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
-import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { syncHourly } from '../harness/hourly-reviews.ts';
+import { reviewAt, syncHourly } from '../harness/hourly-reviews.ts';
 import { worldTest } from '../harness/world-test.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
@@ -74,9 +74,7 @@ test('verify says what it could not read, if only one span, and does not call bo
 test('a review dated in the second in which one window ends and the next begins is counted once', async ({ world }) => {
   // Sixty days are two windows of thirty.
   const at = new Date('2026-01-31T00:00:00+09:00');
-  await seedReviews(world.serviceDatabaseUrl, [
-    { product_code: 'P1', message: 'at midnight', score: 4, created_at: at, updated_at: at },
-  ]);
+  await seedReviews(world.serviceDatabaseUrl, [reviewAt(at)]);
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at) values (9, '2026-03-02', now())`);
   const app = await world.openApp();
   const progress: number[][] = [];
@@ -115,13 +113,8 @@ test('of the reviews that the warehouse refused, those that were not asked for t
 });
 
 test('rows of the ledger go with age, and no day that was read turns into one that was not', async ({ world }) => {
-  await seedReviews(
-    world.serviceDatabaseUrl,
-    Array.from({ length: 100 }, (_, days): SeedReview => {
-      const date = new Date(Date.now() - days * 86_400_000);
-      return { product_code: 'P1', message: 'a review', score: 4, created_at: date, updated_at: date };
-    }),
-  );
+  const daily = Array.from({ length: 100 }, (_, days) => reviewAt(Date.now() - days * 86_400_000));
+  await seedReviews(world.serviceDatabaseUrl, daily);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   const unread = () => world.warehouse('select day from bi.coverage_by_day where not is_complete');
   for (let week = 1; week <= 12; week += 1) {
