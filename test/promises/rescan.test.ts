@@ -9,10 +9,10 @@ import type { Fate } from '../harness/proxy.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
-const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10' } });
+const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_DELETES: 'send' } });
 
 /** Orders O1, O2 … with a line each, an hour old, pushed by a whole run, so that there is a cursor. */
-async function pushOrders(world: OrderWorld, count: number): Promise<void> {
+async function pushOrders(world: OrderWorld, count = 5): Promise<void> {
   const placed = Array.from({ length: count }, (_, index) =>
     order(`O${index + 1}`, { user_email: `${index + 1}@example.com` }, line('1', 7)),
   );
@@ -34,13 +34,19 @@ const writes = (world: OrderWorld) => world.requests().filter(({ method }) => me
 async function dayPasses(world: OrderWorld): Promise<void> {
   await world.warehouse(aDayPasses);
 }
+/** A rescan misses what the statement deletes, and a day passes. */
+async function missForADay(world: OrderWorld, statement: string): Promise<void> {
+  await world.shop(statement);
+  await rescan(world);
+  await dayPasses(world);
+}
 const codesAtService = async (world: OrderWorld) =>
   (await world.atService<{ code: string }>('select code from reference_service.orders order by code')).map(
     ({ code }) => code,
   );
 
 test('a rescan of orders that did not change sends no request', async ({ world }) => {
-  await pushOrders(world, 5);
+  await pushOrders(world);
   expect(await reconcile(world)).toMatchObject({
     outcome: 'done',
     status: 0,
@@ -52,7 +58,7 @@ test('a rescan of orders that did not change sends no request', async ({ world }
 test('what the feed missed is pushed: changes without a date, and orders that were committed late', async ({
   world,
 }) => {
-  await pushOrders(world, 5);
+  await pushOrders(world);
   await world.shop(`
     update l set status = 'delivered' where order_code in ('O1', 'O2');
     insert into o (code, created_at, updated_at) values ('LATE', now() - interval '2 days', now() - interval '2 days');
@@ -109,8 +115,11 @@ test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none bef
   ).not.toHaveProperty('orders');
 });
 
-test('an order that vanished is reported, and stays at the service while ORDER_DELETES is off', async ({ world }) => {
-  await pushOrders(world, 5);
+test('an order that vanished is reported, and stays at the service while ORDER_DELETES is off', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'off' } });
+  await pushOrders(world);
   await world.shop(`delete from o where code in ('O1', 'O2')`);
   for (let day = 0; day < 3; day += 1) {
     expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
@@ -131,10 +140,9 @@ test('an order that vanished is reported, and stays at the service while ORDER_D
 });
 
 test('an order that vanished is deleted by the second rescan that misses it, a day later, not before', async ({
-  openWorld,
+  world,
 }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
+  await pushOrders(world);
   // An order whose code differs in case only is another one, also where the column ignores case.
   await world.shop(`delete from o where code = 'O1'; insert into o (code) values ('o1');
     insert into l (order_code, line_code, product_id) values ('o1', '1', 7);
@@ -154,11 +162,9 @@ test('an order that vanished is deleted by the second rescan that misses it, a d
 
 test('a rescan that is stopped while a worker deletes orders deletes no more of them', async ({ openWorld }) => {
   const schedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
-  const world = await openWorld({ environment: { ...schedules, ORDER_DELETES: 'send', LOG_LEVEL: 'info' } });
-  await pushOrders(world, 5);
-  await world.shop(`delete from o where code <> 'NEWEST'`);
-  await rescan(world);
-  await dayPasses(world);
+  const world = await openWorld({ environment: { ...schedules, LOG_LEVEL: 'info' } });
+  await pushOrders(world);
+  await missForADay(world, `delete from o where code <> 'NEWEST'`);
   world.serviceRule(async ({ method }): Promise<Fate> => {
     if (method !== 'DELETE') return 'pass';
     // As Ctrl-C of its command does on another machine.
@@ -174,14 +180,12 @@ test('a rescan that is stopped while a worker deletes orders deletes no more of 
   expect(writes(world)).toHaveLength(1);
 });
 
-test('an order that returned in between is not deleted: its absence starts again', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
-  await world.shop(
+test('an order that returned in between is not deleted: its absence starts again', async ({ world }) => {
+  await pushOrders(world);
+  await missForADay(
+    world,
     `create table gone as select * from o where code in ('O1', 'O2'); delete from o where code in ('O1', 'O2')`,
   );
-  await rescan(world);
-  await dayPasses(world);
   // O1 is seen by a rescan. O2 comes and goes between two of them, and is pushed meanwhile.
   await world.shop(
     `insert into o select * from gone; update o set updated_at = now(), total_price = 7 where code = 'O2'`,
@@ -196,12 +200,12 @@ test('an order that returned in between is not deleted: its absence starts again
   expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 2 } });
 });
 
-test('an order that is back in the shop when its turn comes is not deleted', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
-  await world.shop(`create table back as select * from o where code = 'O2'; delete from o where code in ('O1', 'O2')`);
-  await rescan(world);
-  await dayPasses(world);
+test('an order that is back in the shop when its turn comes is not deleted', async ({ world }) => {
+  await pushOrders(world);
+  await missForADay(
+    world,
+    `create table back as select * from o where code = 'O2'; delete from o where code in ('O1', 'O2')`,
+  );
   world.serviceRule(async ({ method }): Promise<Fate> => {
     if (method === 'DELETE') await world.shop('insert into o select * from back; delete from back');
     return 'pass';
@@ -212,16 +216,15 @@ test('an order that is back in the shop when its turn comes is not deleted', asy
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });
 
-test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async ({
-  openWorld,
-}) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
-  await world.shop('truncate o, l');
-  await rescan(world);
-  await dayPasses(world);
+test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async ({ world }) => {
+  await pushOrders(world);
+  await missForADay(world, 'truncate o, l');
   const held = await reconcile(world);
-  expect(held).toMatchObject({ outcome: 'incomplete', status: 1, error: expect.stringContaining('--allow-removals') });
+  expect(held).toMatchObject({
+    outcome: 'incomplete',
+    status: 1,
+    error: expect.stringContaining('--allow-removals'),
+  });
   expect(await codesAtService(world)).toHaveLength(6);
   await dayPasses(world);
   expect(await reconcile(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 6 } });
@@ -229,13 +232,10 @@ test('a truncated table deletes nothing, says so, and does when somebody says th
 });
 
 test('of orders gone from the shop as many are deleted as the allowance reaches, and the rescan names the others', async ({
-  openWorld,
+  world,
 }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
-  await world.shop(`delete from o where code in ('O1', 'O2', 'O3')`);
-  await rescan(world);
-  await dayPasses(world);
+  await pushOrders(world);
+  await missForADay(world, `delete from o where code in ('O1', 'O2', 'O3')`);
   await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[49])');
   expect(await reconcile(world)).toMatchObject({
     outcome: 'incomplete',
@@ -248,15 +248,12 @@ test('of orders gone from the shop as many are deleted as the allowance reaches,
   expect(await reconcile(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 2 } });
 });
 
-test('an order with reviews stays, and stops nothing', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
-  await world.shop(`delete from o where code in ('O1', 'O2')`);
+test('an order with reviews stays, and stops nothing', async ({ world }) => {
+  await pushOrders(world);
   await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
     select now(), now(), s.id from reference_service.sub_orders s
     join reference_service.orders o on o.id = s.order_id where o.code = 'O1'`);
-  await rescan(world);
-  await dayPasses(world);
+  await missForADay(world, `delete from o where code in ('O1', 'O2')`);
   expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 1, orders_deleted_kept: 1 } });
   expect(await codesAtService(world)).toContain('O1');
   expect((await status(world)).absentOrders).toMatchObject({ orders: 1 });
@@ -267,13 +264,10 @@ test('an order with reviews stays, and stops nothing', async ({ openWorld }) => 
 });
 
 test('of deletions that the service refuses the first is named, the others are done, and the next rescan tries again', async ({
-  openWorld,
+  world,
 }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await pushOrders(world, 5);
-  await world.shop(`delete from o where code in ('O1', 'O2', 'O3')`);
-  await rescan(world);
-  await dayPasses(world);
+  await pushOrders(world);
+  await missForADay(world, `delete from o where code in ('O1', 'O2', 'O3')`);
   let refused = 0;
   world.serviceRule(({ method }) => (method === 'DELETE' && ++refused <= 2 ? { status: 403 } : 'pass'));
   expect(await reconcile(world)).toMatchObject({
@@ -286,7 +280,7 @@ test('of deletions that the service refuses the first is named, the others are d
 });
 
 test('what stops the rescan does not stop the reconcile of reviews, and the other way round', async ({ world }) => {
-  await pushOrders(world, 5);
+  await pushOrders(world);
   await world.shop('alter table l rename to elsewhere');
   const shopless = await reconcile(world);
   expect(shopless.status).toBe(1);

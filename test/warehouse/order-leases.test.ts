@@ -2,13 +2,22 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
 import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
 import { orderLinks } from '../../src/warehouse/orders/order-links.ts';
-import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
+import { type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import { emptyPush } from '../harness/order-world.ts';
+import { emptyPush, type OrderWorld } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';
 import { orders } from '../harness/shop-orders.ts';
 
-const wanted = (code: string) => ({ code, contact: 'allowed' as const, orderedAt: null });
+const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
+
+const storeOf = async (world: OrderWorld) => openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+
+/** The lease of an order that nobody else has. */
+async function taken(store: OrderStore, ...order: Parameters<typeof wanted>) {
+  const leased = await store.lease(wanted(...order));
+  if ('leasedBy' in leased) throw new Error('expected the lease');
+  return leased;
+}
 
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 const leasedInHalfAMinute = `select order_code as code from sync.order_links where lease_expires_at > now() + interval '30 seconds'`;
@@ -17,10 +26,8 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   world,
 }) => {
   await world.place(...orders(1, () => 2));
-  const { db } = (await world.openApp()).warehouse;
-  const store = await openOrderStore(db, { leaseMs: 60_000 });
-  const first = await store.lease(wanted('O1'));
-  if ('leasedBy' in first) throw new Error('expected the lease');
+  const store = await storeOf(world);
+  const first = await taken(store, 'O1');
   const second = await store.lease(wanted('O1'));
   expect(second).toMatchObject({ leasedBy: first.token });
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
@@ -42,8 +49,7 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   const store = await openOrderStore(db, { leaseMs: 60_000 });
   const fingerprint = async () => (await orderLinks(db, ['O1'])).get('O1')?.fingerprint;
   expect(await fingerprint()).toEqual(expect.any(String));
-  const leased = await store.lease(wanted('O1'));
-  if ('leasedBy' in leased) throw new Error('expected the lease');
+  const leased = await taken(store, 'O1');
   const due = async () => {
     const before = new Date(Date.now() + 60_000).toISOString();
     return dueOrders(db, { before, isAnyTime: false, after: '', limit: 10 });
@@ -54,8 +60,7 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   expect(await due()).toEqual(['O1']);
 
   // Taken and given back without a push, it is as due as before.
-  const next = await store.lease(wanted('O1'));
-  if ('leasedBy' in next) throw new Error('expected the lease');
+  const next = await taken(store, 'O1');
   expect(next.link.fingerprint).toBeNull();
   await store.release(next, { isBrokenOff: false });
   expect(await due()).toEqual(['O1']);
@@ -66,24 +71,21 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   // Due, too, where the push before died with its lease.
   await store.lease(wanted('O1'));
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
-  const taken = await store.lease(wanted('O1'));
-  if ('leasedBy' in taken) throw new Error('expected the lease');
-  await store.release(taken, { isBrokenOff: false });
+  const again = await taken(store, 'O1');
+  await store.release(again, { isBrokenOff: false });
   expect(await due()).toEqual(['O1']);
 });
 
 test('the first lease decides about contact for good', async ({ world }) => {
-  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const store = await storeOf(world);
   for (const contact of ['withheld', 'allowed'] as const) {
-    const leased = await store.lease({ code: 'O1', contact, orderedAt: null });
-    if ('leasedBy' in leased) throw new Error('expected the lease');
+    const leased = await taken(store, 'O1', contact);
     expect(leased.link.contact).toBe('withheld');
     await store.release(leased, { isBrokenOff: true });
   }
   // One that was given back before anything was sent has decided nothing.
   for (const contact of ['withheld', 'allowed'] as const) {
-    const leased = await store.lease({ code: 'O2', contact, orderedAt: null });
-    if ('leasedBy' in leased) throw new Error('expected the lease');
+    const leased = await taken(store, 'O2', contact);
     expect(leased.link.contact).toBe(contact);
     await store.release(leased, { isBrokenOff: false });
   }
@@ -115,7 +117,7 @@ test('the lease is checked right before every write, and one that was not renewe
   world,
 }) => {
   await world.place(...orders(1, () => 2));
-  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const store = await storeOf(world);
   let checks = 0;
   const assertLease: typeof store.assertLease = (leased) => {
     checks += 1;
@@ -125,8 +127,7 @@ test('the lease is checked right before every write, and one that was not renewe
   await world.sync({ store: { ...store, assertLease } });
   expect(checks).toBe(world.requests().filter((request) => request.method !== 'GET').length);
 
-  const leased = await store.lease(wanted('O1'));
-  if ('leasedBy' in leased) throw new Error('expected the lease');
+  const leased = await taken(store, 'O1');
   leased.renewedAtMs -= 15_001;
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
   // What is written down before the requests renews it, for this process and for all others.
@@ -137,10 +138,9 @@ test('the lease is checked right before every write, and one that was not renewe
 });
 
 test('an order that is pushed is no order that left the shop', async ({ world }) => {
-  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const store = await storeOf(world);
   await world.warehouse(`insert into sync.order_links (order_code, absent_since) values ('O1', now())`);
-  const leased = await store.lease(wanted('O1'));
-  if ('leasedBy' in leased) throw new Error('expected the lease');
+  const leased = await taken(store, 'O1');
   await store.record(leased, emptyPush);
   expect(await world.warehouse('select absent_since from sync.order_links')).toEqual([{ absent_since: null }]);
 });
@@ -148,30 +148,29 @@ test('an order that is pushed is no order that left the shop', async ({ world })
 test('the lease is renewed as long as its push lasts: every tenth of it, in the warehouse and for the check', async ({
   world,
 }) => {
-  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
-  const leased = await store.lease(wanted('O1'));
-  const taken = await store.lease(wanted('O2'));
-  if ('leasedBy' in leased || 'leasedBy' in taken) throw new Error('expected the lease');
+  const store = await storeOf(world);
+  const leased = await taken(store, 'O1');
+  const lost = await taken(store, 'O2');
   await world.warehouse(`update sync.order_links set lease_expires_at = now() + interval '1 second',
     lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);
   leased.renewedAtMs = 0;
-  taken.renewedAtMs = 0;
+  lost.renewedAtMs = 0;
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   {
-    using _ofTheOther = store.keepAlive(taken);
+    using _ofTheOther = store.keepAlive(lost);
     using _heartbeat = store.keepAlive(leased);
     vi.advanceTimersByTime(6000);
     await until(async () => leased.renewedAtMs > 0);
     expect(await world.warehouse(leasedInHalfAMinute)).toEqual([{ code: 'O1' }]);
-    expect(taken.renewedAtMs).toBe(0);
+    expect(lost.renewedAtMs).toBe(0);
   }
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test('the lease of an order is kept alive during every request about it, and no longer', async ({ world }) => {
   await world.place(...orders(1, () => 2));
-  const store = await openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+  const store = await storeOf(world);
   const alive = new Set<string>();
   const keepAlive: typeof store.keepAlive = ({ orderCode }) => {
     alive.add(orderCode);
