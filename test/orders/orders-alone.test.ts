@@ -84,26 +84,13 @@ test('a dead letter closes when the value goes back, when the row is deleted and
   expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
-test('lines that wait for a product id are no failure: the run is done, and they go once the product is known', async ({
-  world,
-}) => {
+test('a push of an order does not begin the wait of its lines again, and of two lines that wait one may go', async ({ world }) => {
   await world.place(order('W', line('1', 'new'), line('2', 'other')));
-  const end = await runCli(['sync', 'orders', '--json'], world.environment);
-  expect(end).toMatchObject({ status: 0 });
-  expect(JSON.parse(end.stdout)).toMatchObject({
-    outcome: 'done',
-    counts: { orders: 1, orders_pushed: 1, lines_waiting: 2 },
-  });
-  const status = await runCli(['status'], world.environment);
-  expect(status.stdout).not.toMatch(/^ .*order lines/m);
-  expect(status.stdout).toContain('1 order, 2 lines waiting, 1 order pushed');
-  expect(status.stdout).toContain('2 order lines of 1 order wait');
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1, lines_failed: 0 });
   await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);
-  // A push of the order does not begin the wait of its lines again.
   await world.shop('update o set total_price = 7, updated_at = now()');
   expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
   expect((await runCli(['status'], world.environment)).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
-
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
   await world.sync();
   expect(await world.atService('select product_id::integer as id from reference_service.sub_orders')).toEqual([
@@ -112,54 +99,6 @@ test('lines that wait for a product id are no failure: the run is done, and they
   expect(await world.warehouse('select waiting_lines from sync.order_links')).toEqual([
     { waiting_lines: { 2: 'other' } },
   ]);
-});
-
-test('an order that gets another grade, of which the service has no id yet, says so and is pushed once the grade is linked', async ({
-  world,
-}) => {
-  await world.shop(`alter table o add column user_grade_code text; insert into o (code, user_grade_code, updated_at) values
-    ('CHANGED', 'gold', now() - interval '1 year'), ('FIRST', null, now() - interval '1 year'),
-    ('AGAIN', 'soon', now() - interval '1 year'), ('NEW', null, now())`);
-  const link = async (code: string) => {
-    const [grade] = await world.atService<{ id: number }>(
-      `insert into reference_service.user_grades (name, created_at, updated_at) values ($1, now(), now()) returning id::integer`,
-      [code],
-    );
-    await world.warehouse(
-      `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ($1, $2, '')`,
-      [code, grade?.id],
-    );
-  };
-  const grades = async () => {
-    const rows = await world.atService<{ code: string; name: string | null }>(`select o.code, g.name
-      from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id
-      where o.code <> 'NEW' order by o.code`);
-    return Object.fromEntries(rows.map(({ code, name }) => [code, name]));
-  };
-  await link('gold');
-  await world.sync();
-  expect(await grades()).toEqual({ CHANGED: 'gold', FIRST: null, AGAIN: null });
-
-  // The change is read in this run and by no later one.
-  await world.shop(`update o set user_grade_code = 'platinum', updated_at = now() where code <> 'NEW'`);
-  const end = await runCli(['sync', 'orders', '--json'], world.environment);
-  expect(end).toMatchObject({ status: 0 });
-  expect(JSON.parse(end.stdout)).toMatchObject({ outcome: 'done', counts: { orders_waiting_for_grade: 3 } });
-  await world.shop(`update o set updated_at = now() - interval '1 year' where code <> 'NEW'`);
-  const status = await runCli(['status'], world.environment);
-  expect(status.stdout).toContain('3 orders have a member grade that is not at the service yet (1 grade)');
-  expect(status.stdout).toContain('npx review-sync sync catalog');
-  const explained = (await runCli(['explain', 'order', 'CHANGED'], world.environment)).stdout;
-  expect(explained).toContain('user_grade_id: the grade platinum is not at the service yet');
-  expect(explained).toContain('keeps the grade that was sent before');
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(world.requests()).toEqual([]);
-
-  await link('platinum');
-  await world.sync();
-  expect(await grades()).toEqual({ CHANGED: 'platinum', FIRST: 'platinum', AGAIN: 'platinum' });
-  expect((await runCli(['status'], world.environment)).stdout).not.toContain('member grade');
 });
 
 /** The shop takes a minute for the rows of these orders. */
