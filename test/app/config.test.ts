@@ -101,6 +101,7 @@ describe('readConfig', () => {
     ['ALERT_WEBHOOK_URL', 'https://geheim:geheim@hooks.example.com'],
     ['REVIEW_API_TIME_ZONE', '+09:00'],
     ['REVIEW_API_TIME_ZONE', 'Seoul'],
+    ['SHOP_TIME_ZONE', 'Seoul'],
     ['REVIEW_API_CONCURRENCY', '0'],
     ['REVIEW_API_CONCURRENCY', '2.5'],
     ['REVIEW_API_REQUESTS_PER_SECOND', 'NaN'],

@@ -53,22 +53,6 @@ test.for([
   expect(await dates(world)).toHaveLength(3);
 });
 
-test('a date without zone needs SHOP_TIME_ZONE: the command names column and variable, and ends with 2', async ({
-  openWorld,
-}) => {
-  const world = await zoneShop(openWorld, {});
-  await world.shop(`insert into o values ('A', now())`);
-  const end = await syncOrders(world);
-  expect(end.status).toBe(2);
-  expect(end.stderr).toMatch(
-    /orders\.sql: created_at, updated_at are dates without zone, and SHOP_TIME_ZONE is not set[\s\S]*created_at: <expression> at time zone/,
-  );
-  const { stdout } = await runCli(['doctor', '--json'], world.environment);
-  expect(stdout).toMatch(/orders\.sql: created_at, updated_at are dates without zone.*SHOP_TIME_ZONE/);
-  const wrong = await syncOrders(world, { SHOP_TIME_ZONE: 'Seoul' });
-  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringMatching(/SHOP_TIME_ZONE is malformed/)]);
-});
-
 test('a query file with a byte order mark, Windows line ends, comments and semicolons at its end runs', async ({
   openWorld,
 }) => {
