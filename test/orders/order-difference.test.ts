@@ -182,7 +182,9 @@ describe('the fields of an order', () => {
     const given = { shop, shown: atService({ user_grade_id: 3 }), link: orderLink({ sentFields: ['user_grade_id'] }) };
     expect(fieldsOf(given)).toEqual([]);
     expect(difference(given).body).not.toHaveProperty('user_grade_id');
-    const reason = expect.stringMatching(/^the grade gold is not at the service yet; the order keeps the grade that was/);
+    const reason = expect.stringMatching(
+      /^the grade gold is not at the service yet; the order keeps the grade that was/,
+    );
     expect(difference(given).fieldsNotSent).toEqual([{ field: 'user_grade_id', reason }]);
   });
 

@@ -84,7 +84,9 @@ test('a dead letter closes when the value goes back, when the row is deleted and
   expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
-test('a push of an order does not begin the wait of its lines again, and of two lines that wait one may go', async ({ world }) => {
+test('a push of an order does not begin the wait of its lines again, and of two lines that wait one may go', async ({
+  world,
+}) => {
   await world.place(order('W', line('1', 'new'), line('2', 'other')));
   expect(await world.sync()).toMatchObject({ orders_pushed: 1, lines_failed: 0 });
   await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);

@@ -71,22 +71,6 @@ test('after the shop’s clock was set back by an hour, a run finds what changed
   }
 });
 
-test('a feed of dates without zone is read in SHOP_TIME_ZONE', async () => {
-  const SHOP_SQL_DIR = await sampleShopQueries({
-    changed_orders:
-      () => `select order_no as code, (modified_at at time zone 'America/New_York') as changed_at from shop.orders
-     where modified_at at time zone 'America/New_York' >= :since -- :since has no zone here`,
-  });
-  const world = await pushedWorld({ SHOP_SQL_DIR, SHOP_TIME_ZONE: 'America/New_York' });
-  await world.shop(`update shop.orders set buyer_name = 'New', modified_at = now() where order_id = ${nth(1)}`);
-  await syncOrders(world);
-  await expectSame(world);
-  const [cursor] = await world.warehouse<{ lag: number }>(
-    `select abs(extract(epoch from now() - (orders_cursor ->> 'at')::timestamptz))::float8 as lag from sync.settings`,
-  );
-  expect(cursor?.lag).toBeLessThan(600);
-});
-
 test('where the shop keeps only the day of a change, a feed that dates it at the end of the day finds all changes of the day', async () => {
   const SHOP_SQL_DIR = await sampleShopQueries({
     changed_orders:

@@ -137,10 +137,3 @@ test('a service that knows no record is asked for six of them, and is the same o
   expect(said.stdout).toContain(world.environment.REVIEW_API_BASE_URL);
   expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
 });
-
-test('a service that moved to another address is the same one', async ({ world }) => {
-  await pushTwo(world);
-  // Until now through a proxy at another port.
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
-  expect(await runCli(['sync', 'orders'], environment)).toMatchObject({ status: 0 });
-});

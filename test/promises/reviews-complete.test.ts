@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
@@ -25,20 +25,17 @@ const ids = async (world: World) => ({
   ),
 });
 
-describe.each(['real', 'capped', 'absent'] as const)(
-  'a service whose Link tells the last page as %s',
-  (lastPageLink) => {
-    test('gives every review of a day that overflows thirty pages', async ({ openWorld }) => {
-      const world = await openWorld({ service: { lastPageLink } });
-      await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));
-      expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-      const { service, warehouse } = await ids(world);
-      expect(warehouse).toEqual(service);
-      // 31 full pages, the end of each of two parts, what is asked about the bounds. Without Link, everything is read
-      // twice.
-      const most = lastPageLink === 'absent' ? 110 : 40;
-      expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(most);
-    });
+test.for(['real', 'capped', 'absent'] as const)(
+  'a service whose Link tells the last page as %s gives every review of a day that overflows thirty pages',
+  async (lastPageLink, { openWorld }) => {
+    const world = await openWorld({ service: { lastPageLink } });
+    await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));
+    expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+    const { service, warehouse } = await ids(world);
+    expect(warehouse).toEqual(service);
+    // 31 full pages, the end of each of two parts, what is asked about the bounds. Without Link, everything is read twice.
+    const most = lastPageLink === 'absent' ? 110 : 40;
+    expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(most);
   },
 );
 

@@ -320,11 +320,3 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   await applied(world);
   expect(await held(world)).toEqual([{ n: 1 }]);
 });
-
-test('without WEBHOOK_SECRET no webhook is accepted; the process tells whether it lives and whether it is ready', async () => {
-  await using serve = await openReceiver({ WEBHOOK_SECRET: '' });
-  expect((await serve.post([])).status).toBe(404);
-  expect((await fetch(`${serve.url}/healthz`)).status).toBe(200);
-  expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
-  expect(await serve.stop()).toMatchObject({ status: 0, signal: null });
-});

@@ -50,6 +50,7 @@ test('where the warehouse cannot be read, the page says why and what to do', asy
 test('without STATUS_TOKEN there is no page', async () => {
   await using serving = await openServe({});
   expect((await fetch(serving.url)).status).toBe(404);
+  expect((await fetch(`${serving.url}/webhooks/`, { method: 'POST' })).status).toBe(404);
   const { stderr } = await serving.stop();
   expect(stderr).toContain('STATUS_TOKEN is not set: there is no status page');
   expect(stderr).toContain('WEBHOOK_SECRET is not set: no webhook is accepted');
