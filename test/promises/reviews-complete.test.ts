@@ -2,7 +2,8 @@ import { expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
-import { startChangingProxy } from '../harness/proxy.ts';
+import { startChangingProxy, startFaultProxy } from '../harness/proxy.ts';
+import { sampled } from '../harness/sampled.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -80,6 +81,23 @@ test('a list that is in no order hides no review, though its first one is not th
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
   const { service, warehouse } = await ids(world);
   expect(warehouse).toEqual(service);
+});
+
+// Before a page between the last and the first. For services of all kinds, but with lists of two pages: reviews/read-window.
+test('reviews that are deleted while a backfill reads hide none that stood throughout', async ({ openWorld }) => {
+  for (const request of sampled([6, 7, 8, 9], 2)) {
+    const world = await openWorld();
+    await seedReviews(world.serviceDatabaseUrl, reviews(450, 60));
+    const proxy = await world.through(startFaultProxy);
+    // Newest first and oldest first: what is behind them moves to the page before.
+    proxy.changeBefore(request, () =>
+      world.atService('delete from reference_service.reviews where id <= 20 or id > 430'),
+    );
+    await world.run('backfill-reviews');
+    const { service, warehouse } = await ids(world);
+    expect({ request, service: service.length }).toEqual({ request, service: 410 });
+    expect(warehouse).toEqual(expect.arrayContaining(service));
+  }
 });
 
 test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async ({
