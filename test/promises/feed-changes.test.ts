@@ -96,8 +96,7 @@ test('a feed that has :since in a comment only ends the command before it does a
 
 test('a shop without feed and without updated_at ends with a sentence that names both ways out', async () => {
   const folder = await sampleShopQueries();
-  const world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
-  onTestFinished(() => world[Symbol.asyncDispose]());
+  await using world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
   const { shop } = await world.openApp();
   expect(await shop.hasFeed()).toBe(true);
   await rm(join(folder, 'changed_orders.sql'));

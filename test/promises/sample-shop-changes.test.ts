@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
 import { runCli } from '../harness/cli.ts';
 import { changedDays } from '../harness/sample-shop-days.ts';
@@ -8,8 +8,7 @@ import { openWorld } from '../harness/world.ts';
 /** `npm run bench:changes` runs the same script over a large shop. */
 
 test('changes without a date, late commits, deletions and restored rows: after feed and rescan the service is as the shop', async () => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send', ORDER_RESCAN_DAYS: '10' } });
-  onTestFinished(() => world[Symbol.asyncDispose]());
+  await using world = await openWorld({ environment: { ORDER_DELETES: 'send', ORDER_RESCAN_DAYS: '10' } });
   const { shopUrl, warehouseUrl } = world;
   await world.shop(growSampleShop(72));
   const cli = async (...args: string[]) => {

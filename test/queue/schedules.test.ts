@@ -141,8 +141,7 @@ test('a command leaves the runs of the schedule to workers', async () => {
 });
 
 test('a run of the schedule does not start beside the one before it, unless that began under a clock that was ahead; a command does', async () => {
-  const world = await openWorld({ shop: 'empty' });
-  onTestFinished(() => world[Symbol.asyncDispose]());
+  await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
   // The queue still has its job: it is due by the clock that was ahead.
   const isAlive = async () => true;

@@ -64,8 +64,7 @@ test('a function that a BI user puts into public never runs with the rights of t
 });
 
 test('a function that waits in public before the first migrate gets into no view', async () => {
-  const world = await openWorld();
-  onTestFinished(() => world[Symbol.asyncDispose]());
+  await using world = await openWorld();
   const url = await createDatabase();
   const reader = await analyst(url);
   await query(reader, traps);
