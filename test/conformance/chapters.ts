@@ -1,3 +1,4 @@
+import { shapesOf } from './resource.ts';
 import { authentication } from './sections/authentication.ts';
 import { categories } from './sections/categories.ts';
 import { conventions } from './sections/conventions.ts';
@@ -6,14 +7,13 @@ import { limits } from './sections/limits.ts';
 import { orderReading } from './sections/order-reading.ts';
 import { orderWriting } from './sections/order-writing.ts';
 import { put } from './sections/put.ts';
+import { review, reviewAlike } from './sections/review.ts';
 import { reviewList } from './sections/review-list.ts';
 import { reviewPeriod } from './sections/review-period.ts';
 import { reviewReading } from './sections/review-reading.ts';
-import { reviewUpdates } from './sections/review-updates.ts';
 import { reviewWriting } from './sections/review-writing.ts';
 import { subOrders } from './sections/sub-orders.ts';
 import { userGrades } from './sections/user-grades.ts';
-import { versioning } from './sections/versioning.ts';
 import type { Chapter } from './statement.ts';
 
 /** The whole spec, in its parts. */
@@ -24,11 +24,10 @@ export const chapters: readonly Chapter[] = [
   { name: 'sub-orders', statements: subOrders },
   { name: 'categories', statements: categories },
   { name: 'user-grades', statements: userGrades },
-  { name: 'review-reading', statements: reviewReading },
+  { name: 'review-reading', statements: [...shapesOf(review), ...reviewReading] },
   { name: 'review-list', statements: [...reviewList, ...reviewPeriod] },
-  { name: 'review-writes', statements: [...reviewWriting, ...reviewUpdates] },
+  { name: 'review-writes', statements: [...reviewWriting, ...reviewAlike] },
   { name: 'put', statements: put },
   { name: 'events', statements: events },
   { name: 'limits', statements: limits },
-  { name: 'versioning', statements: versioning },
 ];

@@ -19,7 +19,8 @@ export type Parameter = {
 /**
  * One statement for each parameter of a write: it is taken, and shown where the spec says by which field.
  *
- * @param write sends the parameter alone, with what else is required; `read` shows the record afterwards.
+ * @param write sends the parameter alone, with what else is required, of a record whose name no other parameter has;
+ *   `read` shows the record afterwards.
  */
 export function parameterStatements(
   says: (says: string, check: Check) => Statement,
@@ -30,11 +31,11 @@ export function parameterStatements(
     read: (session: Session, answer: Answer) => Promise<Row>;
   },
 ): Statement[] {
-  return table.parameters.map(({ name, value, shownAs, as, note, absentWhere }) => {
+  return table.parameters.map(({ name, value, shownAs, as, note, absentWhere }, index) => {
     const shown = shownAs === undefined ? 'is taken' : `is shown as ${shownAs}`;
     return says(`${table.operation}: ${name} ${shown}${note ? ` (${note})` : ''}`, async (session) => {
       const sent = typeof value === 'function' ? await value(session) : value;
-      const answer = await table.write(session, name, { [name]: sent });
+      const answer = await table.write(session, `${name.replace('[]', '')}-${index}`, { [name]: sent });
       succeeds(answer);
       if (shownAs === undefined) return;
       const found = (await table.read(session, answer))[shownAs];

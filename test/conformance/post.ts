@@ -9,12 +9,14 @@ export const codeOf = (session: Session, name: string) => `${session.prefix}-${n
 /** The shop account of all that is made, unless it says otherwise. */
 export const userOf = (session: Session) => codeOf(session, 'user');
 
-/** Creates something by a form, entered in the ledger first. For grades the name serves as code. */
+/** The parameter that takes the code. Grades have none: their name serves as one. */
+export const keyOf = (kind: Kind) => (kind === 'user_grades' ? 'name' : 'code');
+
+/** Creates something by a form, entered in the ledger first. */
 export async function post(session: Session, kind: Kind, name: string, params: Params = {}): Promise<Answer> {
   const code = codeOf(session, name);
   const made = enter(session, kind, code);
-  const key: Params = kind === 'user_grades' ? { name: code } : { code };
-  const answer = await session.call('POST', `/v1/${kind}`, { form: { ...key, ...params } });
+  const answer = await session.call('POST', `/v1/${kind}`, { form: { [keyOf(kind)]: code, ...params } });
   noteId(session, made, answer);
   return answer;
 }

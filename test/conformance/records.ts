@@ -136,8 +136,3 @@ export async function detailOf(
   const { id } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(one);
   return rowOf(await session.call('GET', `${path}/${id}`));
 }
-
-export const anotherOrder = (session: Session) => freshOrder(session, 'order-2');
-export const anotherCategory = (session: Session) => freshCategory(session, 'category-2');
-export const anotherGrade = (session: Session) => freshGrade(session, 'grade-2');
-export const anotherReview = (session: Session) => freshReview(session, 'review-2');

@@ -1,18 +1,9 @@
-import { ensure, idsOf, isRow, isSuccess, type Row, rowOf, show } from '../expect.ts';
+import { ensure, idsOf, isRow, isSuccess, type Row, show } from '../expect.ts';
 import type { Params } from '../http.ts';
 import { type FieldTable, fieldStatements } from '../kinds.ts';
 import { codeOf, userOf } from '../post.ts';
-import {
-  anOrder,
-  aSubOrder,
-  detailOf,
-  freshOrder,
-  fullestListed,
-  holds,
-  listed,
-  orderAnswer,
-  orderOfSubOrder,
-} from '../records.ts';
+import { anOrder, aSubOrder, detailOf, freshOrder, fullestListed, holds, listed, orderOfSubOrder } from '../records.ts';
+import type { Resource } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 
@@ -55,8 +46,6 @@ const moneyFields: FieldTable = [
   ['currency_iso', 'string', 'currency code'],
 ];
 
-const detail = (session: Session) => detailOf(session, path, anOrder);
-
 /** This run's order in the list, or the first there in a run that only reads. */
 async function item(session: Session): Promise<Row> {
   if (session.settings.readOnly) return fullestListed(session, path);
@@ -84,35 +73,25 @@ async function inList(session: Session, id: number): Promise<Row> {
 }
 
 async function money(session: Session): Promise<Row> {
-  const { total_price: price } = await session.shared(detail);
+  const { total_price: price } = await detailOf(session, path, anOrder);
   ensure(isRow(price), `total_price ${show(price)}`, 'a money object');
   return price;
 }
 
+/** The tables of an order; the list shows other fields than the order alone. */
+export const orderTables: Resource['tables'] = {
+  section: 'Resources, Order (detail)',
+  alone: detailFields,
+  listed: { section: 'Resources, Order (list item)', fields: itemFields },
+  listedSample: item,
+};
+
 const shapes = [
-  ...fieldStatements({
-    section: 'Resources, Order (list item)',
-    of: 'an order of the list',
-    fields: itemFields,
-    sample: item,
-  }),
   ...fieldStatements({
     section: 'Resources, Order (list item)',
     of: 'a sub-order in an order of the list',
     fields: itemSubOrderFields,
     sample: itemSubOrder,
-  }),
-  ...fieldStatements({
-    section: 'Resources, Order (detail)',
-    of: 'an order',
-    fields: detailFields,
-    sample: detail,
-  }),
-  ...fieldStatements({
-    section: 'Resources, Order (detail)',
-    of: 'the body returned by order creation',
-    fields: detailFields,
-    sample: async (session) => rowOf(await session.shared(orderAnswer)),
   }),
   ...fieldStatements({
     section: 'Resources, Money object',

@@ -1,21 +1,12 @@
 import { clockOf } from '../clock.ts';
 import { ensure, isSame, isSuccess, rowOf, show, succeeds } from '../expect.ts';
-import type { Params } from '../http.ts';
-import { isAmount, type Parameter, parameterStatements, sameSecond } from '../parameters.ts';
-import { addedBy, codeOf, enter, noteId, post, userOf } from '../post.ts';
-import {
-  aGrade,
-  anOrder,
-  anotherOrder,
-  freshOrder,
-  orderAnswer,
-  orderParams,
-  readOrder,
-  subOrderParams,
-} from '../records.ts';
-import { type Resource, resourceStatements } from '../resource.ts';
+import { isAmount, type Parameter, sameSecond } from '../parameters.ts';
+import { addedBy, codeOf, post, userOf } from '../post.ts';
+import { aGrade, anOrder, freshOrder, orderAnswer, orderParams, subOrderParams } from '../records.ts';
+import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { beyondReach, inSection, type Statement } from '../statement.ts';
+import { orderTables } from './order-reading.ts';
 
 const path = '/v1/orders';
 
@@ -40,8 +31,10 @@ const optional: readonly Parameter[] = [
 
 const creates = inSection('Endpoints, Orders, Create or update an order');
 
-const common: Resource = {
+export const order: Resource = {
   kind: 'orders',
+  noun: 'order',
+  called: 'an order',
   under: 'Endpoints, Orders',
   headings: {
     list: 'List orders',
@@ -51,12 +44,13 @@ const common: Resource = {
     updateByCode: 'Update an order by code',
     delete: 'Delete an order',
   },
-  listFields: ['id', 'code'],
+  tables: orderTables,
   answer: orderAnswer,
   one: anOrder,
-  another: anotherOrder,
   fresh: freshOrder,
   required: orderParams,
+  refusedWithout: ['code', 'created_at', 'total_price'],
+  parameters: { create: optional, update: optional, updateByCode: optional },
   text: { sent: 'user_name', shownAs: 'username' },
   ofThisRun: (session) => ({ usernames: userOf(session) }),
   mayChangeCode: true,
@@ -76,28 +70,9 @@ const creation: Statement[] = [
     const { user_code: user } = rowOf(await session.shared(bareAnswer));
     ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
   }),
-  ...['code', 'created_at', 'total_price'].map((name) =>
-    creates(`${name} is required`, async (session) => {
-      const { created_at = '', total_price = 0 } = await orderParams(session);
-      const code = codeOf(session, `order-without-${name}`);
-      const all: Params = { code, created_at, total_price, user_name: code };
-      const { [name]: _, ...form } = all;
-      const made = enter(session, 'orders', code);
-      const answer = await session.call('POST', path, { form });
-      noteId(session, made, answer);
-      ensure(!isSuccess(answer), answer.told, 'no order');
-    }),
-  ),
   creates('code: order number, shown as it was sent', async (session) =>
     isSame('code', rowOf(await session.shared(orderAnswer)).code, codeOf(session, 'order')),
   ),
-  ...parameterStatements(creates, {
-    operation: 'POST /v1/orders',
-    parameters: optional,
-    write: async (session, name, params) =>
-      post(session, 'orders', `order-with-${name}`, { ...(await orderParams(session)), ...params }),
-    read: async (_session, answer) => rowOf(answer),
-  }),
   creates(
     'total_price is the amount actually paid, without coupons and points',
     beyondReach('is a rule for what the shop sends'),
@@ -112,48 +87,21 @@ const creation: Statement[] = [
   ),
 ];
 
-const names = inSection('Resources, Order (detail)');
-
-/** "Input names differ from output names" */
-const inputNames: Statement[] = [
-  names('input user_name appears as username', async (session) =>
-    isSame('username', rowOf(await session.shared(orderAnswer)).username, userOf(session)),
-  ),
-  names('input user_phone appears as phone', async (session) =>
-    isSame('phone', rowOf(await session.shared(orderAnswer)).phone, '000-0000-0000'),
-  ),
-  names('input total_price is a float, output total_price a money object', async (session) => {
-    const made = await freshOrder(session, 'order-with-a-float', { total_price: 12_300.5 });
-    ensure(isAmount(made.total_price, 12_300.5), `total_price ${show(made.total_price)}`, 'a money object of 12300.5');
-  }),
-];
-
-const updatesById = inSection('Endpoints, Orders, Update an order by id');
-const updatesByCode = inSection('Endpoints, Orders, Update an order by code');
-
-const toUpdate = (session: Session) => freshOrder(session, 'order-updated');
-const toUpdateByCode = (session: Session) => freshOrder(session, 'order-updated-by-code');
-
-const updates: Statement[] = [
-  updatesById('none of the parameters is required', async (session) => {
-    const { id } = await session.shared(toUpdate);
-    succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
-  }),
-  ...parameterStatements(updatesById, {
-    operation: 'PATCH /v1/orders/:id',
-    parameters: optional,
-    write: async (session, _name, form) =>
-      session.call('PATCH', `${path}/${(await session.shared(toUpdate)).id}`, { form }),
-    read: async (session) => readOrder(session, (await session.shared(toUpdate)).id),
-  }),
-  ...parameterStatements(updatesByCode, {
-    operation: 'PATCH /v1/orders',
-    parameters: optional,
-    write: async (session, _name, params) => {
-      await session.shared(toUpdateByCode);
-      return session.call('PATCH', path, { form: { code: codeOf(session, 'order-updated-by-code'), ...params } });
+const others: Statement[] = [
+  inSection('Resources, Order (detail)')(
+    'input total_price is a float, output total_price a money object',
+    async (session) => {
+      const made = await freshOrder(session, 'with-a-float', { total_price: 12_300.5 });
+      ensure(
+        isAmount(made.total_price, 12_300.5),
+        `total_price ${show(made.total_price)}`,
+        'a money object of 12300.5',
+      );
     },
-    read: async (session) => readOrder(session, (await session.shared(toUpdateByCode)).id),
+  ),
+  inSection('Endpoints, Orders, Update an order by id')('none of the parameters is required', async (session) => {
+    const { id } = await freshOrder(session, 'unchanged');
+    succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
   }),
 ];
 
@@ -178,9 +126,9 @@ const deletions: Statement[] = [
 ];
 
 export const orderWriting: readonly Statement[] = [
-  ...resourceStatements(common),
-  ...inputNames,
+  ...shapesOf(order),
+  ...resourceStatements(order),
+  ...others,
   ...creation,
-  ...updates,
   ...deletions,
 ];

@@ -112,13 +112,13 @@ const dates: Statement[] = [
   }),
 ];
 
-export async function last30Days(session: Session): Promise<void> {
+async function last30Days(session: Session): Promise<void> {
   await has(session, {}, await on(session, yesterday));
   await has(session, {}, await on(session, thirtyDays));
   await lacks(session, {}, await on(session, moreThanThirty));
 }
 
-export async function noMoreThan45Days(session: Session): Promise<void> {
+async function noMoreThan45Days(session: Session): Promise<void> {
   const [first, last] = [await on(session, fifty), await on(session, yesterday)];
   const query = { ...dated(session), limit: 100, start_date: first.at.day, end_date: await dayAt(session, 0) };
   const answer = await session.call('GET', path, { query });

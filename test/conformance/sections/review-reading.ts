@@ -1,6 +1,7 @@
 import { ensure, isRow, isSame, type Row, rowOf, show, statusIs } from '../expect.ts';
 import { type FieldTable, fieldStatements } from '../kinds.ts';
-import { aReview, detailOf, reviewAnswer } from '../records.ts';
+import { aReview, detailOf } from '../records.ts';
+import type { Resource } from '../resource.ts';
 import {
   anOption,
   hasItems,
@@ -82,20 +83,16 @@ async function imageOf(session: Session): Promise<Row> {
   return first;
 }
 
+/** The tables of a review; the list and the answer to its creation show more fields than the review alone. */
+export const reviewTables: Resource['tables'] = {
+  section: 'Resources, Review',
+  alone,
+  created,
+  listed: { section: 'Resources, Review', fields: inList },
+  listedSample: listedReview,
+};
+
 const tables = [
-  ...fieldStatements({
-    section: 'Resources, Review',
-    of: 'a review of the list',
-    fields: inList,
-    sample: listedReview,
-  }),
-  ...fieldStatements({ section: 'Resources, Review', of: 'a review', fields: alone, sample: detail }),
-  ...fieldStatements({
-    section: 'Resources, Review',
-    of: 'the body returned by review creation',
-    fields: created,
-    sample: async (session) => rowOf(await session.shared(reviewAnswer)),
-  }),
   ...fieldStatements({ section: 'Resources, Image', of: 'an image', fields: image, sample: imageOf }),
   ...fieldStatements({ section: 'Resources, Review option', of: 'an option', fields: option, sample: anOption }),
 ];
@@ -210,4 +207,18 @@ const single: Statement[] = [
   ),
 ];
 
-export const reviewReading: readonly Statement[] = [...tables, ...values, ...optionForms, ...overviews, ...single];
+const replaced: Statement[] = [
+  inSection('Versioning')('3: videos replaces video_urls: a review with video_urls has videos', async (session) => {
+    const { id, videos } = await reviewWith(session, 'has video_urls', hasItems('video_urls'));
+    ensure(Array.isArray(videos) && videos.length > 0, `review ${id} without videos`, 'videos beside video_urls');
+  }),
+];
+
+export const reviewReading: readonly Statement[] = [
+  ...tables,
+  ...values,
+  ...optionForms,
+  ...replaced,
+  ...overviews,
+  ...single,
+];

@@ -1,19 +1,15 @@
 import { ensure, isRow, isSame, isSuccess, type Row, rowOf, show, succeeds } from '../expect.ts';
 import type { Params } from '../http.ts';
-import { parameterStatements } from '../parameters.ts';
 import { codeOf, createdBy, post, postJson } from '../post.ts';
-import { freshReview, productCodeOf, productIdOf, reviewAnswer, reviewParams } from '../records.ts';
+import { aReview, productCodeOf, productIdOf, reviewAnswer, reviewParams } from '../records.ts';
+import { read } from '../resource.ts';
 import { hasItems, optionsAnswer, optionsFormOf, pictured, withImages } from '../review-samples.ts';
 import type { Session } from '../session.ts';
 import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
+import { noProductOptions } from './review.ts';
 import { itemOf, needsDefaultForm } from './review-items.ts';
-import { noProductOptions, productOptions, reviewParameters, tagName } from './review-parameters.ts';
 
-const path = '/v1/reviews';
 const says = inSection('Endpoints, Reviews, Create or update a review');
-const states = inSection('States and transitions, Review display');
-
-const read = async (session: Session, id: unknown) => rowOf(await session.call('GET', `${path}/${id}`));
 
 async function write(session: Session, name: string, without: readonly string[], more: Params = {}) {
   const params = Object.entries({ ...reviewParams(session), ...more }).filter(([key]) => !without.includes(key));
@@ -24,7 +20,7 @@ const basics: Statement[] = [
   says('the request may be form-urlencoded', async (session) => succeeds(await session.shared(reviewAnswer))),
   says('the request may be JSON', async (session) => {
     const { id } = createdBy(session, await session.shared(jsonAnswer));
-    isSame('message', (await read(session, id)).message, 'Sent as JSON.');
+    isSame('message', (await read(session, 'reviews', id)).message, 'Sent as JSON.');
   }),
   says('code: shop-side unique identifier, shown as it was sent', async (session) =>
     isSame('code', rowOf(await session.shared(reviewAnswer)).code, codeOf(session, 'review')),
@@ -37,12 +33,6 @@ const basics: Statement[] = [
     const product_id = await productIdOf(session);
     const answer = await write(session, 'by-product-id', ['product_code'], { product_id });
     isSame('product_id', rowOf(answer).product_id, product_id);
-  }),
-  ...parameterStatements(says, {
-    operation: 'POST /v1/reviews',
-    parameters: [...reviewParameters, productOptions, tagName],
-    write: (session, name, params) => write(session, `with-${name.replace('[]', '')}`, [], params),
-    read: async (_session, answer) => rowOf(answer),
   }),
   says('product_options as an array of string, in JSON', async (session) => {
     const { product_options: found } = createdBy(session, await session.shared(jsonAnswer));
@@ -128,26 +118,19 @@ const additional: Statement[] = [
     const answer = await session.shared(optionsAnswer);
     const kept = isSuccess(answer) && isRow(answer.body) && hasItems('options')(answer.body);
     ensure(!kept, answer.told, 'a refusal, or no item kept');
+    const { id } = await session.shared(aReview);
+    const before = (await read(session, 'reviews', id)).options;
+    await session.call('PATCH', `/v1/reviews/${id}`, { form: await itemOf(session) });
+    isSame('options after an update with options', (await read(session, 'reviews', id)).options, before);
   }),
 ];
 
-const display: Statement[] = [
-  states('create with display 1 makes a review displayed', async (session) =>
-    isSame('display', (await freshReview(session, 'displayed', { display: 1 })).display, true),
+export const reviewWriting: readonly Statement[] = [
+  inSection('States and transitions, Review display')(
+    'create without display makes a review displayed',
+    async (session) => isSame('display', rowOf(await session.shared(reviewAnswer)).display, true),
   ),
-  states('create with display 0 makes a review not displayed', async (session) =>
-    isSame('display', (await freshReview(session, 'not-displayed', { display: 0 })).display, false),
-  ),
-  states('create without display makes a review displayed', async (session) =>
-    isSame('display', rowOf(await session.shared(reviewAnswer)).display, true),
-  ),
-  ...([1, 0] as const).map((value) =>
-    states(`update with display ${value} makes it ${value ? 'displayed' : 'not displayed'}`, async (session) => {
-      const { id } = await freshReview(session, `display-${value}`, { display: 1 - value });
-      succeeds(await session.call('PATCH', `${path}/${id}`, { form: { display: value } }));
-      isSame('display', (await read(session, id)).display, value === 1);
-    }),
-  ),
+  ...basics,
+  ...images,
+  ...additional,
 ];
-
-export const reviewWriting: readonly Statement[] = [...display, ...basics, ...images, ...additional];

@@ -1,10 +1,10 @@
-import { ensure, isSame, isSuccess, listOf, rowOf, show, succeeds } from '../expect.ts';
-import { type FieldTable, fieldStatements } from '../kinds.ts';
+import { ensure, isSame, listOf, rowOf, succeeds } from '../expect.ts';
+import type { FieldTable } from '../kinds.ts';
 import { pageOf, pagesOf } from '../link.ts';
-import { parameterStatements } from '../parameters.ts';
-import { codeOf, enter, noteId, post } from '../post.ts';
-import { aGrade, anotherGrade, detailOf, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
-import { type Resource, resourceStatements } from '../resource.ts';
+import type { Parameter } from '../parameters.ts';
+import { codeOf, post } from '../post.ts';
+import { aGrade, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
+import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
 
@@ -18,9 +18,6 @@ const fields: FieldTable = [
   ['updated_at', 'datetime'],
 ];
 
-const read = async (session: Session, id: unknown) => rowOf(await session.call('GET', `${path}/${id}`));
-const detail = (session: Session) => detailOf(session, path, aGrade);
-
 /** This run's grade in the list: it is on the last page, as long as the list tells which that is. */
 async function item(session: Session) {
   if (session.settings.readOnly) return fullestListed(session, path);
@@ -33,27 +30,43 @@ async function item(session: Session) {
   throw new CannotTell('the grade made is neither on the first page nor on the last');
 }
 
-const common: Resource = {
+const icon: Parameter = {
+  name: 'icon_url',
+  value: 'https://example.com/other.png',
+  shownAs: 'icon_url',
+  // The service may keep a copy of its own.
+  as: (found) => typeof found === 'string' && found !== '',
+};
+
+export const userGrade: Resource = {
   kind: 'user_grades',
+  noun: 'user grade',
+  called: 'a user grade',
   under: 'Endpoints, User grades',
   headings: { list: 'List', get: 'Get', create: 'Create', update: 'Update', delete: 'Delete' },
-  listFields: ['id', 'name'],
+  tables: { section: 'Resources, User grade', alone: fields, listedSample: item },
   answer: gradeAnswer,
   one: aGrade,
-  another: anotherGrade,
   fresh: freshGrade,
-  required: async () => ({}),
+  // Shows whose it is where a grade is made without a name.
+  required: async (session) => ({ icon_url: `https://example.com/${session.prefix}.png` }),
+  refusedWithout: ['name'],
+  parameters: {
+    create: [icon],
+    update: [{ name: 'name', value: 'Renamed', shownAs: 'name' }, icon],
+    updateByCode: [],
+  },
   text: { sent: 'name', shownAs: 'name' },
   ofThisRun: () => ({}),
   deletesWith204: true,
 };
-const lists = inSection('Endpoints, User grades, List');
+
 const creates = inSection('Endpoints, User grades, Create');
 
-const toUpdate = (session: Session) => freshGrade(session, 'grade-updated');
-
-const writing: Statement[] = [
-  lists('no grade is on the page after the last one', async (session) => {
+export const userGrades: readonly Statement[] = [
+  ...shapesOf(userGrade),
+  ...resourceStatements(userGrade),
+  inSection('Endpoints, User grades, List')('no grade is on the page after the last one', async (session) => {
     if (!session.settings.readOnly) await session.shared(aGrade);
     await fullestListed(session, path);
     const last = pageOf(await session.call('GET', path, { query: { limit: 1 } }), 'last');
@@ -61,47 +74,10 @@ const writing: Statement[] = [
     const { body } = await session.call('GET', path, { query: { limit: 1, page: last + 1 } });
     ensure(!Array.isArray(body) || body.length === 0, `grades on page ${last + 1}, after the last`, 'none');
   }),
-  creates('name is required', async (session) => {
-    const made = enter(session, 'user_grades', codeOf(session, 'grade-without-name'));
-    const form = { icon_url: `https://example.com/${session.prefix}.png` };
-    const answer = await session.call('POST', path, { form });
-    noteId(session, made, answer);
-    ensure(!isSuccess(answer), answer.told, 'no user grade');
-  }),
   creates('name is shown as name', async (session) =>
     isSame('name', rowOf(await session.shared(gradeAnswer)).name, codeOf(session, 'grade')),
   ),
-  creates('icon_url is optional', async (session) =>
-    succeeds(await post(session, 'user_grades', 'grade-without-icon')),
-  ),
-  creates('icon_url is shown as icon_url', async (session) => {
-    const { icon_url: found } = rowOf(await session.shared(gradeAnswer));
-    // The service may keep a copy of its own.
-    ensure(typeof found === 'string' && found !== '', show(found), 'an address');
-  }),
-  ...parameterStatements(inSection('Endpoints, User grades, Update'), {
-    operation: 'PATCH /v1/user_grades/:id',
-    parameters: [
-      { name: 'name', value: 'Renamed', shownAs: 'name' },
-      { name: 'icon_url', value: 'https://example.com/other.png', shownAs: 'icon_url', as: (found) => found !== null },
-    ],
-    write: async (session, _name, form) =>
-      session.call('PATCH', `${path}/${(await session.shared(toUpdate)).id}`, { form }),
-    read: async (session) => read(session, (await session.shared(toUpdate)).id),
-  }),
-];
-
-export const userGrades: readonly Statement[] = [
-  ...fieldStatements({ section: 'Resources, User grade', of: 'a user grade', fields, sample: detail }),
-  ...fieldStatements({ section: 'Resources, User grade', of: 'a user grade of the list', fields, sample: item }),
-  ...fieldStatements({
-    section: 'Resources, User grade',
-    of: 'the body returned by user grade creation',
-    fields,
-    sample: async (session) => rowOf(await session.shared(gradeAnswer)),
-  }),
-  ...resourceStatements(common),
-  ...writing,
+  creates('icon_url is optional', async (session) => succeeds(await post(session, 'user_grades', 'without-icon'))),
   inSection('What the service does')(
     'grades are shown next to reviews',
     beyondReach('needs a look at the shop’s pages'),
