@@ -12,7 +12,6 @@ export type Options = {
   productCode: string | undefined;
   imageUrl: string;
   optionTypeId: number;
-  optionsForm: 'default' | 'v2' | undefined;
   foreignReviewId: number | undefined;
   receiverPort: number | undefined;
   waitSeconds: number;
@@ -31,7 +30,6 @@ Compares a service with the spec, statement by statement.
   --product-code <code> the product to review; default: a code of this run's own, which the service may keep
   --image-url <url>     an image that the service can load
   --option-type <id>    a type of additional information that the shop has; default 1
-  --options-form <form> default or v2; by default it is found out
   --foreign-review <id> of a partner account: a review that it did not make. Where the service lets it, it is deleted
   --receiver-port <n>   listens there for the service's webhooks, on all addresses
   --wait <seconds>      for what the service does later; default 30
@@ -47,19 +45,16 @@ export function readOptions(args: readonly string[], environment: NodeJS.Process
   const [url, ...rest] = positionals;
   if (url === undefined || rest.length > 0) throw new UsageError('expected one address of a service');
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new UsageError(`${url} is no http address`);
-  const { 'options-form': form, section = [] } = values;
+  const { section = [] } = values;
   const clientId = values['client-id'] ?? environment.REVIEW_API_CLIENT_ID;
   const clientSecret = values['client-secret'] ?? environment.REVIEW_API_CLIENT_SECRET;
   if (!clientId || !clientSecret) throw new UsageError('--client-id and --client-secret are needed');
-  if (form !== undefined && form !== 'default' && form !== 'v2')
-    throw new UsageError('--options-form is default or v2');
   const unknown = section.find((name) => !chapters.some((chapter) => chapter.name === name));
   if (unknown !== undefined) throw new UsageError(`there is no section ${unknown}`);
   return {
     url,
     clientId,
     clientSecret,
-    optionsForm: form,
     sections: section,
     readOnly: values['read-only'] ?? false,
     yes: values.yes ?? false,
@@ -86,7 +81,6 @@ function parsed(args: readonly string[]) {
         'product-code': text,
         'image-url': text,
         'option-type': text,
-        'options-form': text,
         'foreign-review': text,
         'receiver-port': text,
         wait: text,

@@ -61,11 +61,8 @@ export async function optionsAnswer(session: Session) {
   });
 }
 
-export type OptionsForm = 'default' | 'v2';
-
-/** Which form of the options the shop has: as told, or as its reviews show it. */
-export async function optionsFormOf(session: Session): Promise<OptionsForm> {
-  if (session.settings.optionsForm) return session.settings.optionsForm;
+/** Which form of the options the shop has, as its reviews show it. */
+export async function optionsFormOf(session: Session): Promise<'default' | 'v2'> {
   return 'option_type_name' in (await session.shared(anOption)) ? 'v2' : 'default';
 }
 

@@ -17,8 +17,6 @@ export type Settings = {
   imageUrl: string;
   /** A type of additional information that the shop has. */
   optionTypeId: number;
-  /** Which form of the review options the shop has; default: found out. */
-  optionsForm?: 'default' | 'v2' | undefined;
   /** A review that a partner's API user did not make, and must not be able to delete. */
   foreignReviewId?: number | undefined;
   /** Takes the service's webhooks. */

@@ -1,4 +1,4 @@
-import type { Api, Row } from './api.ts';
+import type { Api, Given, Row } from './api.ts';
 
 /** What the shop sells, its customer groups and categories: ids by name. */
 export type Goods = {
@@ -23,15 +23,10 @@ export async function stockVendure(admin: Api): Promise<Goods> {
   const shipping = await idsOf('shippingMethods');
   const variants: Record<string, string> = {};
   const sell = async (product: string, all: { sku: string; price: number; tax: string; options?: string[] }[]) => {
-    const { id } = await admin.call('mutation ($input: CreateProductInput!) { createProduct(input: $input) { id } }', {
-      input: { translations: named(product) },
-    });
-    const options = await addOptions(
-      admin,
-      id,
-      product,
-      all.flatMap((one) => one.options ?? []),
-    );
+    const given = { translations: named(product) };
+    const { id } = await admin.change('createProduct', { input: ['CreateProductInput', given] }, 'id');
+    const sizes = all.flatMap((one) => one.options ?? []);
+    const options = await addOptions(admin, id, product, sizes);
     const input = all.map(({ sku, price, tax, options: own = [] }) => ({
       productId: id,
       sku,
@@ -41,10 +36,8 @@ export async function stockVendure(admin: Api): Promise<Goods> {
       stockOnHand: 1000,
       translations: withName(sku),
     }));
-    const created = await admin.call<Row[]>(
-      'mutation ($input: [CreateProductVariantInput!]!) { createProductVariants(input: $input) { id sku } }',
-      { input },
-    );
+    const inputs: Given = { input: ['[CreateProductVariantInput!]', input] };
+    const created = await admin.change<Row[]>('createProductVariants', inputs, 'id sku');
     for (const variant of created) variants[variant.sku] = variant.id;
   };
   await sell('Shirt', [
@@ -54,19 +47,16 @@ export async function stockVendure(admin: Api): Promise<Goods> {
   await sell('Mug', [{ sku: 'MUG', price: 833, tax: 'Reduced' }]);
   await sell('Sticker', [{ sku: 'STICKER', price: 0, tax: 'Standard' }]);
 
-  const addCollection = (name: string, parentId?: string, isPrivate = false) =>
-    admin.call('mutation ($input: CreateCollectionInput!) { createCollection(input: $input) { id } }', {
-      input: { translations: named(name), filters: [], isPrivate, ...(parentId && { parentId }) },
-    });
+  const addCollection = (name: string, parentId?: string, isPrivate = false) => {
+    const input = { translations: named(name), filters: [], isPrivate, ...(parentId && { parentId }) };
+    return admin.change('createCollection', { input: ['CreateCollectionInput', input] }, 'id');
+  };
   const clothing = await addCollection('Clothing');
   await addCollection('Shirts', clothing.id);
   await addCollection('Samples', clothing.id, true);
   const groups: Record<string, string> = {};
   for (const name of ['Gold', 'Silver']) {
-    const group = await admin.call(
-      'mutation ($input: CreateCustomerGroupInput!) { createCustomerGroup(input: $input) { id } }',
-      { input: { name } },
-    );
+    const group = await admin.change('createCustomerGroup', { input: ['CreateCustomerGroupInput', { name }] }, 'id');
     groups[name] = group.id;
   }
   return { variants, shipping, groups };
@@ -79,19 +69,14 @@ async function addOptions(
   names: string[],
 ): Promise<Record<string, string>> {
   if (names.length === 0) return {};
-  const group = await admin.call(
-    'mutation ($input: CreateProductOptionGroupInput!) { createProductOptionGroup(input: $input) { id options { id name } } }',
-    {
-      input: {
-        code: `${product}-size`,
-        translations: withName('Size'),
-        options: names.map((name) => ({ code: name.toLowerCase(), translations: withName(name) })),
-      },
-    },
-  );
-  await admin.call(
-    'mutation ($productId: ID!, $group: ID!) { addOptionGroupToProduct(productId: $productId, optionGroupId: $group) { id } }',
-    { productId, group: group.id },
-  );
+  const input = {
+    code: `${product}-size`,
+    translations: withName('Size'),
+    options: names.map((name) => ({ code: name.toLowerCase(), translations: withName(name) })),
+  };
+  const groups: Given = { input: ['CreateProductOptionGroupInput', input] };
+  const group = await admin.change('createProductOptionGroup', groups, 'id options { id name }');
+  const given: Given = { productId: ['ID', productId], optionGroupId: ['ID', group.id] };
+  await admin.change('addOptionGroupToProduct', given, 'id');
   return Object.fromEntries(group.options.map(({ id, name }: Row) => [name, id]));
 }

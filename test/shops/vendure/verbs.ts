@@ -1,4 +1,4 @@
-import { orError, type Row } from './api.ts';
+import { type Given, orError, type Row } from './api.ts';
 import type { Goods } from './goods.ts';
 import type { Vendure } from './shop.ts';
 
@@ -24,9 +24,7 @@ export function openVerbs({ admin, visitor }: Vendure, { variants, shipping, gro
   const orderOf = (id: string) =>
     admin.call(
       'query ($id: ID!) { order(id: $id) { state payments { id amount } lines { id quantity productVariant { sku } } } }',
-      {
-        id,
-      },
+      { id },
     );
   const lineOf = async (order: string, sku: string): Promise<string> => {
     const { lines } = await orderOf(order);
@@ -37,20 +35,15 @@ export function openVerbs({ admin, visitor }: Vendure, { variants, shipping, gro
       Object.entries(items).map(async ([sku, quantity]) => ({ orderLineId: await lineOf(order, sku), quantity })),
     );
   const toState = (id: string, state: string) =>
-    admin.call(
-      `mutation ($id: ID!, $state: String!) { transitionOrderToState(id: $id, state: $state) { __typename ${orError} } }`,
-      {
-        id,
-        state,
-      },
-    );
+    admin.change('transitionOrderToState', { id: ['ID', id], state: ['String', state] });
+  const payByHand = (orderId: string) => {
+    const input = { orderId, method: 'card', transactionId: 'by hand', metadata: {} };
+    return admin.change('addManualPaymentToOrder', { input: ['ManualPaymentInput', input] });
+  };
   const customerOf = async (emailAddress: string): Promise<string> => {
-    const filter = { emailAddress: { eq: emailAddress } };
     const { items } = await admin.call(
       'query ($options: CustomerListOptions) { customers(options: $options) { items { id } } }',
-      {
-        options: { filter },
-      },
+      { options: { filter: { emailAddress: { eq: emailAddress } } } },
     );
     return items[0].id;
   };
@@ -61,54 +54,24 @@ export function openVerbs({ admin, visitor }: Vendure, { variants, shipping, gro
       const shop = visitor();
       const { password, ...person } = customer;
       if (password !== undefined) {
-        const input = { ...person, password };
         if (person.firstName)
-          await shop.call(
-            `mutation ($input: RegisterCustomerInput!) { registerCustomerAccount(input: $input) { __typename ${orError} } }`,
-            { input },
-          );
-        await shop.call(
-          `mutation ($name: String!, $password: String!) { login(username: $name, password: $password) { __typename ${orError} } }`,
-          {
-            name: person.emailAddress,
-            password,
-          },
-        );
+          await shop.change('registerCustomerAccount', { input: ['RegisterCustomerInput', { ...person, password }] });
+        await shop.change('login', { username: ['String', person.emailAddress], password: ['String', password] });
       }
-      for (const [sku, quantity] of Object.entries(items)) {
-        await shop.call(
-          `mutation ($id: ID!, $quantity: Int!) { addItemToOrder(productVariantId: $id, quantity: $quantity) { __typename ${orError} } }`,
-          { id: variants[sku], quantity },
-        );
-      }
-      if (password === undefined)
-        await shop.call(
-          `mutation ($input: CreateCustomerInput!) { setCustomerForOrder(input: $input) { __typename ${orError} } }`,
-          { input: person },
-        );
-      await shop.call(
-        `mutation ($input: CreateAddressInput!) { setOrderShippingAddress(input: $input) { __typename ${orError} } }`,
-        { input: address },
-      );
-      await shop.call(
-        `mutation ($id: [ID!]!) { setOrderShippingMethod(shippingMethodId: $id) { __typename ${orError} } }`,
-        { id: [shipping.Post] },
-      );
-      if (coupon !== undefined)
-        await shop.call(`mutation ($code: String!) { applyCouponCode(couponCode: $code) { __typename ${orError} } }`, {
-          code: coupon,
-        });
-      await shop.call(`mutation { transitionOrderToState(state: "ArrangingPayment") { __typename ${orError} } }`);
-      const { id } = await shop.call(
-        `mutation ($input: PaymentInput!) { addPaymentToOrder(input: $input) { ... on Order { id } ${orError} } }`,
-        { input: { method: payment, metadata: {} } },
-      );
-      return id;
+      for (const [sku, quantity] of Object.entries(items))
+        await shop.change('addItemToOrder', { productVariantId: ['ID', variants[sku]], quantity: ['Int', quantity] });
+      if (password === undefined) await shop.change('setCustomerForOrder', { input: ['CreateCustomerInput', person] });
+      await shop.change('setOrderShippingAddress', { input: ['CreateAddressInput', address] });
+      await shop.change('setOrderShippingMethod', { shippingMethodId: ['[ID!]', [shipping.Post]] });
+      if (coupon !== undefined) await shop.change('applyCouponCode', { couponCode: ['String', coupon] });
+      await shop.change('transitionOrderToState', { state: ['String', 'ArrangingPayment'] });
+      const given = { method: payment, metadata: {} };
+      const order = `... on Order { id } ${orError}`;
+      return (await shop.change('addPaymentToOrder', { input: ['PaymentInput', given] }, order)).id;
     },
     async settlePayment(order: string) {
       const { payments } = await orderOf(order);
-      for (const { id } of payments)
-        await admin.call(`mutation ($id: ID!) { settlePayment(id: $id) { __typename ${orError} } }`, { id });
+      for (const { id } of payments) await admin.change('settlePayment', { id: ['ID', id] });
     },
     /** Packs a parcel; it leaves by `move`. */
     async ship(order: string, items: Record<string, number>, trackingCode: string): Promise<string> {
@@ -119,153 +82,92 @@ export function openVerbs({ admin, visitor }: Vendure, { variants, shipping, gro
           { name: 'trackingCode', value: trackingCode },
         ],
       };
-      const { id } = await admin.call(
-        `mutation ($input: FulfillOrderInput!) { addFulfillmentToOrder(input: $input) { ... on Fulfillment { id } ${orError} } }`,
-        { input: { handler, lines: await linesOf(order, items) } },
-      );
-      return id;
+      const input = { handler, lines: await linesOf(order, items) };
+      const parcel = `... on Fulfillment { id } ${orError}`;
+      return (await admin.change('addFulfillmentToOrder', { input: ['FulfillOrderInput', input] }, parcel)).id;
     },
     move: (parcel: string, state: 'Shipped' | 'Delivered' | 'Cancelled') =>
-      admin.call(
-        `mutation ($id: ID!, $state: String!) { transitionFulfillmentToState(id: $id, state: $state) { __typename ${orError} } }`,
-        { id: parcel, state },
-      ),
+      admin.change('transitionFulfillmentToState', { id: ['ID', parcel], state: ['String', state] }),
     /** Cancels pieces of an order, or all of it with its shipping. */
-    async cancel(order: string, items?: Record<string, number>) {
-      const input = {
-        orderId: order,
-        reason: 'test',
-        ...(items ? { lines: await linesOf(order, items) } : { cancelShipping: true }),
-      };
-      await admin.call(
-        `mutation ($input: CancelOrderInput!) { cancelOrder(input: $input) { __typename ${orError} } }`,
-        { input },
-      );
+    async cancel(orderId: string, items?: Record<string, number>) {
+      const what = items ? { lines: await linesOf(orderId, items) } : { cancelShipping: true };
+      await admin.change('cancelOrder', { input: ['CancelOrderInput', { orderId, reason: 'test', ...what }] });
     },
     /** @param cents to be paid back; the refund waits until it is settled. */
     async refund(order: string, cents: number): Promise<string> {
       const { payments } = await orderOf(order);
-      const { id } = await admin.call(
-        `mutation ($input: RefundOrderInput!) { refundOrder(input: $input) { ... on Refund { id } ${orError} } }`,
-        { input: { paymentId: payments[0].id, amount: cents, reason: 'test', lines: [], shipping: 0, adjustment: 0 } },
-      );
-      return id;
+      const pieces = { lines: [], shipping: 0, adjustment: 0 };
+      const input = { paymentId: payments[0].id, amount: cents, reason: 'test', ...pieces };
+      const refund = `... on Refund { id } ${orError}`;
+      return (await admin.change('refundOrder', { input: ['RefundOrderInput', input] }, refund)).id;
     },
     settleRefund: (id: string) =>
-      admin.call(`mutation ($input: SettleRefundInput!) { settleRefund(input: $input) { __typename ${orError} } }`, {
-        input: { id, transactionId: 'paid back' },
-      }),
+      admin.change('settleRefund', { input: ['SettleRefundInput', { id, transactionId: 'paid back' }] }),
     /** Changes an order that was paid. Where it costs more now, `payByHand` pays the rest. */
-    async modify(order: string, changes: Record<string, unknown>) {
-      await toState(order, 'Modifying');
-      await admin.call(
-        `mutation ($input: ModifyOrderInput!) { modifyOrder(input: $input) { __typename ${orError} } }`,
-        {
-          input: { dryRun: false, orderId: order, ...changes },
-        },
-      );
+    async modify(orderId: string, changes: Record<string, unknown>) {
+      await toState(orderId, 'Modifying');
+      await admin.change('modifyOrder', { input: ['ModifyOrderInput', { dryRun: false, orderId, ...changes }] });
     },
     async payByHand(order: string) {
       await toState(order, 'ArrangingAdditionalPayment');
-      await admin.call(
-        `mutation ($input: ManualPaymentInput!) { addManualPaymentToOrder(input: $input) { __typename ${orError} } }`,
-        {
-          input: { orderId: order, method: 'card', transactionId: 'by hand', metadata: {} },
-        },
-      );
+      await payByHand(order);
       await toState(order, 'PaymentSettled');
     },
     /** An order that the shop's staff types in, and the customer pays by hand. */
     async draft(emailAddress: string, items: Record<string, number>): Promise<string> {
       const { id } = await admin.call('mutation { createDraftOrder { id } }');
       for (const [sku, quantity] of Object.entries(items)) {
-        await admin.call(
-          `mutation ($id: ID!, $input: AddItemToDraftOrderInput!) { addItemToDraftOrder(orderId: $id, input: $input) { __typename ${orError} } }`,
-          { id, input: { productVariantId: variants[sku], quantity } },
-        );
+        const input = { productVariantId: variants[sku], quantity };
+        await admin.change('addItemToDraftOrder', { orderId: ['ID', id], input: ['AddItemToDraftOrderInput', input] });
       }
-      await admin.call(
-        `mutation ($id: ID!, $customer: ID) { setCustomerForDraftOrder(orderId: $id, customerId: $customer) { __typename ${orError} } }`,
-        {
-          id,
-          customer: await customerOf(emailAddress),
-        },
-      );
-      await admin.call(
-        'mutation ($id: ID!, $input: CreateAddressInput!) { setDraftOrderShippingAddress(orderId: $id, input: $input) { id } }',
-        {
-          id,
-          input: { ...address, phoneNumber: '' },
-        },
-      );
-      await admin.call(
-        `mutation ($id: ID!, $method: ID!) { setDraftOrderShippingMethod(orderId: $id, shippingMethodId: $method) { __typename ${orError} } }`,
-        {
-          id,
-          method: shipping.Courier,
-        },
-      );
+      const customerId = await customerOf(emailAddress);
+      await admin.change('setCustomerForDraftOrder', { orderId: ['ID', id], customerId: ['ID', customerId] });
+      const input = { ...address, phoneNumber: '' };
+      const given = { orderId: ['ID', id], input: ['CreateAddressInput', input] } satisfies Given;
+      await admin.change('setDraftOrderShippingAddress', given, 'id');
+      await admin.change('setDraftOrderShippingMethod', {
+        orderId: ['ID', id],
+        shippingMethodId: ['ID', shipping.Courier],
+      });
       await toState(id, 'ArrangingPayment');
-      await admin.call(
-        `mutation ($input: ManualPaymentInput!) { addManualPaymentToOrder(input: $input) { __typename ${orError} } }`,
-        {
-          input: { orderId: id, method: 'card', transactionId: 'by hand', metadata: {} },
-        },
-      );
+      await payByHand(id);
       return id;
     },
-    addCoupon: (couponCode: string, percent: number) =>
-      admin.call(
-        `mutation ($input: CreatePromotionInput!) { createPromotion(input: $input) { __typename ${orError} } }`,
-        {
-          input: {
-            enabled: true,
-            couponCode,
-            conditions: [],
-            actions: [{ code: 'order_percentage_discount', arguments: [{ name: 'discount', value: String(percent) }] }],
-            translations: [{ languageCode: 'en', name: couponCode }],
-          },
-        },
-      ),
+    addCoupon(couponCode: string, percent: number) {
+      const input = {
+        enabled: true,
+        couponCode,
+        conditions: [],
+        actions: [{ code: 'order_percentage_discount', arguments: [{ name: 'discount', value: String(percent) }] }],
+        translations: [{ languageCode: 'en', name: couponCode }],
+      };
+      return admin.change('createPromotion', { input: ['CreatePromotionInput', input] });
+    },
     async joinGroup(emailAddress: string, group: string) {
-      await admin.call(
-        'mutation ($group: ID!, $ids: [ID!]!) { addCustomersToGroup(customerGroupId: $group, customerIds: $ids) { id } }',
-        {
-          group: groups[group],
-          ids: [await customerOf(emailAddress)],
-        },
-      );
+      const ids = [await customerOf(emailAddress)];
+      const given = { customerGroupId: ['ID', groups[group]], customerIds: ['[ID!]', ids] } satisfies Given;
+      await admin.change('addCustomersToGroup', given, 'id');
     },
     async updateCustomer(emailAddress: string, changes: Record<string, string>) {
-      await admin.call(
-        `mutation ($input: UpdateCustomerInput!) { updateCustomer(input: $input) { __typename ${orError} } }`,
-        {
-          input: { id: await customerOf(emailAddress), ...changes },
-        },
-      );
+      const input = { id: await customerOf(emailAddress), ...changes };
+      await admin.change('updateCustomer', { input: ['UpdateCustomerInput', input] });
     },
     async deleteCustomer(emailAddress: string) {
-      await admin.call('mutation ($id: ID!) { deleteCustomer(id: $id) { result } }', {
-        id: await customerOf(emailAddress),
-      });
+      await admin.change('deleteCustomer', { id: ['ID', await customerOf(emailAddress)] }, 'result');
     },
-    async giveOrder(order: string, emailAddress: string) {
-      await admin.call('mutation ($input: SetOrderCustomerInput!) { setOrderCustomer(input: $input) { id } }', {
-        input: { orderId: order, customerId: await customerOf(emailAddress) },
-      });
+    async giveOrder(orderId: string, emailAddress: string) {
+      const input = { orderId, customerId: await customerOf(emailAddress) };
+      await admin.change('setOrderCustomer', { input: ['SetOrderCustomerInput', input] }, 'id');
     },
-    addNote: (order: string, note: string) =>
-      admin.call('mutation ($input: AddNoteToOrderInput!) { addNoteToOrder(input: $input) { id } }', {
-        input: { id: order, note, isPublic: false },
-      }),
+    addNote: (id: string, note: string) =>
+      admin.change('addNoteToOrder', { input: ['AddNoteToOrderInput', { id, note, isPublic: false }] }, 'id'),
     async renameOption(name: string, to: string) {
       const { items } = await admin.call('query { productOptions { items { id name } } }');
-      await admin.call('mutation ($input: UpdateProductOptionInput!) { updateProductOption(input: $input) { id } }', {
-        input: { id: items.find((one: Row) => one.name === name).id, translations: [{ languageCode: 'en', name: to }] },
-      });
+      const { id } = items.find((one: Row) => one.name === name);
+      const input = { id, translations: [{ languageCode: 'en', name: to }] };
+      await admin.change('updateProductOption', { input: ['UpdateProductOptionInput', input] }, 'id');
     },
-    deleteVariant: (sku: string) =>
-      admin.call('mutation ($id: ID!) { deleteProductVariant(id: $id) { result } }', { id: variants[sku] }),
+    deleteVariant: (sku: string) => admin.change('deleteProductVariant', { id: ['ID', variants[sku]] }, 'result'),
     lineOf,
   };
 }
