@@ -7,7 +7,7 @@ import { type Parameter, parameterStatements } from './parameters.ts';
 import { codeOf, enter, keyOf, noteId, post } from './post.ts';
 import { detailOf, fullestListed, isGone, listed } from './records.ts';
 import type { Session } from './session.ts';
-import { beyondReach, CannotTell, inSection, type Statement } from './statement.ts';
+import { CannotTell, inSection, type Statement } from './statement.ts';
 
 type Made = Row & { id: number };
 
@@ -144,13 +144,7 @@ export function resourceStatements(resource: Resource): Statement[] {
     ...creation(resource),
     ...updates(resource, 'update'),
     ...deletion(false),
-    ...(headings.updateByCode
-      ? [
-          ...updates(resource, 'updateByCode'),
-          ...deletion(true),
-          deletes(`DELETE ${path}: code is required`, codeIsRequired),
-        ]
-      : []),
+    ...(headings.updateByCode ? [...updates(resource, 'updateByCode'), ...deletion(true)] : []),
     ...(resource.mayChangeCode
       ? [
           saysOf(resource, 'update')(`PATCH ${path}/:id: code can be changed`, async (session) => {
@@ -286,7 +280,6 @@ function updates(resource: Resource, heading: 'update' | 'updateByCode'): Statem
             succeeds(await patch(session, { [text.sent]: 'Found' }));
             isSame(text.shownAs, (await now(session))[text.shownAs], 'Found');
           }),
-          says('code is required', codeIsRequired),
         ]
       : []),
     ...parameterStatements(says, {
@@ -298,5 +291,3 @@ function updates(resource: Resource, heading: 'update' | 'updateByCode'): Statem
     ...(resource.ofUpdates?.({ says, what, record, patch }) ?? []),
   ];
 }
-
-const codeIsRequired = beyondReach('is not tried: without a code the same path may change or delete something else');

@@ -32,10 +32,3 @@ export class CannotTell extends Error {}
 export const inSection =
   (section: string) =>
   (says: string, check: Check): Statement => ({ section, says, check });
-
-/** A sentence of the spec that cannot be seen through its interface. */
-export const beyondReach =
-  (reason: string): Check =>
-  async () => {
-    throw new CannotTell(reason);
-  };

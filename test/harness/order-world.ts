@@ -22,10 +22,8 @@ export type OrderWorld = World & {
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
 };
 
-export type OrderWorldOptions = WorldOptions;
-
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
-export async function openOrderWorld(options: OrderWorldOptions = {}): Promise<OrderWorld> {
+export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderWorld> {
   // Each day that a rescan reads costs ten statements, and the orders of most tests are an hour old.
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ORDER_RESCAN_DAYS: '2', ...options.environment };
   const world = await openWorld({ ...options, shop: 'empty', environment });

@@ -1,7 +1,7 @@
 import { test } from 'vitest';
 import { openWorld, type World, type WorldOptions } from './world.ts';
 
-export type OpenWorld = (options?: WorldOptions) => Promise<World>;
+export type OpenWorld<W = World> = (options?: WorldOptions) => Promise<W>;
 
 /**
  * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for those who need a special
@@ -9,18 +9,23 @@ export type OpenWorld = (options?: WorldOptions) => Promise<World>;
  *
  *     const test = worldTest.extend('worldOptions', { shop: 'empty' });
  */
-export const worldTest = test
-  .extend('worldOptions', {} as WorldOptions)
-  .extend('openWorld', async ({ worldOptions }, { onCleanup }) => {
-    const opened = new AsyncDisposableStack();
-    onCleanup(() => opened.disposeAsync());
-    const open: OpenWorld = async (options = {}) => opened.use(await openWorld(merged(worldOptions, options)));
-    return open;
-  })
-  .extend('world', ({ openWorld }) => openWorld());
+export const worldTest = testIn(openWorld);
+
+/** The same with worlds that are opened so. */
+export function testIn<W extends AsyncDisposable>(open: OpenWorld<W>) {
+  return test
+    .extend('worldOptions', {} as WorldOptions)
+    .extend('openWorld', async ({ worldOptions }, { onCleanup }) => {
+      const opened = new AsyncDisposableStack();
+      onCleanup(() => opened.disposeAsync());
+      const openOne: OpenWorld<W> = async (options = {}) => opened.use(await open(merged(worldOptions, options)));
+      return openOne;
+    })
+    .extend('world', ({ openWorld: openOne }) => openOne());
+}
 
 /** The second options before the first, variable by variable of the environment. */
-export const merged = <T extends WorldOptions>(usual: T, special: T): T => ({
+export const merged = (usual: WorldOptions, special: WorldOptions): WorldOptions => ({
   ...usual,
   ...special,
   environment: { ...usual.environment, ...special.environment },

@@ -74,7 +74,12 @@ const orderReverts: [keyof OrderDesign, keyof typeof orderScenarios, issue: stri
 
 const all: [string, OrderScenario][] = Object.entries(orderScenarios);
 
-export const probes: readonly string[] = Object.keys(orderModel(orderScenarios['two equal lines']).probes);
+const anyModel = orderModel(orderScenarios['two equal lines']);
+export const probes: readonly string[] = Object.keys(anyModel.probes);
+export const promises: readonly string[] = [
+  ...Object.keys(anyModel.invariants),
+  `once faults stop, ${anyModel.goal.name}`,
+];
 
 export const scenarios: readonly Scenario[] = all.map(([name, scenario]) => ({
   name,

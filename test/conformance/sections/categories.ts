@@ -5,7 +5,7 @@ import { codeOf } from '../post.ts';
 import { aCategory, categoryAnswer, freshCategory, fullestListed } from '../records.ts';
 import { type Resource, read, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
-import { beyondReach, inSection, type Statement } from '../statement.ts';
+import { inSection, type Statement } from '../statement.ts';
 
 const fields: FieldTable = [
   ['id', 'integer'],
@@ -81,10 +81,6 @@ export const category: Resource = {
 export const categories: readonly Statement[] = [
   ...shapesOf(category),
   ...shapes,
-  inSection('States and transitions, Category status')(
-    'a hidden category is not displayed, a visible one is',
-    beyondReach('needs a look at the shop’s pages'),
-  ),
   ...resourceStatements(category),
   inSection('Endpoints, Categories, Create or update')(
     'POST /v1/categories: parent_category_code is the code of the parent',

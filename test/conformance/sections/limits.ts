@@ -7,7 +7,7 @@ import { makeMany, manyCount, manyReviews, manyUser } from '../many.ts';
 import { post } from '../post.ts';
 import { freshOrder, freshReview, listed, reviewParams } from '../records.ts';
 import type { Session } from '../session.ts';
-import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
+import { CannotTell, inSection, type Statement } from '../statement.ts';
 
 const says = inSection('Limits');
 const kinds = ['orders', 'categories', 'user_grades', 'reviews'] as const;
@@ -109,10 +109,7 @@ export const limits: readonly Statement[] = [
   ...pages,
   says('page maximum of the review list: 30', thirtyPages),
   ...images,
-  says('validity of video links: 7 days', beyondReach('needs a video link and eight days')),
   ...(['orders', 'reviews'] as const).map((kind) =>
     says(`time precision of created_at of ${kind}: seconds`, (session) => isPreciseToSeconds(session, kind)),
   ),
-  says('short video length: at most 5 seconds', beyondReach('needs the video itself')),
-  says('size of a user grade’s icon: 20px wide or 20px high', beyondReach('is a rule for what the shop sends')),
 ];

@@ -5,7 +5,7 @@ import { addedBy, codeOf, post, userOf } from '../post.ts';
 import { aGrade, anOrder, freshOrder, orderAnswer, orderParams, subOrderParams } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
-import { beyondReach, inSection, type Statement } from '../statement.ts';
+import { inSection, type Statement } from '../statement.ts';
 import { orderTables } from './order-reading.ts';
 
 const path = '/v1/orders';
@@ -73,18 +73,6 @@ const creation: Statement[] = [
   creates('code: order number, shown as it was sent', async (session) =>
     isSame('code', rowOf(await session.shared(orderAnswer)).code, codeOf(session, 'order')),
   ),
-  creates(
-    'total_price is the amount actually paid, without coupons and points',
-    beyondReach('is a rule for what the shop sends'),
-  ),
-  creates(
-    'without user_email no review e-mail is sent',
-    beyondReach('needs the mailbox and the message records of the service'),
-  ),
-  creates(
-    'without user_grade_id the grade is not displayed on the review board',
-    beyondReach('needs a look at the review board'),
-  ),
 ];
 
 const others: Statement[] = [
@@ -117,12 +105,6 @@ const deletions: Statement[] = [
     const answer = await session.call('PUT', `${path}/${id}/sub_orders/${subId}`, { query });
     ensure(!isSuccess(answer), answer.told, 'that the sub-order is gone');
   }),
-  deletes('it also deletes the order’s reviews', beyondReach('the spec shows no way to write a review of an order')),
-  deletes('it also deletes the order’s message send records', beyondReach('needs the message records of the service')),
-  deletes(
-    'it also deletes the order’s additional information',
-    beyondReach('the spec shows no way to write or read it'),
-  ),
 ];
 
 export const orderWriting: readonly Statement[] = [

@@ -13,7 +13,7 @@ import {
   reviewWith,
 } from '../review-samples.ts';
 import type { Session } from '../session.ts';
-import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
+import { CannotTell, inSection, type Statement } from '../statement.ts';
 
 const path = '/v1/reviews';
 
@@ -158,10 +158,6 @@ const values: Statement[] = [
     if (found === undefined) throw new CannotTell('the shop’s settings leave product_options out');
     if (!session.settings.readOnly) isSame('product_options', found, { Size: 'L', Colour: 'red' });
   }),
-  review(
-    'store_order tells whether the order was an offline store order',
-    beyondReach('the spec shows no way to write a review of an order'),
-  ),
 ];
 
 const optionForms: Statement[] = [

@@ -6,7 +6,7 @@ import { codeOf, post } from '../post.ts';
 import { aGrade, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
-import { beyondReach, CannotTell, inSection, type Statement } from '../statement.ts';
+import { CannotTell, inSection, type Statement } from '../statement.ts';
 
 const path = '/v1/user_grades';
 
@@ -78,8 +78,4 @@ export const userGrades: readonly Statement[] = [
     isSame('name', rowOf(await session.shared(gradeAnswer)).name, codeOf(session, 'grade')),
   ),
   creates('icon_url is optional', async (session) => succeeds(await post(session, 'user_grades', 'without-icon'))),
-  inSection('What the service does')(
-    'grades are shown next to reviews',
-    beyondReach('needs a look at the shop’s pages'),
-  ),
 ];
