@@ -38,10 +38,9 @@ function orderDifferences(shop: ShopOrder, service: ServiceOrder, before: Before
   }
   if (Math.abs(Date.parse(placedAt) - Date.parse(service.created)) >= 1000)
     texts.push(unlike('created', placedAt, service.created));
-  const [left, right] = [sorted(lines.map(ofShop)), sorted(service.lines.map(ofService))];
+  const [left, right] = [lines.map(textOf).sort(), service.lines.map((line) => textOf(ofService(line))).sort()];
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
-    const [line, found] = [left[at], right[at]];
-    if (JSON.stringify(line) !== JSON.stringify(found)) texts.push(unlike('line', line, found));
+    if (left[at] !== right[at]) texts.push(`line is ${left[at]} in the shop, ${right[at]} at the service`);
   }
   for (const { shipped, delivered } of service.lines) {
     for (const date of [shipped, delivered]) {
@@ -65,27 +64,18 @@ const unlike = (what: string, shop: unknown, service: unknown) =>
 
 type Comparable = Omit<ShopLine, 'id'>;
 
-const ofShop = (line: ShopLine): Comparable => comparable(line);
-
-const ofService = ({ shipped, delivered, ...line }: ServiceLine): Comparable =>
-  comparable({
-    ...line,
-    invoice: line.invoice,
-    carrier: line.carrier,
-    options: line.options ?? {},
-    hasLeft: shipped !== undefined,
-    hasArrived: delivered !== undefined,
-  });
-
-const comparable = (line: Comparable): Comparable => ({
-  product: line.product,
-  price: line.price,
-  status: line.status,
-  hasLeft: line.hasLeft,
-  hasArrived: line.hasArrived,
+const ofService = ({ shipped, delivered, options = {}, ...line }: ServiceLine): Comparable => ({
+  ...line,
   invoice: line.invoice,
   carrier: line.carrier,
-  options: Object.fromEntries(Object.entries(line.options).sort()),
+  options,
+  hasLeft: shipped !== undefined,
+  hasArrived: delivered !== undefined,
 });
 
-const sorted = (lines: Comparable[]) => lines.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+/** The fields of a line in one order of names, so that the texts of equal lines are equal. */
+const textOf = ({ product, price, status, hasLeft, hasArrived, invoice, carrier, options }: Comparable) =>
+  JSON.stringify({
+    ...{ product, price, status, hasLeft, hasArrived, invoice, carrier },
+    options: Object.fromEntries(Object.entries(options).sort()),
+  });

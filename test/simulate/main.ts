@@ -53,18 +53,16 @@ async function main(): Promise<number> {
   }
 }
 
-/** What a simulation has gone through, and where the real time went. */
+/** What a simulation has gone through. */
 function explored(plan: Plan, { days, tally }: Simulated): string {
   const lived = { ...plan, days: plan.days.slice(0, days) };
   const kinds = Map.groupBy(happenings(lived), ({ kind }) => kind);
   const counts = new Map([...kinds].map(([kind, all]) => [kind, all.length]));
-  const seconds = new Map([...tally.spentMs].map(([name, ms]) => [name, Math.round(ms / 1000)]));
   return [
     `Explored: ${days} days, ${lived.days.filter((day) => day.isOffline).length} of them without any run`,
     `  happenings: ${list(counts)}`,
     `  runs, by exit status: ${list(tally.ends)}`,
     `  comparisons of both sides: ${list(tally.comparisons)}`,
-    `  seconds: ${list(seconds)}`,
   ].join('\n');
 }
 

@@ -24,8 +24,6 @@ export type Tally = {
   ends: Map<string, number>;
   /** How often the sides were compared, by what: `orders`. */
   comparisons: Map<string, number>;
-  /** Real milliseconds, by what they were spent on. */
-  spentMs: Map<string, number>;
 };
 
 export type Hands = {
@@ -100,7 +98,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
     backfilled: new Set(),
     interrupted: new Set(),
     comparison: undefined,
-    tally: { ends: new Map(), comparisons: new Map(), spentMs: new Map() },
+    tally: { ends: new Map(), comparisons: new Map() },
     story: [],
   };
   const at = (day: number, hour: number) => {
@@ -116,7 +114,7 @@ export async function simulate(plan: Plan, hands: Hands): Promise<Simulated> {
       const now = { stage, clock: hands.clock, watch, memory, day };
       for (const moment of day.moments) {
         hands.clock.set(at(day.number, moment.hour));
-        await timed(tally, 'happenings', () => happen(stage, moment, memory));
+        await happen(stage, moment, memory);
         await hands.sabotage?.(stage, day.number);
         if (!day.isOffline) await runMoment(now, moment);
       }
@@ -149,21 +147,11 @@ async function endComparison(memory: Memory): Promise<void> {
   const { comparison } = memory;
   if (!comparison) return;
   memory.comparison = undefined;
-  const findings = await timed(memory.tally, 'waiting for comparisons', () => comparison.findings);
+  const findings = await comparison.findings;
   if (findings.length > 0) throw new Failed({ ...comparison, findings });
 }
 
-const add = (counts: Map<string, number>, name: string, more = 1) => counts.set(name, (counts.get(name) ?? 0) + more);
-
-/** Awaits the work and adds its real time to what was spent on it. */
-async function timed<T>({ spentMs }: Tally, name: string, work: () => Promise<T>): Promise<T> {
-  const startedMs = performance.now();
-  try {
-    return await work();
-  } finally {
-    add(spentMs, name, performance.now() - startedMs);
-  }
-}
+const add = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
 
 async function requireVirtualTime({ shop }: Stage): Promise<void> {
   const [row] = await shop('select extract(epoch from clock_timestamp())::float8 as seconds');
@@ -197,9 +185,7 @@ async function runMoment(now: Now, moment: Moment): Promise<void> {
     seed: Math.floor(moment.hour * 1e6),
   };
   await expectBackfill(now, moment.runs);
-  const ended = await timed(now.memory.tally, 'runs of the moments', () =>
-    Promise.all(moment.runs.map((run) => runOne(now, run, how))),
-  );
+  const ended = await Promise.all(moment.runs.map((run) => runOne(now, run, how)));
   backfillEnded(now);
   const ends = ended.map(({ end }) => end);
   now.stage.setServiceClock(0);
@@ -235,7 +221,7 @@ async function compare({ stage, memory, day }: Now, { flows, quietEnds }: ToComp
     backfilled: new Set(memory.backfilled),
   };
   const unseen = { orders: new Set(memory.unseenOrders), reviews: new Set(memory.unseenReviews) };
-  const { sides, release } = await timed(memory.tally, 'waiting for comparisons', () => stage.freeze());
+  const { sides, release } = await stage.freeze();
   const judged = [
     flows.includes('orders') ? judgeOrders(sides, { ...facts, unseen: unseen.orders }) : [],
     flows.includes('reviews') ? judgeReviews(sides, { ...facts, unseen: unseen.reviews }) : [],
@@ -362,38 +348,38 @@ async function endDay(now: Now): Promise<void> {
     findings.push(...judgeEnd(end));
     return end;
   };
-  const quietly = <T>(work: () => Promise<T>) => timed(memory.tally, 'runs of the evenings', work);
   for (const backfill of memory.interrupted) {
     memory.interrupted.delete(backfill);
     await expectBackfill(now, [backfill, 'orders']);
-    await quietly(() => run(...backfill.split(' ')));
+    await run(...backfill.split(' '));
   }
   backfillEnded(now);
   const needsCatalog = memory.touchesCatalog;
   memory.touchesCatalog = false;
   // Side by side, as schedules do. Orders that wait for a grade or for a product are pushed when it is known.
-  const [reviews, other] = await quietly(() =>
-    Promise.all([run('sync', 'reviews'), run('sync', needsCatalog ? 'catalog' : 'orders')]),
-  );
+  const [reviews, other] = await Promise.all([
+    run('sync', 'reviews'),
+    run('sync', needsCatalog ? 'catalog' : 'orders'),
+  ]);
   const mayKnowMore = needsCatalog || (await areLinesWaiting(stage));
-  let orders = mayKnowMore ? await quietly(() => run('sync', 'orders')) : other;
+  let orders = mayKnowMore ? await run('sync', 'orders') : other;
   const flows = ['orders', 'reviews'] as const;
   await requireNone(now, findings);
   await compare(now, { flows });
-  let reconcile = await quietly(() => run('sync', 'reconcile'));
+  let reconcile = await run('sync', 'reconcile');
   // Its two runs are independent: a review that came late may name the product of a line that the other had read
   // before. It may also have closed a dead letter that made the run of orders incomplete.
   const mayBeDone = orders.status !== 0 && reconcile.status === 0;
-  if (mayBeDone || (await areProductsKnown(stage))) orders = await quietly(() => run('sync', 'orders'));
+  if (mayBeDone || (await areProductsKnown(stage))) orders = await run('sync', 'orders');
   const said = `${orders.stderr}${orders.stdout}${reconcile.stderr}${reconcile.stdout}`;
   // Somebody reads what the runs say, and does it: then the second run must be complete.
   if (said.includes('sync orders --allow-removals')) {
-    orders = await quietly(() => run('sync', 'orders', '--allow-removals'));
+    orders = await run('sync', 'orders', '--allow-removals');
   }
   if (said.includes('sync reconcile --allow-removals')) {
-    reconcile = await quietly(() => run('sync', 'reconcile', '--allow-removals'));
+    reconcile = await run('sync', 'reconcile', '--allow-removals');
   }
-  const worker = await quietly(() => endScheduledRuns(now));
+  const worker = await endScheduledRuns(now);
   if (worker) findings.push(...judgeEnd(worker));
   memory.unseenOrders.clear();
   memory.unseenReviews.clear();
