@@ -6,6 +6,7 @@ import { orderDeps } from '../../src/app/deps.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
+import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { openTables } from '../harness/shop-servers.ts';
 import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -86,7 +87,7 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
   });
   const run = database ? database.run : (sql: string) => world.shop(sql);
   await run(await readFile(join(import.meta.dirname, name, 'schema.sql'), 'utf8'));
-  await knowProducts(world, products);
+  await knowProducts(world.atService, world.warehouse, products);
   let opened: Promise<App> | undefined;
   const app = () => {
     opened ??= world.openApp();
@@ -123,8 +124,8 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
     given: async (sql) => void (await run(datedSql(sql, new Date(start), timeZone ?? 'UTC'))),
     step,
     orders: async () => {
-      const rows = await world.atService<{ code: string; order: Record<string, unknown> }>(stateOfService);
-      return Object.fromEntries(rows.map(({ code, order }) => [code, readable(order, start) as ServiceOrder]));
+      const all = await ordersAtService<ServiceOrder & { code: string }>(world.atService);
+      return Object.fromEntries(all.map(({ code, ...order }) => [code, readable(order, start) as ServiceOrder]));
     },
     async suggestedDeliveries(code) {
       const url = database?.url ?? world.shopUrl;
@@ -139,10 +140,7 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
     syncCatalog,
     async expectCatalog({ categories, grades = [] }) {
       await syncCatalog();
-      const found = await world.atService<{ code: string; text: string }>(categoriesOfService);
-      expect(Object.fromEntries(found.map(({ code, text }) => [code, text]))).toEqual(categories);
-      const names = await world.atService('select name from reference_service.user_grades order by name');
-      expect(names.map(({ name }) => name)).toEqual([...grades].sort());
+      expect(await catalogAtService(world.atService)).toEqual({ categories, grades: [...grades].sort() });
     },
     async expectAgreement() {
       const before = JSON.stringify(world.service.requests());
@@ -170,19 +168,6 @@ async function suggestedQueries(sqlDir: string): Promise<Record<string, string>>
   return { orders, changed_orders: feed, order_lines: lines.replace(/^select$/m, `select ${column}`) };
 }
 
-/** The service and the warehouse know the products, so that no line waits. */
-async function knowProducts(world: World, products: readonly string[]): Promise<void> {
-  await world.atService(
-    'insert into reference_service.products (id, code) select n, c from unnest($1::text[]) with ordinality as p (c, n)',
-    [products],
-  );
-  await world.warehouse(
-    `insert into sync.product_links (product_code, product_id)
-     select c, n from unnest($1::text[]) with ordinality as p (c, n)`,
-    [products],
-  );
-}
-
 function datedSql(sql: string, at: Date, timeZone: string): string {
   // The Swedish form of a date is that of SQL.
   const local = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(at);
@@ -193,35 +178,14 @@ function datedSql(sql: string, at: Date, timeZone: string): string {
 const openDeadLetters = (world: World) =>
   world.warehouse('select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key');
 
-const stateOfService = `
-  select o.code, jsonb_build_object(
-    'total', o.total_price, 'created', o.created_at, 'user', o.user_code, 'name', o.user_name, 'phone', o.user_phone,
-    'email', o.user_email, 'grade', g.name, 'store', o.store_name, 'device', o.order_device, 'mileage', o.mileage,
-    'lines', coalesce((
-      select jsonb_agg(jsonb_build_object(
-          'product', p.code, 'price', s.price, 'status', s.status, 'shipped', s.delivery_started_at,
-          'delivered', s.delivered_at, 'invoice', s.invoice, 'carrier', s.delivery_service, 'options', s.product_options
-        ) order by p.code, s.price, s.status, s.id)
-      from reference_service.sub_orders s join reference_service.products p on p.id = s.product_id
-      where s.order_id = o.id
-    ), '[]')
-  ) as "order"
-  from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id
-  order by o.code`;
-
-const categoriesOfService = `
-  select c.code, c.name || coalesce(' < ' || p.code, '') || case c.status when 'hidden' then ' (hidden)' else '' end as text
-  from reference_service.categories c left join reference_service.categories p on p.id = c.parent_category_id`;
-
 const dates = new Set(['created', 'shipped', 'delivered']);
 
 function readable(value: unknown, start: number): unknown {
   if (Array.isArray(value)) return value.map((item) => readable(item, start));
   if (typeof value !== 'object' || value === null) return value;
-  const isEmpty = (field: unknown) => field === null || field === '' || JSON.stringify(field) === '{}';
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([, field]) => !isEmpty(field))
+      .filter(([, field]) => field !== '')
       .map(([key, field]) => {
         if (dates.has(key)) return [key, `+${(Date.parse(String(field)) - start) / hourMs}h`];
         return [key, key === 'options' ? field : readable(field, start)];

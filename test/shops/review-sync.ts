@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop, type Shop as ShopReader } from '../../src/shop/index.ts';
+import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { type Ended, runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
@@ -62,11 +63,13 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
   ];
   const service = await startReferenceService({ databaseUrl: serviceUrl, checkAnswers: true });
   opened.defer(() => service.close());
-  const [warehouse, atService] = [
-    new pg.Pool({ connectionString: warehouseUrl }),
-    new pg.Pool({ connectionString: serviceUrl }),
-  ];
-  opened.defer(async () => void (await Promise.all([warehouse.end(), atService.end()])));
+  const databaseOf = (connectionString: string) => {
+    const pool = new pg.Pool({ connectionString });
+    opened.defer(() => pool.end());
+    return async <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) =>
+      (await pool.query<Row>(text, values)).rows;
+  };
+  const [warehouse, atService] = [databaseOf(warehouseUrl), databaseOf(serviceUrl)];
   const environment: Record<string, string> = {
     SHOP_DATABASE_URL: shop.databaseUrl,
     WAREHOUSE_DATABASE_URL: warehouseUrl,
@@ -88,30 +91,9 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
       if (status !== 0) throw new Error(`review-sync ${args.join(' ')} ended with status ${status}:\n${output}`);
       return output;
     },
-    async knowProducts(codes) {
-      const { rows } = await atService.query<{ id: number; code: string }>(
-        `insert into reference_service.products (id, code)
-         select n, c from unnest($1::text[]) with ordinality as p (c, n)
-         on conflict do nothing returning id, code`,
-        [codes],
-      );
-      await warehouse.query(
-        'insert into sync.product_links (product_code, product_id) select * from unnest($1::text[], $2::bigint[])',
-        [rows.map(({ code }) => code), rows.map(({ id }) => id)],
-      );
-    },
-    orders: async () =>
-      (await atService.query<{ order: ServiceOrder }>(ordersOfService)).rows.map(({ order }) => order),
-    async catalog() {
-      const categories = await atService.query<{ code: string; text: string }>(categoriesOfService);
-      const grades = await atService.query<{ name: string }>(
-        'select name from reference_service.user_grades order by name',
-      );
-      return {
-        categories: Object.fromEntries(categories.rows.map(({ code, text }) => [code, text])),
-        grades: grades.rows.map(({ name }) => name),
-      };
-    },
+    knowProducts: (codes) => knowProducts(atService, warehouse, codes),
+    orders: () => ordersAtService(atService),
+    catalog: () => catalogAtService(atService),
     writes: () =>
       Object.entries(service.requests())
         .filter(([route]) => !route.startsWith('GET') && !route.endsWith('/oauth/token'))
@@ -124,23 +106,3 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
     close: () => all.disposeAsync(),
   };
 }
-
-const ordersOfService = `
-  select jsonb_strip_nulls(jsonb_build_object(
-    'code', o.code, 'total', o.total_price, 'created', o.created_at, 'user', o.user_code, 'name', o.user_name,
-    'phone', nullif(o.user_phone, ''), 'email', nullif(o.user_email, ''), 'grade', g.name,
-    'lines', coalesce((
-      select jsonb_agg(jsonb_build_object(
-          'product', p.code, 'price', s.price, 'status', s.status, 'shipped', s.delivery_started_at,
-          'delivered', s.delivered_at, 'invoice', nullif(s.invoice, ''), 'carrier', nullif(s.delivery_service, ''),
-          'options', s.product_options
-        ))
-      from reference_service.sub_orders s join reference_service.products p on p.id = s.product_id
-      where s.order_id = o.id
-    ), '[]')
-  )) as "order"
-  from reference_service.orders o left join reference_service.user_grades g on g.id = o.user_grade_id`;
-
-const categoriesOfService = `
-  select c.code, c.name || coalesce(' < ' || p.code, '') || case c.status when 'hidden' then ' (hidden)' else '' end as text
-  from reference_service.categories c left join reference_service.categories p on p.id = c.parent_category_id`;
