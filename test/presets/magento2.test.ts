@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
-import { openMariadbShop } from './mariadb-shop.ts';
-import { each } from './preset-world.ts';
+import { each, openMariadbShop } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in Magento 2 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('magento2', { products: ['shirt', 'mug'] });

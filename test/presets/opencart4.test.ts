@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
-import { openMariadbShop } from './mariadb-shop.ts';
-import { each } from './preset-world.ts';
+import { each, openMariadbShop } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('opencart4', { timeZone: 'America/Bogota', products: ['10', '20'] });

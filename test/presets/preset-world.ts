@@ -6,6 +6,7 @@ import { orderDeps } from '../../src/app/deps.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
+import { createMysqlDatabase } from '../harness/mariadb.ts';
 import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { openTables } from '../harness/shop-servers.ts';
 import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
@@ -61,9 +62,18 @@ export type PresetWorld = {
    * @param expected.categories names by code: `Shirts`, `Shirts < <code of the parent>`, `Shirts < 12 (hidden)`.
    */
   expectCatalog(expected: { categories: Record<string, string>; grades?: readonly string[] }): Promise<void>;
+  /** Runs a rescan, and gives the orders that were pushed before and that the shop does not show any more. */
+  absentOrders(): Promise<string[]>;
   /** Another sync sends nothing, and `verify orders` would find shop and service the same. */
   expectAgreement(): Promise<void>;
 };
+
+/** The same on a new MariaDB database. Statements run as these shops run them: in UTC and without strict mode. */
+export async function openMariadbShop(name: string, options: Omit<PresetOptions, 'database'>): Promise<PresetWorld> {
+  const database = await createMysqlDatabase();
+  const run = (sql: string) => database.query(`set sql_mode = ''; set time_zone = '+00:00'; ${sql}`);
+  return openPresetWorld(name, { ...options, database: { url: database.url, run, drop: database.drop } });
+}
 
 const presetFolder = (name: string) => join(import.meta.dirname, '..', '..', 'sql', 'shop', 'presets', name);
 const hourMs = 3_600_000;
@@ -141,6 +151,13 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
     async expectCatalog({ categories, grades = [] }) {
       await syncCatalog();
       expect(await catalogAtService(world.atService)).toEqual({ categories, grades: [...grades].sort() });
+    },
+    async absentOrders() {
+      await rescanOrdersOnce(await app(), 4);
+      const rows = await world.warehouse<{ code: string }>(
+        'select order_code as code from sync.order_links where absent_since is not null order by 1',
+      );
+      return rows.map(({ code }) => code);
     },
     async expectAgreement() {
       const before = JSON.stringify(world.service.requests());

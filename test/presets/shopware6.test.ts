@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
-import { openMariadbShop } from './mariadb-shop.ts';
-import { each } from './preset-world.ts';
+import { each, openMariadbShop } from './preset-world.ts';
 
 const live = '0x0FA91CE3E96A4BC2BE4BD9CE752C3425';
 const english = '0x2FBB5FE2E29A4D70AA5854CE7CE3E20B';

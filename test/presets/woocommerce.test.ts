@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
-import { openMariadbShop } from './mariadb-shop.ts';
-import { each } from './preset-world.ts';
+import { each, openMariadbShop } from './preset-world.ts';
 
 /** How WooCommerce stores orders: in tables of their own (HPOS), or as posts. */
 const storages = [

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hasMariadb } from '../harness/mariadb.ts';
-import { openMariadbShop } from './mariadb-shop.ts';
-import { each } from './preset-world.ts';
+import { each, openMariadbShop } from './preset-world.ts';
 
 test.skipIf(!hasMariadb)('a life of orders in Youngcart 5 arrives at the service as the shop has it', async () => {
   const shop = await openMariadbShop('youngcart5', { timeZone: 'Asia/Seoul', products: ['1001', '1002'] });

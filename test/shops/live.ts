@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Shop as ShopReader } from '../../src/shop/index.ts';
 import { datesOf, differences } from './compare.ts';
 import type { ReviewSync } from './review-sync.ts';
@@ -78,18 +79,14 @@ async function catalogDifferences(shop: Shop, sync: ReviewSync): Promise<string[
   await sync.run('sync', 'catalog');
   const [expected, found] = [await shop.catalog(), await sync.catalog()];
   const categories = Object.fromEntries(
-    Object.entries(expected.categories)
-      .sort()
-      .map(([code, { name, parent, isHidden }]) => [
-        code,
-        `${name}${parent ? ` < ${parent}` : ''}${isHidden ? ' (hidden)' : ''}`,
-      ]),
+    Object.entries(expected.categories).map(([code, { name, parent, isHidden }]) => [
+      code,
+      `${name}${parent ? ` < ${parent}` : ''}${isHidden ? ' (hidden)' : ''}`,
+    ]),
   );
-  const [left, right] = [
-    JSON.stringify({ categories, grades: expected.grades }),
-    JSON.stringify({ categories: Object.fromEntries(Object.entries(found.categories).sort()), grades: found.grades }),
-  ];
-  return left === right ? [] : [`the shop has ${left}, the service ${right}`];
+  const shown = { categories, grades: expected.grades };
+  if (isDeepStrictEqual(shown, found)) return [];
+  return [`the shop has ${JSON.stringify(shown)}, the service ${JSON.stringify(found)}`];
 }
 
 /** Codes of the orders that are not as the shop's API says. */

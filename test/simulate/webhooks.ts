@@ -38,14 +38,11 @@ export async function sendWebhooks(
   });
   const inAnyOrder = events.map((event) => ({ event, at: random.next() })).sort((a, b) => a.at - b.at);
   const accepted = new Set<number>();
-  let hasEnded = false;
-  running.then(() => {
-    hasEnded = true;
-  });
+  const hasEnded = endOf(running);
   for (let left = inAnyOrder.map(({ event }) => event); left.length > 0; ) {
     const some = left.slice(0, random.integer(1, 5));
     left = left.slice(some.length);
-    for (let attempt = 1; attempt <= 300 && !hasEnded; attempt += 1) {
+    for (let attempt = 1; attempt <= 300 && !hasEnded(); attempt += 1) {
       const status = await post(address, [{ brand_id: 1, reviews: some }]);
       if (status === 200) for (const { id } of some) accepted.add(id);
       if (status === 200) break;
@@ -54,6 +51,15 @@ export async function sendWebhooks(
     }
   }
   return accepted;
+}
+
+/** Whether a command has ended. */
+function endOf(running: Promise<End>): () => boolean {
+  let hasEnded = false;
+  void running.then(() => {
+    hasEnded = true;
+  });
+  return () => hasEnded;
 }
 
 async function post(address: string, body: unknown): Promise<number | undefined> {
@@ -75,15 +81,12 @@ const readingMs = 15_000;
 
 /** Waits until every accepted webhook is applied or is to be tried again later. @returns whether all are applied. */
 export async function areApplied({ warehouse }: Stage, running: Promise<End>): Promise<boolean> {
-  let hasEnded = false;
-  running.then(() => {
-    hasEnded = true;
-  });
+  const hasEnded = endOf(running);
   for (let dueAtMs = performance.now(); ; ) {
     const [inbox] = await warehouse(`select count(*)::integer as waiting,
       count(*) filter (where due_at <= now())::integer as due from sync.changed_reviews`);
     if (inbox?.due !== 0) dueAtMs = performance.now();
-    const isOver = hasEnded || performance.now() - dueAtMs > readingMs;
+    const isOver = hasEnded() || performance.now() - dueAtMs > readingMs;
     if (isOver || inbox?.waiting === 0) return inbox?.waiting === 0;
     await delay(20);
   }
