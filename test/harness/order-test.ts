@@ -1,7 +1,5 @@
-import { type OrderWorld, openOrderWorld } from './order-world.ts';
-import { type OpenWorld, testIn } from './world-test.ts';
-
-export type OpenOrderWorld = OpenWorld<OrderWorld>;
+import { openOrderWorld } from './order-world.ts';
+import { testIn } from './world-test.ts';
 
 /** `worldTest` with worlds of orders. */
 export const orderTest = testIn(openOrderWorld);

@@ -368,7 +368,6 @@ onEachQueue(({ redisUrl }) => {
     };
     const hanging: Partial<typeof job>[] = [
       { plan: (_context, _payload, _run, signal) => untilStopped(signal) },
-      { next: (_context, _payload, _state, signal) => untilStopped(signal) },
       { conclude: (_context, _payload, _run, _end, signal) => untilStopped(signal) },
     ];
     for (const stage of hanging) {
