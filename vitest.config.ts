@@ -5,7 +5,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const long = [
   ...[
     'reviews-failing',
-    'ceiling',
     'service-without-lookup',
     'orders-bad-product',
     'many-workers',

@@ -7,6 +7,9 @@ import { shortLimits } from './require-same-service.ts';
 export const offsetShown = (timestamp: string | null): string | undefined =>
   /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
 
+/** Older dates are no dates of reviews, and zones had odd offsets then. */
+const isRecent = (timestamp: string | null) => timestamp !== null && timestamp >= '2000';
+
 /** The offset of the zone at that timestamp; undefined where that is no date. */
 function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
   const at = parseInstant(timestamp ?? '');
@@ -24,7 +27,8 @@ export function zoneProblem(timestamp: string | null, timeZone: string): string 
  * @returns the first of the zones that has the offsets of the service's timestamps, else a fixed offset; undefined where
  *   they have several offsets, as in a zone with daylight saving.
  */
-function zoneOf(timestamps: readonly (string | null)[], zones: readonly string[]): string | undefined {
+function zoneOf(dates: readonly (string | null)[], zones: readonly string[]): string | undefined {
+  const timestamps = dates.filter(isRecent);
   const shown = timestamps.map(offsetShown);
   const [offset] = shown;
   if (offset === undefined) return undefined;

@@ -80,6 +80,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server has no free connection',
     'raise max_connections or run fewer processes',
   ],
+  [/^25P03$/, 'this process was frozen within a transaction', 'nothing is lost: it is tried again, or run it again'],
   [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in its address'],
   [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until it is up'],
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],

@@ -46,5 +46,6 @@ export function isTransient(error: unknown): boolean {
     return error.code === 'shop' && error.cause !== undefined && isTransient(error.cause);
   const { severity, sqlState, code } = (error ?? {}) as { severity?: unknown; sqlState?: unknown; code?: unknown };
   const state = severity === undefined ? sqlState : code;
-  return typeof state !== 'string' || transientClasses.includes(state.slice(0, 2));
+  // 25P03: the server ended a transaction in which this process was frozen.
+  return typeof state !== 'string' || state === '25P03' || transientClasses.includes(state.slice(0, 2));
 }

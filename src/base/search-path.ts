@@ -3,8 +3,8 @@
  * only. Otherwise Postgres also looks in `public`, where other users may create functions that match our calls better
  * than the built-in ones and would run with our rights.
  *
- * The search path is a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. The
- * search path must then be set on the role; `doctor` checks it.
+ * Settings are a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. They must then
+ * be set on the role; `doctor` checks the search path.
  *
  * @param schemas such as `pg_catalog`; temporary tables are found last.
  * @param settings other settings of each connection.

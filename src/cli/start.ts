@@ -9,7 +9,7 @@ explainFaults();
 limitHeap(process.argv.slice(2));
 
 const stopped = (how: string) =>
-  new ReviewSyncError('stopped', `Stopped ${how}`, { hint: 'Nothing is lost. Run it again: it goes on where it was.' });
+  new ReviewSyncError('stopped', `Stopped ${how}`, { hint: 'Nothing is lost. Run it again.' });
 
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();

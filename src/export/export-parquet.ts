@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rmdir, stat, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
@@ -165,7 +165,7 @@ async function writeRows(
   try {
     const first = await rows.next();
     if (first.done && month !== undefined) return undefined;
-    await mkdir(dirname(target), { recursive: true });
+    await makeFolderWithin(dir, dirname(target));
     const batches = async function* () {
       if (!first.done) yield first.value;
       yield* rows;
@@ -177,7 +177,21 @@ async function writeRows(
       (written) => written.sha256 !== sha256,
     );
   } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
     throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
+  }
+}
+
+/**
+ * Makes the folder of a file.
+ *
+ * @throws UsageError where it is a link to a place outside of the export.
+ */
+async function makeFolderWithin(dir: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const inside = relative(await realpath(dir), await realpath(folder));
+  if (inside.startsWith('..') || isAbsolute(inside)) {
+    throw new UsageError(`${folder} is a link to a place outside of ${dir}`, { hint: 'Name an empty folder.' });
   }
 }
 
@@ -188,6 +202,7 @@ async function writeRows(
  */
 async function removeFile(dir: string, path: string): Promise<boolean> {
   const target = join(dir, path);
+  await makeFolderWithin(dir, dirname(target));
   const isRemoved = await unlink(target).then(
     () => true,
     (error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import type { FileContent } from './parquet-file.ts';
@@ -69,6 +69,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
       { hint: 'Name an empty folder, or the folder of an earlier export.' },
     );
   }
+  if (!(await lstat(path)).isFile()) throw new UsageError(`${path} is no file`);
   const manifest = parsed(await readFile(path, 'utf8'));
   if (manifest?.format !== 'review-sync parquet export') {
     throw new UsageError(`${path} is not the manifest of an export of review-sync`, {
@@ -78,6 +79,12 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   if (manifest.formatVersion !== 1) {
     throw new UsageError(`${path} has format version ${manifest.formatVersion}, expected 1`, {
       hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
+    });
+  }
+  const foreign = [...Object.keys(manifest.files ?? {}), ...(manifest.writing ?? [])].find((one) => !ownPath.test(one));
+  if (foreign !== undefined) {
+    throw new UsageError(`${path} names ${JSON.stringify(foreign)}, which no export of review-sync writes`, {
+      hint: 'Somebody else has changed it. Name an empty folder.',
     });
   }
   return manifest;

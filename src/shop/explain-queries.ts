@@ -24,7 +24,8 @@ export async function explainQueries(
   { orders, lines, feed }: OrderQueries,
   sample: readonly string[],
 ): Promise<QueryCost[]> {
-  const codes = sample.filter((code) => !/["'\\]/.test(code));
+  const plain = sample.filter((code) => !/["'\\]/.test(code));
+  const codes = plain.length > 0 ? plain : sample;
   const costs: QueryCost[] = [];
   async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>) {
     const explained: ExplainedStatement[] = [];

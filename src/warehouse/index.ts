@@ -46,7 +46,7 @@ const longestStatementMs = 600_000;
 
 /**
  * A process that is frozen or cut off within a transaction loses its locks then, and its next statement fails. Longer than
- * a request to the service may take (`withGradesLocked`).
+ * a request to the service may take (`withGradesLocked`). A startup option, as the search path is.
  */
 const longestIdleSeconds = 150;
 
@@ -101,7 +101,7 @@ export const rowOf =
   <Row>(db: Db) =>
   async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row> => {
     const { rows } = await sql<Row>(text, ...values).execute(db);
-    if (rows.length === 0) throw new Error('a statement gave no row, expected one');
+    if (rows.length === 0) throw new Error(`no row, expected one: ${text.join('…').trim().slice(0, 80)}`);
     return rows[0] as Row;
   };
 

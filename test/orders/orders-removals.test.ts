@@ -117,11 +117,14 @@ test('an order of the service that two codes of the shop are linked to is not de
   expect(await world.atService('select code from reference_service.orders')).toEqual([{ code: 'O1' }]);
 });
 
-test('an order whose id belongs to another code by now is not deleted, and needs no allowance', async ({ world }) => {
+test.for([
+  ['whose id belongs to another code by now', 'SOMEBODY-ELSE', 0],
+  ['with an unknown number of reviews', 'O1', null],
+] as const)('an order %s is not deleted, and needs no allowance', async ([, code, reviews_count], { world }) => {
   await pushOrders(world, 1);
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await useUpAllowance(world);
-  const other = { id: 1, code: 'SOMEBODY-ELSE', sub_orders: [{ id: 1, product_id: 1, reviews_count: 0 }] };
+  const other = { id: 1, code, sub_orders: [{ id: 1, product_id: 1, reviews_count }] };
   world.serviceRule(({ method }) => (method === 'GET' ? { status: 200, body: JSON.stringify(other) } : 'pass'));
   for (const allowRemovals of [false, true]) {
     await world.sync({ deletes: 'send', allowRemovals });

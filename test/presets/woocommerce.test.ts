@@ -76,7 +76,8 @@ test.skipIf(!hasMariadb).each(storages)(
     insert into wp_term_taxonomy values (1, 1, 'product_cat', 0), (2, 2, 'product_cat', 1), (9, 9, 'pa_color', 0), (10, 10, 'pa_무늬', 0);
     insert into wp_woocommerce_attribute_taxonomies values (1, 'color', 'Colour'), (2, '무늬', '무늬');
     insert into wp_postmeta (post_id, meta_key, meta_value) values (51, 'attribute_pa_color', 'dark-red'), (51, 'attribute_size', ''),
-      (51, 'attribute_%ec%82%ac%ec%9d%b4%ec%a6%88', '');
+      (51, 'attribute_%ec%82%ac%ec%9d%b4%ec%a6%88', ''),
+      (51, 'attribute_%ec%83%89%ec%83%8112', '');
     ${drafts}`);
 
     await shop.step(
@@ -87,14 +88,20 @@ test.skipIf(!hasMariadb).each(storages)(
      insert into wp_woocommerce_order_itemmeta (order_item_id, meta_key, meta_value) values
        (1, '_product_id', '50'), (1, '_variation_id', '51'), (1, '_qty', '1'), (1, '_line_total', '30'), (1, '_line_tax', '5.70'),
        (1, 'pa_color', 'dark-red'), (1, 'size', 'XL "slim"'), (1, 'Engraving', 'For my love'),
-       (1, 'pa_%eb%ac%b4%eb%8a%ac', '%ec%a0%90-%ec%84%a0'), (1, '%ec%82%ac%ec%9d%b4%ec%a6%88', '특대'),
+       (1, 'pa_%eb%ac%b4%eb%8a%ac', '%ec%a0%90-%ec%84%a0'), (1, '%ec%82%ac%ec%9d%b4%ec%a6%88', '특대'), (1, '%ec%83%89%ec%83%8112', '빨강'),
        (2, '_product_id', '60'), (2, '_variation_id', '0'), (2, '_qty', '2'), (2, '_line_total', '20'), (2, '_line_tax', '3.80'),
        (4, '_product_id', '0'), (4, '_qty', '1'), (4, '_line_total', '5'), (4, '_line_tax', '0')`,
     );
     const shirt = {
       product: '50',
       price: 35.7,
-      options: { Colour: 'Dark red', size: 'XL "slim"', 무늬: '점 & 선', 사이즈: '특대' },
+      options: {
+        Colour: 'Dark red',
+        size: 'XL "slim"',
+        무늬: '점 & 선',
+        사이즈: '특대',
+        '%ec%83%89%ec%83%8112': '빨강',
+      },
     };
     const mug = { product: '60', price: 23.8 };
     const ada = {

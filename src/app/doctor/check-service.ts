@@ -55,10 +55,9 @@ function checkBounds(
   });
 }
 
-function checkZone(overview: ReviewOverview, timeZone: string): Finding {
-  const { first_review_created_at: first, last_review_created_at: last } = overview;
-  if (offsetShown(last) === undefined) return warning('its timestamps have no offset', 'ask the service’s makers');
-  const problem = zoneProblem(last, timeZone) ?? zoneProblem(first, timeZone);
+function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {
+  if (offsetShown(newest) === undefined) return warning('its timestamps have no offset', 'ask the service’s makers');
+  const problem = zoneProblem(newest, timeZone);
   if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}`);
   return fault(problem, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }

@@ -58,7 +58,7 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
 
 function drawRequests({ requests, nothingToSend, withheld, isYoung, linesNotSent }: OrderPreview): string[] {
   const because = isYoung
-    ? 'A backfill left it out before, the order counted as too old when it was first pushed, or forget masked it.'
+    ? 'A backfill left it out before, or forget masked the order. Or it counted as too old when it was first pushed.'
     : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
   const head = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (head === undefined) return [];

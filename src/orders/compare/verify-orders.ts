@@ -3,7 +3,7 @@ import { isoOf } from '../../base/time/span.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
-import { fieldsNotShown, isDifferent, withoutPersonalData } from '../order/order-difference.ts';
+import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../order/order-difference.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { pushOrders } from '../push/push-slice.ts';
@@ -38,7 +38,7 @@ export type OrderVerification = {
    * read.
    */
   notCompared: number;
-  /** The shop marks them as deleted, and the service does not have them. */
+  /** The shop marks them as deleted, and they were never pushed, or the service does not have them. */
   deleted: number;
   /** The first of those that differ, and the first that were not compared. */
   differences: DifferingOrder[];
@@ -137,18 +137,28 @@ export async function verifyOrders(
 
 type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; reason?: string };
 
-/** An order that the shop has deleted is no difference where it was never pushed, or where it stays at the service. */
+/**
+ * An order that the shop has deleted is no difference where it was never pushed, nor are lines that it lacks where it stays
+ * at the service.
+ */
 function judge({ desired, fault = '', link, shown, difference }: OrderLook, deletes: OrderDeps['deletes']): Verdict {
   if (!desired) return { kind: 'unknown', reason: fault };
   const isDeleted = desired.order.deletedAt !== undefined;
-  if (isDeleted && link?.orderId == null && shown.kind !== 'found') return { kind: 'deleted' };
+  if (isDeleted && (link === undefined || link.contact === null)) return { kind: 'deleted' };
   if (shown.kind === 'failed') return { kind: 'unknown', reason: shown.reason };
   if (shown.kind === 'absent') return { kind: isDeleted ? 'deleted' : 'missing' };
-  if (difference && isDifferent(difference)) return { kind: isDeleted && deletes === 'off' ? 'deleted' : 'differs' };
+  if (difference && isDifferent(isDeleted && deletes === 'off' ? withoutNewLines(difference) : difference)) {
+    return { kind: 'differs' };
+  }
   // A line that waits for its product id can be compared later.
   const [line] = desired.faulty;
   return line ? { kind: 'unknown', reason: `line ${line.lineCode}: ${line.reason}` } : { kind: 'equal' };
 }
+
+const withoutNewLines = (difference: OrderDifference): OrderDifference => ({
+  ...difference,
+  subOrders: { ...difference.subOrders, create: [] },
+});
 
 const isFine = (kind: Verdict['kind']) => kind === 'equal' || kind === 'deleted';
 

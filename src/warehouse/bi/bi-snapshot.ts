@@ -69,10 +69,14 @@ export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: B
   }
 }
 
-/** No other statement of ours takes this kind of lock, which stops no reader and no writer of the row. */
+/**
+ * No other statement of ours takes this kind of lock, which stops no reader and no writer of the row: an export may be
+ * idle while it writes a file.
+ */
 async function begin(client: pg.ClientBase): Promise<void> {
   const statements = `begin isolation level repeatable read; set local lock_timeout = '2s';
-    lock table sync.settings in share update exclusive mode; set local lock_timeout to default`;
+    lock table sync.settings in share update exclusive mode; set local lock_timeout to default;
+    set local idle_in_transaction_session_timeout = 0`;
   await client.query(statements).catch((error: unknown) => {
     if (!isLockedOut(error)) throw error;
     throw new IncompleteError('Another export of this warehouse is running', {

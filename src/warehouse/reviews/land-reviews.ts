@@ -148,8 +148,13 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
   const json = printed(item) === undefined ? text : item;
   const deadLetter = {
     kind: 'review',
-    // Of two versions with the same id in a text, the last is kept.
-    key: String(usableId(item) ?? contentKey(isRecord(item) && typeof item.id === 'string' ? item.id : text)),
+    // An id that came as text is the key, too: of two versions the last is kept.
+    key: String(
+      usableId(item) ??
+        contentKey(
+          isRecord(item) && /^[1-9]\d*$/.test(String(item.id)) && typeof item.id === 'string' ? item.id : text,
+        ),
+    ),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
   } as const;

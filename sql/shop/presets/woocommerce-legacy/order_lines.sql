@@ -79,7 +79,7 @@ select
     select json_objectagg(
       coalesce(
         n.attribute_label,
-        case when m.meta_key like '!%%' escape '!' then convert(unhex(replace(m.meta_key, '%', '')) using utf8mb4) end,
+        case when m.meta_key regexp '^(%[0-9a-f]{2})+$' then convert(unhex(replace(m.meta_key, '%', '')) using utf8mb4) end,
         m.meta_key
       ),
       coalesce(replace(t.name, '&amp;', '&'), m.meta_value)
