@@ -100,7 +100,9 @@ export async function exportParquet(
         manifest.files[path] = { rows, bytes, sha256, table: table.name, month, version };
         if (sha256 === kept[path]?.sha256) report.unchanged += 1;
         else report.written.push({ path, rows, bytes });
-      } else if (await removeFile(dir, path)) report.removed.push(path);
+      } else if ((before?.files[path] || before?.writing.includes(path)) && (await removeFile(dir, path))) {
+        report.removed.push(path);
+      }
       onProgress?.(index + 1, planned.length);
     }
     for (const { name } of exportedTables) {

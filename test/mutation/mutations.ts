@@ -30,8 +30,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a push is recorded without the lease',
     file: 'sql/warehouse/statements/record_orders.sql',
-    find: 'where l.order_code = g.order_code and l.lease_owner = g.token',
-    replace: 'where l.order_code = g.order_code',
+    find: 'where l.order_code = g."orderCode" and l.lease_owner = g.token',
+    replace: 'where l.order_code = g."orderCode"',
     tests: [warehouse('order-leases')],
   },
   {
@@ -86,8 +86,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an order that lost all of its lines loses its sub-orders',
     file: 'src/orders/push/push-order.ts',
-    find: '!isEmptied(desired) && (await deps',
-    replace: '(await deps',
+    find: '!isEmptied(desired) && (await takeRemovals',
+    replace: '(await takeRemovals',
     tests: [`${orders('orders-removals')} > an order that lost all of its lines`],
   },
   {

@@ -14,8 +14,8 @@ import { keptThere } from '../requests.ts';
 import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 
 /**
- * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade no code,
- * so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
+ * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade
+ * no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
  *
  * 1. List the grades at the service. A grade that was deleted there (404 by its id) is created again, with a new id;
  *    the next run of the orders pushes the orders with the old id again.

@@ -70,8 +70,8 @@ export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: B
 }
 
 /**
- * No other statement of ours takes this kind of lock, which stops no reader and no writer of the row: an export may be
- * idle while it writes a file.
+ * No other statement of ours takes this kind of lock, which stops no reader and no writer of the row. The transaction may
+ * be idle for as long as a file takes to write.
  */
 async function begin(client: pg.ClientBase): Promise<void> {
   const statements = `begin isolation level repeatable read; set local lock_timeout = '2s';
