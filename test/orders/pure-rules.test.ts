@@ -227,6 +227,10 @@ describe('what counts as the same', () => {
     expect(optionsText({ size: 'S', colour: 'red' })).toBe('colour:red, size:S');
     expect([isSameCode(' a', 'A '), isSameCode('a', 'b')]).toEqual([true, false]);
     expect(areSameOptions({ a: '1' }, {})).toBe(false);
+    // The service is sent `Taille ::L` and `Size: EU:42`, and splits at the first colon.
+    expect(areSameOptions({ 'Taille :': 'L' }, { 'Taille ': ':L' })).toBe(true);
+    expect(areSameOptions({ 'Size: EU': '42' }, { Size: 'EU:42' })).toBe(true);
+    expect(areSameOptions({ 'Size: EU': '42' }, { Size: 'US:42' })).toBe(false);
     expect(isSameSecond('2026-01-01T09:00:00.900+09:00', '2026-01-01T00:00:00Z')).toBe(true);
     // ISO 8601 allows an offset of hours alone, and one without colon.
     for (const offset of ['+09', '+0900', '+09:00'])

@@ -80,9 +80,11 @@ test('every connection looks for functions in pg_catalog first, also where the a
   const warehouse = await openWarehouse({ url: address.href, connections: 1 });
   onTestFinished(() => warehouse.close());
   const { rows } = await warehouse.pool.query(
-    `select current_setting('search_path') as path, current_setting('statement_timeout') as timeout`,
+    `select current_setting('search_path') as path, current_setting('statement_timeout') as timeout,
+      current_setting('idle_in_transaction_session_timeout') as idle`,
   );
-  expect(rows).toEqual([{ path: 'pg_catalog,pg_temp', timeout: '7777ms' }]);
+  // 150 s: a process that hangs within a transaction loses its locks.
+  expect(rows).toEqual([{ path: 'pg_catalog,pg_temp', timeout: '7777ms', idle: '150s' }]);
 });
 
 test('every connection of the queue looks for functions in the schema of the queue, never in public', async () => {
