@@ -240,6 +240,7 @@ test('of orders gone from the shop as many are deleted as the allowance reaches,
   expect(await reconcile(world)).toMatchObject({
     outcome: 'incomplete',
     status: 1,
+    counts: { orders_deleted: 1 },
     error: expect.stringMatching(
       /: 2 orders, such as O\d \(the removals of 24 hours are used up\)\..*sync reconcile --allow-removals/,
     ),
