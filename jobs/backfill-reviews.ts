@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { reviewDeps } from '../src/app/deps.ts';
+import { gapsProblem } from '../src/reviews/export-window.ts';
 import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan-backfill-reviews.ts';
-import { closeGapsReadSince, gapsProblem } from '../src/warehouse/reviews/open-gaps.ts';
+import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { runOfReviews } from './conclusions.ts';
 import { defineRun } from './define-run.ts';

@@ -85,7 +85,7 @@ async function knowsOne(config: Config['api'], { orders, reviews }: KnownRecords
   for (const { id, createdAt } of reviews) {
     const review = await api.reviews.getRaw(id).catch(unlessAbsent);
     const date = review?.item.created_at;
-    if (typeof date === 'string' && parseInstant(date) === secondOf(createdAt)) return true;
+    if (parseInstant(date) === secondOf(createdAt)) return true;
   }
   return false;
 }

@@ -12,7 +12,7 @@ const isRecent = (timestamp: string | null) => timestamp !== null && timestamp >
 
 /** The offset of the zone at that timestamp; undefined where that is no date. */
 function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
-  const at = parseInstant(timestamp ?? '');
+  const at = parseInstant(timestamp);
   return at === undefined ? undefined : offsetOf(at, timeZone);
 }
 

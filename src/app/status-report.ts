@@ -8,7 +8,7 @@ import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
-import { coverageByDay, coverageByMonth, lastTwelveMonths } from '../warehouse/reviews/coverage.ts';
+import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
@@ -122,3 +122,33 @@ export function flowOf(
 
 const nextRun = (pattern: string, tz: string, after: Date): Date =>
   CronExpressionParser.parse(pattern, { currentDate: after, tz }).next().toDate();
+
+/** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
+export type MonthCoverage = {
+  month: string;
+  days: number;
+  readDays: number;
+  holes: number;
+  reviews: number;
+  firstHole: string | null;
+};
+
+export const lastTwelveMonths = (days: readonly DayCoverage[]): DayCoverage[] =>
+  byMonth(days)
+    .slice(-12)
+    .flatMap(([, ofMonth]) => ofMonth);
+
+export const coverageByMonth = (days: readonly DayCoverage[]): MonthCoverage[] =>
+  byMonth(days).map(([month, ofMonth]) => {
+    const holes = ofMonth.filter(({ isHole }) => isHole);
+    return {
+      month,
+      days: ofMonth.length,
+      readDays: ofMonth.filter(({ isRead }) => isRead).length,
+      holes: holes.length,
+      reviews: ofMonth.reduce((sum, { reviews }) => sum + reviews, 0),
+      firstHole: holes[0]?.day ?? null,
+    };
+  });
+
+const byMonth = (days: readonly DayCoverage[]) => [...Map.groupBy(days, ({ day }) => day.slice(0, 7))];

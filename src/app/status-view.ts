@@ -1,9 +1,8 @@
 import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
-import type { MonthCoverage } from '../warehouse/reviews/coverage.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
-import type { StatusReport } from './status-report.ts';
+import type { MonthCoverage, StatusReport } from './status-report.ts';
 
 /** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
 export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };

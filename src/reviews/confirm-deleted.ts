@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { counted, formatCount } from '../base/counts.ts';
+import type { RawReview } from '../review-api/index.ts';
 import { type Absent, countHeld, markDeleted } from '../warehouse/reviews/absent-reviews.ts';
 import { askReview } from './refresh-review.ts';
 import type { ReviewDeps } from './review-deps.ts';
@@ -34,7 +35,7 @@ export async function confirmDeleted(
     mark: boolean;
     suspected: number;
     others: readonly number[];
-    show(review: Absent, rawBody: Buffer): Promise<void>;
+    show(review: Absent, shown: RawReview): Promise<void>;
   },
 ): Promise<Confirmed> {
   if (absent.length === 0) return { gone: [], unlisted: 0, problems: [] };
@@ -59,7 +60,7 @@ export async function confirmDeleted(
       }
       if (asked.kind === 'gone') gone.push(review);
       else {
-        await options.show(review, asked.rawBody);
+        await options.show(review, asked);
         unlisted += 1;
       }
     };

@@ -1,5 +1,5 @@
+import { parseInstant } from '../base/time/span.ts';
 import { deadLettersOf } from '../warehouse/dead-letters.ts';
-import { millisecondsOf } from '../warehouse/reviews/check-page.ts';
 import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import {
   type Missed,
@@ -80,6 +80,6 @@ export function reviewVerdict({
 }
 
 function parseDate(value: unknown): Date | undefined {
-  const milliseconds = millisecondsOf(value);
-  return milliseconds === undefined ? undefined : new Date(milliseconds);
+  const second = parseInstant(value);
+  return second === undefined ? undefined : new Date(second * 1000);
 }

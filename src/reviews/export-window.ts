@@ -1,10 +1,11 @@
-import type { Counts } from '../base/counts.ts';
+import { type Counts, counted } from '../base/counts.ts';
 import { IncompleteError } from '../base/errors.ts';
 import { partBefore, secondOf, without } from '../base/time/span.ts';
+import type { Db } from '../warehouse/index.ts';
 import { absentIn } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../warehouse/reviews/export-windows.ts';
-import { landPage, releaseBody } from '../warehouse/reviews/land-reviews.ts';
-import { type Gap, openGap } from '../warehouse/reviews/open-gaps.ts';
+import { landPage, type RawPage } from '../warehouse/reviews/land-reviews.ts';
+import { type Gap, openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import type { ListPage } from './read/list-page.ts';
 import { readSpans } from './read/read-spans.ts';
 import type { Proven } from './read/reading.ts';
@@ -62,4 +63,22 @@ function incomplete(gaps: readonly Gap[]): IncompleteError {
       'Everything else of the period is in the warehouse. Later runs try these spans again; ' +
       'npx review-sync status lists them.',
   });
+}
+
+/**
+ * Gives the memory of a page's body back at once. Left to the garbage collector, bodies that have landed take some
+ * 30 MB. The page cannot be landed again. A body that shares its memory with others is left alone.
+ */
+export function releaseBody({ rawBody }: RawPage): void {
+  const { buffer } = rawBody;
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
+}
+
+/** The sentence with which a run reports open gaps; undefined where no gap is open. */
+export async function gapsProblem(db: Db): Promise<string | undefined> {
+  const open = await openGaps(db);
+  const [first] = open;
+  if (!first) return undefined;
+  const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
+  return `${what}; see npx review-sync status. The first: ${first.reason}`;
 }

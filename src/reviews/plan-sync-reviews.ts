@@ -35,7 +35,7 @@ export async function planSyncReviews(
   options: { overlapMinutes: number; allGaps: boolean },
 ): Promise<SyncPlan> {
   const readTo = secondOf(deps.now());
-  const watermark = parseInstant((await readCursor(deps.warehouse.db, 'reviews'))?.at ?? '');
+  const watermark = parseInstant((await readCursor(deps.warehouse.db, 'reviews'))?.at);
   const overlap = options.overlapMinutes * 60;
   const nextWatermark = await newestUpdate(deps, readTo);
   const next = { readTo, nextWatermark, nextStart: nextWatermark - overlap };

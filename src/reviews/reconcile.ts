@@ -3,10 +3,12 @@ import { partBefore, secondOf } from '../base/time/span.ts';
 import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
 import { countAbsent, newestBut, suspects } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
-import { landOne } from '../warehouse/reviews/land-reviews.ts';
-import { closeGapsReadSince, gapsProblem, openGaps } from '../warehouse/reviews/open-gaps.ts';
+import { landPage } from '../warehouse/reviews/land-reviews.ts';
+import { closeGapsReadSince, openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../warehouse/runs/retention.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
+import { gapsProblem } from './export-window.ts';
+import { pageOfOne } from './read/check-page.ts';
 import { planWindows, type Window } from './read/window.ts';
 import { retryRefused } from './refresh-review.ts';
 import { allReviews } from './review-bounds.ts';
@@ -58,10 +60,10 @@ export async function concludeReconcile(
     suspected: await countAbsent(db),
     // The run has read the newest days: what no list shows of them is suspected itself.
     others: await newestBut(db, []),
-    async show(_review, rawBody) {
+    async show(_review, shown) {
       // No list shows the review, so what changed about it is seen by its id only. Once it has landed it is suspected
       // no longer, until its date is read again.
-      await landOne(warehouse, rawBody, plausible);
+      await landPage(warehouse, pageOfOne(shown, plausible));
     },
   });
   const unread = await gapsProblem(db);

@@ -1,9 +1,10 @@
 import { describeError } from '../base/errors.ts';
 import { NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
 import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
-import { usableId } from '../warehouse/reviews/check-page.ts';
-import { type Landed, landOne } from '../warehouse/reviews/land-reviews.ts';
+import { type Landed, landPage } from '../warehouse/reviews/land-reviews.ts';
+import { usableId } from '../warehouse/reviews/record-text.ts';
 import { isDueAgain } from './backoff.ts';
+import { pageOfOne } from './read/check-page.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
 /** What the service shows of a review by its id. `gone`: it answers 404. `failed`: nobody knows, for this reason. */
@@ -33,7 +34,7 @@ export type Refreshed = { kind: 'landed'; landed: Landed } | Exclude<AskedReview
 export async function refreshReview(deps: ReviewDeps, id: number): Promise<Refreshed> {
   const asked = await askReview(deps, id);
   if (asked.kind !== 'shown') return asked;
-  return { kind: 'landed', landed: await landOne(deps.warehouse, asked.rawBody, deps.plausible) };
+  return { kind: 'landed', landed: await landPage(deps.warehouse, pageOfOne(asked, deps.plausible)) };
 }
 
 /** Reviews that one run asks for. The others wait for the next run. */

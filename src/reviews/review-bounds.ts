@@ -69,9 +69,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   requireSameClock(overview?.serviceNow ?? capturedAt, capturedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
-  const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map((text) =>
-    typeof text === 'string' ? parseInstant(text) : undefined,
-  );
+  const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
   if (overview) {
     const dates = first === undefined || last === undefined ? [] : [first, last, newest ?? last].map(clamp);
     const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(isoOf);

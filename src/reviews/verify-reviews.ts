@@ -5,9 +5,10 @@ import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
 import { warehouseNow } from '../warehouse/clock.ts';
 import { type Absent, absentIn, countHeld, newestBut } from '../warehouse/reviews/absent-reviews.ts';
 import { compareOne, comparePage, type Difference } from '../warehouse/reviews/compare-reviews.ts';
-import { landOne, landPage } from '../warehouse/reviews/land-reviews.ts';
+import { landPage } from '../warehouse/reviews/land-reviews.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 import { spanOf } from './plan-backfill-reviews.ts';
+import { pageOfOne } from './read/check-page.ts';
 import { readSpans } from './read/read-spans.ts';
 import { planWindows } from './read/window.ts';
 import { allReviews } from './review-bounds.ts';
@@ -154,11 +155,11 @@ export async function verifyReviews(
             warehouse.db,
             absent.map(({ id }) => id),
           ),
-    async show({ createdAt }, rawBody) {
-      const differences = await compareOne(warehouse, rawBody, since);
+    async show({ createdAt }, shown) {
+      const differences = await compareOne(warehouse, shown.rawBody, since);
       if (repair && differences.length > 0) {
-        await landOne(warehouse, rawBody, deps.plausible, since);
-        for (const { id } of await compareOne(warehouse, rawBody, since)) stuck.add(id);
+        await landPage(warehouse, pageOfOne(shown, deps.plausible), since);
+        for (const { id } of await compareOne(warehouse, shown.rawBody, since)) stuck.add(id);
       }
       for (const one of differences) note(one, secondOf(createdAt));
     },

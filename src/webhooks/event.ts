@@ -1,4 +1,5 @@
 import { counted } from '../base/counts.ts';
+import { isRecord } from '../base/is-record.ts';
 import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
 
@@ -40,7 +41,7 @@ export function readEvents(body: readonly unknown[]): ReadEvents {
   const faults: EventFault[] = [];
   for (const brand of body) {
     const fault = (reason: string, payload: unknown = brand) => faults.push({ reason, payload: [payload] });
-    if (!isItem(brand)) {
+    if (!isRecord(brand)) {
       fault(`expected an object per brand, found ${shownValue(brand)}`);
       continue;
     }
@@ -56,7 +57,7 @@ export function readEvents(body: readonly unknown[]): ReadEvents {
       const items = brand[list];
       if (!Array.isArray(items)) continue;
       for (const item of items) {
-        const event = isItem(item) ? read(item, brandId) : `expected an object in ${list}, found ${shownValue(item)}`;
+        const event = isRecord(item) ? read(item, brandId) : `expected an object in ${list}, found ${shownValue(item)}`;
         if (typeof event === 'string') fault(event, { brand_id: brandId, [list]: [item] });
         else events.push(event);
       }
@@ -108,5 +109,3 @@ function optionalNumber(value: unknown): number | null {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) : null;
 }
-
-const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value);

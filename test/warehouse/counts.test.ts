@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, test } from 'vitest';
+import { checkPage } from '../../src/reviews/read/check-page.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
@@ -9,7 +10,6 @@ import type { Warehouse } from '../../src/warehouse/index.ts';
 import { type OrderStore, openOrderStore, type PushRecord } from '../../src/warehouse/orders/order-store.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { runCli } from '../harness/cli.ts';
 import { emptyPush } from '../harness/order-world.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
+import { gapsProblem } from '../../src/reviews/export-window.ts';
 import { newestBut, storedBounds, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan, spanTotals } from '../../src/warehouse/reviews/export-windows.ts';
 import {
   closeGaps,
   closeGapsReadSince,
   type GapKind,
-  gapsProblem,
   openGap,
   openGaps,
 } from '../../src/warehouse/reviews/open-gaps.ts';

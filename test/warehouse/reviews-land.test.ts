@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
+import { releaseBody } from '../../src/reviews/export-window.ts';
+import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
 import { warehouseNow } from '../../src/warehouse/clock.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { checkPage } from '../../src/warehouse/reviews/check-page.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
-import { landOne, landPage, releaseBody } from '../../src/warehouse/reviews/land-reviews.ts';
+import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { partialFields, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
 import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
 
@@ -31,6 +32,8 @@ const pageOf = (json: string | Buffer) => {
   return { rawBody, check: checkPage(JSON.parse(rawBody.toString()), plausible) };
 };
 const landText = (json: string | Buffer) => landPage(warehouse, pageOf(json));
+const landAlone = (item: object) =>
+  landPage(warehouse, pageOfOne({ item: { id: 1, ...item }, rawBody: Buffer.from(JSON.stringify(item)) }, plausible));
 const land = (page: readonly unknown[]) => landText(JSON.stringify(page));
 const compare = (page: readonly unknown[], since?: Date) => comparePage(warehouse, pageOf(JSON.stringify(page)), since);
 const stored = (columns: string) => ask(`select ${columns} from warehouse.reviews order by id`);
@@ -221,7 +224,7 @@ test.each([
 
 test('a review with another creation date than the deleted one of its id is another review, of which nothing was known', async () => {
   const alone = review(1, { comments: [{ id: 1 }], tag_name: 'summer' });
-  await landOne(warehouse, Buffer.from(JSON.stringify(alone)), plausible);
+  await landAlone(alone);
   await ask(`update warehouse.reviews set deleted_at = now(), first_seen_at = '2026-03-05T00:00:00Z'`);
   const columns = `tag_name, comments_count, extra, first_seen_at = '2026-03-05T00:00:00Z' as is_known`;
   const again = review(1);
@@ -235,7 +238,7 @@ test('a review with another creation date than the deleted one of its id is anot
 });
 
 test('a review whose creation date is corrected keeps what only a review alone shows, and its first_seen_at', async () => {
-  await landOne(warehouse, Buffer.from(JSON.stringify(review(1, { tag_name: 'summer' }))), plausible);
+  await landAlone(review(1, { tag_name: 'summer' }));
   await ask(`update warehouse.reviews set first_seen_at = '2026-03-05T00:00:00Z'`);
   await land([review(1, { created_at: '2026-02-28T09:00:00+09:00', updated_at: '2026-03-04T09:00:00+09:00' })]);
   expect(await stored(`tag_name, first_seen_at = '2026-03-05T00:00:00Z' as is_known`)).toEqual([
@@ -247,7 +250,7 @@ test('what only a review alone shows stays when a list shows the review again, a
   const inList = review(1, { user_id: 7, comments_count: 1, third_party_name: 'partner', mood: 'fair' });
   const alone = review(1, { comments: [{ id: 1 }, { id: 2 }], tag_name: 'summer', pinned: true, mood: 'fair' });
   await land([inList, review(2, { user_id: 8 })]);
-  expect(await landOne(warehouse, Buffer.from(JSON.stringify(alone)), plausible)).toMatchObject({ updated: 1 });
+  expect(await landAlone(alone)).toMatchObject({ updated: 1 });
   const whole = {
     user_id: '7',
     comments_count: 2,

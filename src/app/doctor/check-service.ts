@@ -20,7 +20,7 @@ export async function checkService({ api, timeZone, plausible, now }: ServiceChe
     findings.push(ok('client id and secret are accepted'));
     const overview = await inTime(api.reviews.overview());
     findings.push(checkClock(overview, now()), ...checkBounds(overview, plausible));
-    const last = parseInstant(overview.last_review_created_at ?? '');
+    const last = parseInstant(overview.last_review_created_at);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
     findings.push(...(await inTime(checkPages(api, last, timeZone))));
@@ -48,7 +48,7 @@ function checkBounds(
   { start, end }: Span,
 ): Finding[] {
   return [first, last].flatMap((text) => {
-    const at = parseInstant(text ?? '');
+    const at = parseInstant(text);
     if (at === undefined || (at >= start && at < end)) return [];
     const what = `its overview names a review of ${text}, outside the dates that are read (${isoOf(start)} to ${isoOf(end - 1)})`;
     return [warning(what, 'set REVIEW_YEARS_FROM if reviews are that old; otherwise correct the date at the service')];

@@ -22,18 +22,20 @@ export function secondOf(date: Date): Second {
   return Math.floor(date.getTime() / 1000);
 }
 
-/** Parses an ISO 8601 date-time with offset; undefined where the text is not one. */
-export function parseInstant(text: string): Second | undefined {
-  // The usual format is parsed by the engine: every record of an export comes through here.
-  if (usualInstant.test(text)) {
-    const milliseconds = Date.parse(text);
-    if (!Number.isNaN(milliseconds)) return Math.floor(milliseconds / 1000);
-  }
-  const parsed = DateTime.fromISO(text, { setZone: true });
-  return parsed.isValid ? Math.floor(parsed.toSeconds()) : undefined;
-}
+const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+/** ISO 8601 allows an offset of hours alone, which the engine does not read. */
+const hoursOnly = /T.*[+-]\d\d$/;
 
-const usualInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+/**
+ * The second of an ISO 8601 date-time with an offset (docs/interface.md, "What the service does", 3); undefined for
+ * anything else. A date-time without an offset is no instant: the spec promises an offset, and a guessed zone would be
+ * wrong by hours.
+ */
+export function parseInstant(value: unknown): Second | undefined {
+  if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
+  const milliseconds = Date.parse(hoursOnly.test(value) ? `${value}:00` : value);
+  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
+}
 
 /** First second of the calendar day `yyyy-mm-dd` in the zone; undefined where the text is not a day. */
 export function startOfDay(day: string, zone: string): Second | undefined {

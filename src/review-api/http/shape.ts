@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isRecord } from '../../base/is-record.ts';
 
 /**
  * A response with a success status whose body is not what the request returns. Internal: the client turns it into a
@@ -50,10 +51,7 @@ export const flagOrNull = v.nullish(flag, null);
 /** A text that the service may leave out: then nobody knows what it has. */
 export const shownText = v.exactOptional(v.nullable(text));
 
-const anObject = v.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'an object',
-);
+const anObject = v.custom<JsonObject>(isRecord, 'an object');
 
 /** An object with these fields; others are kept unchanged and stay out of the type. */
 export function record<const Entries extends v.ObjectEntries>(

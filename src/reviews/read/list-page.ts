@@ -8,9 +8,9 @@ import {
   type ReviewFilters,
   UnavailableError,
 } from '../../review-api/index.ts';
-import { checkPage, type PageCheck, usableId } from '../../warehouse/reviews/check-page.ts';
 import type { GapKind } from '../../warehouse/reviews/open-gaps.ts';
-import { printed } from '../../warehouse/reviews/record-text.ts';
+import { printed, usableId } from '../../warehouse/reviews/record-text.ts';
+import { checkPage, type PageCheck } from './check-page.ts';
 import { type Window, windowLimits } from './window.ts';
 
 export type PageDeps = {
@@ -85,7 +85,7 @@ export async function fetchPage(
   );
   const check = checkPage(items, deps.plausible);
   const { first, last } = localPeriod(query.span, deps.timeZone);
-  const shown = check.dates.map(({ [`${query.axis}_at` as const]: ms }) => ms && Math.floor(ms / 1000));
+  const shown = check.dates.map(({ [`${query.axis}_at` as const]: second }) => second);
   // Only what is needed later is kept: whole records would stay in memory until the page has landed.
   return {
     ...response,

@@ -1,7 +1,6 @@
 import { isErrorOfTheData, type Warehouse } from '../index.ts';
-import { usableId } from './check-page.ts';
 import type { RawPage } from './land-reviews.ts';
-import { splitRecords, storableRecord } from './record-text.ts';
+import { splitRecords, storableRecord, usableId } from './record-text.ts';
 import { alwaysKnownFields } from './review-columns.ts';
 
 /**

@@ -7,16 +7,6 @@ import type { Db } from '../index.ts';
  */
 export type DayCoverage = { day: string; isRead: boolean; isHole: boolean; reviews: number };
 
-/** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
-export type MonthCoverage = {
-  month: string;
-  days: number;
-  readDays: number;
-  holes: number;
-  reviews: number;
-  firstHole: string | null;
-};
-
 /** bi.coverage_by_day and the number of reviews: the days between the bounds of the newest overview, in order. */
 export async function coverageByDay(db: Db): Promise<DayCoverage[]> {
   const { rows } = await sql<DayCoverage>`
@@ -31,24 +21,3 @@ export async function coverageByDay(db: Db): Promise<DayCoverage[]> {
     order by 1`.execute(db);
   return rows;
 }
-
-/** Both take the days of coverageByDay. */
-export const lastTwelveMonths = (days: readonly DayCoverage[]): DayCoverage[] =>
-  byMonth(days)
-    .slice(-12)
-    .flatMap(([, ofMonth]) => ofMonth);
-
-export const coverageByMonth = (days: readonly DayCoverage[]): MonthCoverage[] =>
-  byMonth(days).map(([month, ofMonth]) => {
-    const holes = ofMonth.filter(({ isHole }) => isHole);
-    return {
-      month,
-      days: ofMonth.length,
-      readDays: ofMonth.filter(({ isRead }) => isRead).length,
-      holes: holes.length,
-      reviews: ofMonth.reduce((sum, { reviews }) => sum + reviews, 0),
-      firstHole: holes[0]?.day ?? null,
-    };
-  });
-
-const byMonth = (days: readonly DayCoverage[]) => [...Map.groupBy(days, ({ day }) => day.slice(0, 7))];

@@ -1,18 +1,29 @@
 import { isUtf8 } from 'node:buffer';
 import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
-import type { Span } from '../../base/time/span.ts';
+import { isRecord } from '../../base/is-record.ts';
 import { contentKey, putDeadLetters } from '../dead-letters.ts';
 import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
-import { checkPage, isRecord, type PageCheck, usableId } from './check-page.ts';
-import { printed, splitRecords, storableRecord, withField } from './record-text.ts';
+import { printed, splitRecords, storableRecord, usableId } from './record-text.ts';
 
 /** Numbers of reviews. */
 export type Landed = Record<'inserted' | 'updated' | 'unchanged' | 'refused', number>;
 
-/** A response body in UTF-8, known to be a JSON array, and the check of its records. */
-export type RawPage = { rawBody: Buffer; check: PageCheck };
+/** A response body in UTF-8, known to be a JSON array, and what its reader found in it. */
+export type RawPage = {
+  rawBody: Buffer;
+  check: {
+    /** Records on the page. */
+    count: number;
+    /** Names of all fields that any record of the page has. What no record has, the page cannot know (`partialFields`). */
+    fields: string[];
+    /** Records that must not reach Postgres, and why. `index`: the place on the page, from 0. */
+    faults: { index: number; reason: string }[];
+    /** The products that the records name; a code may be empty. */
+    products: { product_id: number; product_code: string }[];
+  };
+};
 
 /** What land_reviews.sql gives. */
 type Written = Record<'inserted' | 'updated', number>;
@@ -50,47 +61,11 @@ export async function landPage(
     .execute((trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check, replaceBefore));
 }
 
-/**
- * Gives the memory of a page's body back at once. Left to the garbage collector, bodies that have landed take some
- * 30 MB. The page cannot be landed again. A body that shares its memory with others is left alone.
- */
-export function releaseBody({ rawBody }: RawPage): void {
-  const { buffer } = rawBody;
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
-}
-
-/**
- * Lands a review that was read by its id. Such a response has `comments` where a list has `comments_count`
- * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
- *
- * @param rawBody the response body.
- * @param plausible the dates that a review may have, in seconds.
- * @param replaceBefore as of landPage.
- */
-export async function landOne(
-  warehouse: Warehouse,
-  rawBody: Buffer,
-  plausible: Span,
-  replaceBefore?: Date,
-): Promise<Landed> {
-  const item: unknown = JSON.parse(rawBody.toString());
-  const comments = isRecord(item) && !('comments_count' in item) ? item.comments : undefined;
-  const check = checkPage([item], plausible);
-  let record = rawBody;
-  if (Array.isArray(comments)) {
-    check.fields.push('comments_count');
-    record = Buffer.from(withField(rawBody.toString('latin1'), 'comments_count', String(comments.length)), 'latin1');
-  }
-  return warehouse.db
-    .transaction()
-    .execute((trx) => landRecords(trx, warehouse.statements, [record], check, replaceBefore));
-}
-
 async function landRecords(
   trx: Db,
   statements: Statements,
   records: readonly Buffer[],
-  check: PageCheck,
+  check: RawPage['check'],
   replaceBefore: Date | undefined,
 ): Promise<Landed> {
   const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { counted } from '../../base/counts.ts';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import type { Db } from '../index.ts';
 import type { Axis } from '../schema.ts';
@@ -90,13 +89,4 @@ export async function closeGapsReadSince(db: Db): Promise<void> {
     )
       -- Without a review there is nothing that could have been read.
       and oldest.at < g.end_at`.execute(db);
-}
-
-/** The sentence with which a run reports open gaps; undefined where no gap is open. */
-export async function gapsProblem(db: Db): Promise<string | undefined> {
-  const open = await openGaps(db);
-  const [first] = open;
-  if (!first) return undefined;
-  const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
-  return `${what}; see npx review-sync status. The first: ${first.reason}`;
 }

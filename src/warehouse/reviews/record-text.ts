@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isRecord } from '../../base/is-record.ts';
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -54,4 +55,10 @@ export function printed(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The id of a review, an integer from 1 to 2^53 - 1; undefined where there is none. */
+export function usableId(item: unknown): number | undefined {
+  const id = isRecord(item) ? item.id : undefined;
+  return typeof id === 'number' && Number.isSafeInteger(id) && id >= 1 ? id : undefined;
 }
