@@ -4,8 +4,8 @@ import { addCounts, type Conclusion, type Counts, counted } from '../src/base/co
 import { mask } from '../src/base/mask.ts';
 import type { RunInfo, RunJob, RunReason, RunReport, StepsEnd } from '../src/queue/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
-import { warehouseNow } from '../src/warehouse/clock.ts';
 import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
+import { warehouseNow } from '../src/warehouse/index.ts';
 import { beginRun, endOfRun, finishRun, openRuns } from '../src/warehouse/runs/runs.ts';
 import type { DeadLetterKind } from '../src/warehouse/schema.ts';
 

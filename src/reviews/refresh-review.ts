@@ -1,8 +1,8 @@
 import { describeError } from '../base/errors.ts';
+import { usableId } from '../base/json-text.ts';
 import { NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
 import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { type Landed, landPage } from '../warehouse/reviews/land-reviews.ts';
-import { usableId } from '../warehouse/reviews/record-text.ts';
 import { isDueAgain } from './backoff.ts';
 import { pageOfOne } from './read/check-page.ts';
 import type { ReviewDeps } from './review-deps.ts';

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { formatCount } from '../base/counts.ts';
 import type { DayRange } from '../base/time/day-range.ts';
 import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
-import { warehouseNow } from '../warehouse/clock.ts';
+import { warehouseNow } from '../warehouse/index.ts';
 import { type Absent, absentIn, countHeld, newestBut } from '../warehouse/reviews/absent-reviews.ts';
 import { compareOne, comparePage, type Difference } from '../warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../warehouse/reviews/land-reviews.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowOf } from './index.ts';
+import { type Db, rowOf, rowsOf } from './index.ts';
 
 /** Reviews that may wait. At the most requests that webhooks may send, these take less than an hour. */
 const mostWaiting = 50_000;
@@ -13,20 +13,7 @@ export async function isInboxFull(db: Db): Promise<boolean> {
 /** Stores which reviews to read again. Of a product that changed this is its newest one, which shows the product's code. */
 export async function noteChanged(db: Db, reviewIds: readonly number[], productIds: readonly number[]): Promise<void> {
   if (reviewIds.length + productIds.length === 0) return;
-  // Index: reviews_by_product.
-  await sql`
-    insert into sync.changed_reviews as kept (review_id)
-    select id from unnest(${reviewIds}::bigint[]) as id
-    union
-    select newest.id
-    from unnest(${productIds}::bigint[]) as changed (product_id)
-    cross join lateral (
-      select id from warehouse.reviews r
-      where coalesce(r.product_id, 0) = changed.product_id and r.deleted_at is null
-      order by created_at desc limit 1
-    ) newest
-    order by 1
-    on conflict (review_id) do update set events = kept.events + 1`.execute(db);
+  await rowsOf(db, 'note_changed_reviews', reviewIds, productIds);
 }
 
 /** `attempts`: this one included. */
@@ -59,23 +46,7 @@ export async function finishChangedReview(db: Db, { id, events }: TakenReview): 
 
 /** Takes note of the brands that a webhook names. @returns those of the last seven days, at most 100. */
 export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<number[]> {
-  const { rows } = await sql<{ brand: number }>`
-    with noted as (
-      update sync.settings set webhook_brands = (
-        select coalesce(jsonb_object_agg(brand, at), '{}') from (
-          select brand, max(at) as at
-          from (
-            select key as brand, value::timestamptz as at from jsonb_each_text(webhook_brands)
-            union all
-            select brand::text, now() from unnest(${brandIds}::bigint[]) as brand
-          ) as named
-          where at > now() - interval '7 days'
-          group by brand order by max(at) desc limit 100
-        ) as newest
-      )
-      returning webhook_brands
-    )
-    select key::bigint as brand from noted, jsonb_object_keys(webhook_brands) as key order by 1`.execute(db);
+  const rows = await rowsOf<{ brand: number }>(db, 'note_brands', brandIds);
   return rows.map(({ brand }) => brand);
 }
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
+import { asStorableJson } from '../base/json-text.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { type Db, rowOf, statement } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
@@ -123,25 +123,6 @@ export async function failAgain(db: Db, id: number, reason: string): Promise<voi
   await sql`
     update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now()
     where id = ${id} and resolved_at is null`.execute(db);
-}
-
-/** A stable key for a record without a key. */
-export function contentKey(record: unknown): string {
-  return `sha256:${createHash('sha256')
-    .update(JSON.stringify(record) ?? '')
-    .digest('hex')
-    .slice(0, 32)}`;
-}
-
-/**
- * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their
- * escape.
- */
-export function asStorableJson(payload: unknown): string {
-  const json = JSON.stringify(payload) ?? 'null';
-  // Hardly any text has such an escape, and the pattern costs as much as the rest of recording an order.
-  if (!json.includes('\\u')) return json;
-  return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
 }
 
 export type DeadLetter = {

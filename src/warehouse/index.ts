@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
@@ -25,8 +25,8 @@ export type Warehouse = AsyncDisposable & {
   close(): Promise<void>;
 };
 
-/** Statements of sql/warehouse/statements/, one per file. */
-export type Statements = Readonly<Record<'landReviews' | 'compareReviews' | 'learnProducts', string>>;
+/** Those of sql/warehouse/statements/ that a page of reviews needs. */
+export type Statements = Readonly<Record<'landReviews' | 'compareReviews', string>>;
 
 export type WarehouseOptions = {
   url: string;
@@ -87,7 +87,6 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     statements: {
       landReviews: withReviewColumns(await statement('land_reviews')),
       compareReviews: await statement('compare_reviews'),
-      learnProducts: await statement('learn_products'),
     },
     landings: pLimit(3),
     knownProducts: new Map(),
@@ -115,6 +114,13 @@ export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError
 export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
-/** The text of a statement of sql/warehouse/statements/. */
+/** The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. */
 export const statement = (name: string) =>
   readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+
+/** The rows of such a statement. @param parameters `$1`, `$2` … */
+export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
+  (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
+
+/** The clock of the warehouse, for comparisons with dates that it wrote. */
+export const warehouseNow = async (db: Db) => (await rowOf<{ now: Date }>(db)`select clock_timestamp() as now`).now;

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut } from './index.ts';
+import { type Db, isLockedOut, rowsOf } from './index.ts';
 
 const folder = packagePath('sql', 'warehouse');
 
@@ -78,17 +78,7 @@ async function hasBookkeeping(db: Db): Promise<boolean> {
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */
 async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait): Promise<ReviewSyncError> {
-  const { rows } = await sql<{ pid: number; what: string }>`
-    select pid, format('pid %s (application %s, user %s, %s, transaction since %s)', pid,
-      coalesce(nullif(application_name, ''), 'without a name'), usename, state,
-      to_char(xact_start at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS UTC')) as what
-    from pg_stat_activity
-    where pid <> pg_backend_pid() and pid in (
-      select l.pid from pg_locks l join pg_class c on c.oid = l.relation
-      where l.granted and c.relnamespace::regnamespace::text in ('sync', 'warehouse', 'bi')
-        and l.database = (select oid from pg_database where datname = current_database())
-    )
-    order by xact_start limit 3`.execute(db);
+  const rows = await rowsOf<{ pid: number; what: string }>(db, 'sessions_with_locks');
   const who = rows.length > 0 ? `: ${rows.map(({ what }) => what).join('; ')}` : '';
   const end = rows.map(({ pid }) => `select pg_terminate_backend(${pid});`).join(' ');
   return new ReviewSyncError(

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { rowOf, type Warehouse } from './index.ts';
+import { rowOf, rowsOf, statement, type Warehouse } from './index.ts';
 import { compareMigrations, type MigrationState } from './migrate.ts';
 
 export type WarehouseFacts = {
@@ -23,28 +23,8 @@ export type WarehouseFacts = {
  * @throws ReviewSyncError for the schema of a version before the first release.
  */
 export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFacts> {
-  const facts = await rowOf<Omit<WarehouseFacts, keyof MigrationState>>(db)`
-    select split_part(current_setting('server_version'), ' ', 1) as version, current_user as user,
-      jsonb_build_object(
-        'used', (select count(*) from pg_stat_activity where backend_type = 'client backend'),
-        'most', current_setting('max_connections')::integer
-      ) as connections,
-      pg_is_in_recovery() as "isStandby", has_database_privilege(current_database(), 'create') as "mayCreateSchemas",
-      array(
-        select distinct c.relowner::regrole::text
-        from pg_class c
-        join pg_namespace n on n.oid = c.relnamespace
-        where n.nspname in ('warehouse', 'sync', 'bi') and c.relkind in ('r', 'p', 'v') and not pg_has_role(c.relowner, 'usage')
-        order by 1
-      ) as "otherOwners",
-      array(
-        select n.nspname::text
-        from pg_namespace n
-        cross join lateral aclexplode(n.nspacl) as acl
-        where acl.grantee = 0 and acl.privilege_type = 'CREATE'
-        order by 1
-      ) as "openSchemas",
-      current_setting('search_path') as "searchPath"`;
+  const [facts] = await rowsOf<Omit<WarehouseFacts, keyof MigrationState>>(db, 'warehouse_facts');
+  if (!facts) throw new Error('warehouse_facts gave no row, expected one');
   return { ...facts, ...(await compareMigrations(db)) };
 }
 
@@ -58,7 +38,7 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
   try {
     await sql`set local statement_timeout to '20s'`.execute(trx);
     await sql`set local lock_timeout to '5s'`.execute(trx);
-    for (const text of [statements.landReviews, statements.compareReviews, statements.learnProducts]) {
+    for (const text of [statements.landReviews, statements.compareReviews, await statement('learn_products')]) {
       await sql.raw(`prepare review_sync_doctor as ${text}`).execute(trx);
       await sql.raw('deallocate review_sync_doctor').execute(trx);
     }

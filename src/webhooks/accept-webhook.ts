@@ -1,5 +1,6 @@
+import { contentKey } from '../base/json-text.ts';
 import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
-import { contentKey, countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
+import { countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';

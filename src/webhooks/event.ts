@@ -1,6 +1,6 @@
 import { counted } from '../base/counts.ts';
-import { isRecord } from '../base/is-record.ts';
 import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
+import { isRecord } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 
 /**

@@ -184,7 +184,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a deletion touches nothing',
-    file: 'src/warehouse/reviews/absent-reviews.ts',
+    file: 'sql/warehouse/statements/mark_deleted.sql',
     find: "select 'review', created_at, product_id, order_code from marked",
     replace: "select 'review', created_at, product_id, order_code from marked where false",
     tests: [warehouse('counts')],

@@ -20,7 +20,9 @@ export async function checkService({ api, timeZone, plausible, now }: ServiceChe
     findings.push(ok('client id and secret are accepted'));
     const overview = await inTime(api.reviews.overview());
     findings.push(checkClock(overview, now()), ...checkBounds(overview, plausible));
-    const last = parseInstant(overview.last_review_created_at);
+    const { last_review_created_at: newest } = overview;
+    // A date without an offset is no instant; checkZone says so.
+    const last = parseInstant(newest) ?? parseInstant(`${newest}Z`);
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
     findings.push(...(await inTime(checkPages(api, last, timeZone))));

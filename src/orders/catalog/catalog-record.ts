@@ -1,9 +1,9 @@
 import { isUsableCode } from '../../base/is-storable.ts';
+import { contentKey } from '../../base/json-text.ts';
 import type { CallOptions } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
 import type { RawRow, Read } from '../../shop/rows.ts';
 import {
-  contentKey,
   failingKeys,
   type NewDeadLetter,
   putDeadLetters,

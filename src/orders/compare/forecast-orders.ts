@@ -1,5 +1,5 @@
 import type { RawOrder } from '../../shop/orders.ts';
-import { warehouseNow } from '../../warehouse/clock.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
 import { ageClock, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
 import { type PushPolicy, whyNothing } from '../order/desired-order.ts';
 import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';

@@ -1,6 +1,6 @@
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
-import { warehouseNow } from '../../warehouse/clock.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
 import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import {
   ageClock,

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { isUsableCode } from '../../base/is-storable.ts';
+import { contentKey } from '../../base/json-text.ts';
 import type { OrderBody } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
-import { contentKey, type NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import { type ContactPolicy, contactFields, mayCarryContact } from './contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';

@@ -3,7 +3,7 @@ import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import { type RawOrder, slicesOf } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
-import { warehouseNow } from '../../warehouse/clock.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
 import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { retryDelaysMs } from '../backoff.ts';

@@ -1,5 +1,5 @@
 import type { OrderPosition, RawOrder } from '../../shop/orders.ts';
-import { warehouseNow } from '../../warehouse/clock.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import type { OrderDeps } from '../order-deps.ts';

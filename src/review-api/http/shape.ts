@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../../base/is-record.ts';
+import { isRecord } from '../../base/json-text.ts';
 
 /**
  * A response with a success status whose body is not what the request returns. Internal: the client turns it into a

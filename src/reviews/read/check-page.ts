@@ -1,9 +1,8 @@
-import { isRecord } from '../../base/is-record.ts';
+import { isRecord, usableId, withField } from '../../base/json-text.ts';
 import { shownValue } from '../../base/mask.ts';
 import { isoOf, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import type { RawReview } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
-import { usableId, withField } from '../../warehouse/reviews/record-text.ts';
 
 /** What a page shows beside its raw body. `dates`: those of each record, in the order of the page. */
 export type PageCheck = RawPage['check'] & { dates: Dates[] };

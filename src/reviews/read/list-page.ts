@@ -1,4 +1,5 @@
 import { describeError, ReviewSyncError } from '../../base/errors.ts';
+import { printed, usableId } from '../../base/json-text.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
@@ -9,7 +10,6 @@ import {
   UnavailableError,
 } from '../../review-api/index.ts';
 import type { GapKind } from '../../warehouse/reviews/open-gaps.ts';
-import { printed, usableId } from '../../warehouse/reviews/record-text.ts';
 import { checkPage, type PageCheck } from './check-page.ts';
 import { type Window, windowLimits } from './window.ts';
 

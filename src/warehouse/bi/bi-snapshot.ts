@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { IncompleteError, UsageError } from '../../base/errors.ts';
-import { isLockedOut, type Warehouse } from '../index.ts';
+import { isLockedOut, statement, type Warehouse } from '../index.ts';
 import { recount } from './recount.ts';
 
 /** A column of a view. `type`: the name of its Postgres type. */
@@ -93,24 +93,7 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
   );
   const [own] = settings;
   if (!own) throw new Error('sync.settings is empty, expected one row');
-  const { rows: months } = await client.query<{ name: string; version: string }>(
-    `with uncounted as (
-      select distinct coalesce(date_trunc('month', moment at time zone time_zone)::date, '-infinity') as month, now() as at
-      from (
-        select dated_at as moment from sync.touches
-        union all
-        select delivered_at from sync.touches where delivered_at is not null
-        union all
-        select ordered_at from sync.touches join sync.order_links using (order_code)
-        union all
-        select s.delivered_at from sync.touches join sync.sub_order_links s using (order_code) where s.delivered_at is not null
-      ) as touched
-      cross join sync.settings
-    )
-    select case when isfinite(month) then regexp_replace(month::text, '-01( BC)?$', '\\1') else '' end as name,
-      md5(concat_ws(' ', string_agg(counted_at::text, ' ' order by counted_at), max(at))) as version
-    from sync.product_counts full join uncounted using (month) where month < 'infinity' group by month`,
-  );
+  const { rows: months } = await client.query<{ name: string; version: string }>(await statement('month_versions'));
   const { rows: views } = await client.query<{ name: string; columns: BiColumn[]; definition: string }>(
     `select name, columns, md5(query || columns::text) as definition
     from (

@@ -1,6 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
+import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
-import { asStorableJson, maskedReason, type NewDeadLetter } from '../dead-letters.ts';
+import { maskedReason, type NewDeadLetter } from '../dead-letters.ts';
 import { type Db, statement } from '../index.ts';
 import { LeaseLostError, newOwner } from '../leases.ts';
 import {

@@ -1,6 +1,6 @@
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import { isUsableCode } from '../../base/is-storable.ts';
-import type { Db, Warehouse } from '../index.ts';
+import { type Db, rowsOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
@@ -17,7 +17,7 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   }
   if (pairs.size === 0) return;
   const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
-  await warehouse.db.executeQuery(CompiledQuery.raw(warehouse.statements.learnProducts, [JSON.stringify(rows)]));
+  await rowsOf(warehouse.db, 'learn_products', JSON.stringify(rows));
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
 

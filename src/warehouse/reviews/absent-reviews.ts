@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span } from '../../base/time/span.ts';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, rowOf, rowsOf } from '../index.ts';
 
 export type Absent = { id: number; createdAt: Date };
 
@@ -35,16 +35,7 @@ export async function countAbsent(db: Db): Promise<number> {
 
 /** Marks reviews of which the service says that they are gone, and suspects them no longer. */
 export async function markDeleted(db: Db, ids: readonly number[], at: Date): Promise<void> {
-  await sql`
-    with marked as (
-      update warehouse.reviews set deleted_at = ${at} where id = any(${ids}::bigint[]) and deleted_at is null
-      returning created_at, product_id, order_code
-    ),
-    touched as (
-      insert into sync.touches (record, dated_at, product_id, order_code)
-      select 'review', created_at, product_id, order_code from marked
-    )
-    delete from sync.absent_reviews where review_id = any(${ids}::bigint[])`.execute(db);
+  await rowsOf(db, 'mark_deleted', ids, at);
 }
 
 /** Reviews of the warehouse that are not marked deleted; of the span, where one is given. */

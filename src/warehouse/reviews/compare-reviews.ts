@@ -1,6 +1,6 @@
+import { splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
 import { isErrorOfTheData, type Warehouse } from '../index.ts';
 import type { RawPage } from './land-reviews.ts';
-import { splitRecords, storableRecord, usableId } from './record-text.ts';
 import { alwaysKnownFields } from './review-columns.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, rowOf, rowsOf } from '../index.ts';
 import type { Axis } from '../schema.ts';
 import { closeGaps } from './open-gaps.ts';
 
@@ -16,16 +16,8 @@ export async function coveredSpans(
   axis: Axis,
   by: { since?: Date; runId?: string; job?: string } = {},
 ): Promise<Span[]> {
-  const { rows } = await sql<{ start_at: Date; end_at: Date }>`
-    select lower(span) as start_at, upper(span) as end_at
-    from (
-      select unnest(range_agg(tstzrange(start_at, end_at, '[)'))) as span
-      from sync.export_windows
-      where axis = ${axis} and end_at > start_at and started_at >= ${by.since ?? new Date(0)}
-        and run_id = coalesce(${by.runId ?? null}, run_id)
-        and (${by.job ?? null}::text is null or run_id in (select id from sync.runs where job = ${by.job ?? null}))
-    ) as spans
-    order by 1`.execute(db);
+  const { since, runId, job } = by;
+  const rows = await rowsOf<{ start_at: Date; end_at: Date }>(db, 'covered_spans', axis, since, runId, job);
   return rows.map((row) => ({ start: secondOf(row.start_at), end: secondOf(row.end_at) }));
 }
 

@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { CompiledQuery, sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
-import { isRecord } from '../../base/is-record.ts';
-import { contentKey, putDeadLetters } from '../dead-letters.ts';
+import { contentKey, isRecord, printed, splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
+import { putDeadLetters } from '../dead-letters.ts';
 import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
-import { printed, splitRecords, storableRecord, usableId } from './record-text.ts';
 
 /** Numbers of reviews. */
 export type Landed = Record<'inserted' | 'updated' | 'unchanged' | 'refused', number>;

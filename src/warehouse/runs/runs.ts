@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, rowsOf } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 
 export type Run = {
@@ -85,17 +85,9 @@ const continuedWithinMs = 7 * 86_400_000;
  * @returns undefined when there is nothing to continue. The calling run counts too, once it has begun.
  */
 export async function unfinishedSince(db: Db, key: string, now: Date): Promise<Date | undefined> {
-  const { since } = await rowOf<{ since: Date | null }>(db)`
-    select min(started_at) as since
-    from sync.runs
-    where key = ${key}
-      and started_at >= ${new Date(now.getTime() - continuedWithinMs)}
-      and started_at > coalesce((
-        select max(started_at) from sync.runs
-        where key = ${key}
-          and (outcome = 'done' or (outcome = 'incomplete' and reason is distinct from 'steps-failed'))
-      ), '-infinity')`;
-  return since ?? undefined;
+  const since = new Date(now.getTime() - continuedWithinMs);
+  const [run] = await rowsOf<{ since: Date | null }>(db, 'unfinished_since', key, since);
+  return run?.since ?? undefined;
 }
 
 const selectRuns = sql`
@@ -110,15 +102,8 @@ export async function openRuns(db: Db): Promise<Run[]> {
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
 export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
-  // Each half reads `limit` rows of its own index. One sort over both would read every run.
   const { rows } = await sql<Run>`
-    select * from (
-      (${selectRuns} where finished_at is null order by started_at desc limit ${limit})
-      union all
-      (${selectRuns} where finished_at is not null order by started_at desc limit ${limit})
-    ) as newest
-    order by "finishedAt" is null desc, "startedAt" desc
-    limit ${limit}`.execute(db);
+    ${selectRuns} order by finished_at is null desc, started_at desc limit ${limit}`.execute(db);
   return rows;
 }
 
@@ -126,21 +111,4 @@ export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
  * The newest run of each job that has ended, however long ago. Without those that somebody stopped, which say nothing
  * about the state of the job, and those that began while a clock was hours ahead.
  */
-export async function newestEnded(db: Db): Promise<Run[]> {
-  // `distinct on` would read every run.
-  const { rows } = await sql<Run>`
-    with recursive jobs (name) as (
-      select min(job) from sync.runs
-      union all
-      select (select min(job) from sync.runs where job > name) from jobs where name is not null
-    )
-    select newest.*
-    from jobs
-    cross join lateral (
-      ${selectRuns}
-      where job = name and outcome <> 'abandoned' and started_at < now() + interval '1 hour'
-      order by started_at desc limit 1
-    ) as newest
-    order by job`.execute(db);
-  return rows;
-}
+export const newestEnded = (db: Db) => rowsOf<Run>(db, 'newest_ended');

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isRecord } from '../../base/is-record.ts';
+import { createHash } from 'node:crypto';
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -61,4 +61,27 @@ export function printed(value: unknown): string | undefined {
 export function usableId(item: unknown): number | undefined {
   const id = isRecord(item) ? item.id : undefined;
   return typeof id === 'number' && Number.isSafeInteger(id) && id >= 1 ? id : undefined;
+}
+
+/** Whether a value of JSON is an object. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A stable key for a record without a key. */
+export function contentKey(record: unknown): string {
+  return `sha256:${createHash('sha256')
+    .update(JSON.stringify(record) ?? '')
+    .digest('hex')
+    .slice(0, 32)}`;
+}
+
+/**
+ * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their
+ * escape.
+ */
+export function asStorableJson(payload: unknown): string {
+  const json = JSON.stringify(payload) ?? 'null';
+  // Hardly any text has such an escape, and the pattern costs as much as the rest of recording an order.
+  if (!json.includes('\\u')) return json;
+  return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
 }

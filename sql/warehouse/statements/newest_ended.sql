@@ -1,0 +1,14 @@
+-- The newest run of each job that has ended. `distinct on` would read every run. Index: runs_by_start.
+with recursive jobs (name) as (
+  select min(job) from sync.runs
+  union all
+  select (select min(job) from sync.runs where job > name) from jobs where name is not null
+)
+select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error
+from jobs
+cross join lateral (
+  select * from sync.runs
+  where job = name and outcome <> 'abandoned' and started_at < now() + interval '1 hour'
+  order by started_at desc limit 1
+) as newest
+order by job

@@ -1,0 +1,10 @@
+-- $1 text: key. $2 timestamptz: older runs are not continued. Index: runs_by_key.
+select min(started_at) as since
+from sync.runs
+where key = $1
+  and started_at >= $2
+  and started_at > coalesce((
+    select max(started_at) from sync.runs
+    where key = $1
+      and (outcome = 'done' or (outcome = 'incomplete' and reason is distinct from 'steps-failed'))
+  ), '-infinity')
