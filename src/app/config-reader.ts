@@ -137,7 +137,9 @@ const mostTypos = 2;
  * @param set names of all variables that are set. @param known names that were read.
  */
 export function misspeltVariables(set: readonly string[], known: ReadonlySet<string>): string[] {
-  const missing = [...known].filter((name) => name.length >= leastLength && !set.includes(name));
+  // LOGLEVEL is read by many other programs.
+  const isLike = (name: string) => name.length >= leastLength && name !== 'LOG_LEVEL';
+  const missing = [...known].filter((name) => isLike(name) && !set.includes(name));
   return set
     .filter((name) => !known.has(name))
     .flatMap((name) => {

@@ -42,7 +42,7 @@ function allOf(read: Reader) {
     },
     orderOverlapMinutes: optional('ORDER_OVERLAP_MINUTES', number(0, 525_600), 10),
     /** Orders that one run plans and keeps in the queue at a time. */
-    orderBatchSize: optional('ORDER_BATCH_SIZE', number(1, 1_000_000), 50_000),
+    orderBatchSize: optional('ORDER_BATCH_SIZE', wholeNumber(1, 1_000_000), 50_000),
     reviewOverlapMinutes: optional('REVIEW_OVERLAP_MINUTES', number(0, 525_600), 60),
     /** A review dated before this year is a dead letter. */
     reviewYearsFrom: optional('REVIEW_YEARS_FROM', wholeNumber(1, 9999), 2000),

@@ -11,6 +11,7 @@ const lookEveryMs = 1000;
 const atATime = 2;
 /** Requests a second at the most, and no more than a quarter of REVIEW_API_REQUESTS_PER_SECOND. */
 const mostPerSecond = 20;
+const graceMs = 10_000;
 /** Attempts before a review is left to the runs: 8.5 hours after the first, because each lease is twice as long as the last. */
 const mostAttempts = 9;
 
@@ -18,7 +19,7 @@ const mostAttempts = 9;
  * Reads the reviews that webhooks named by their ids, as long as the process lives: two loops, each of which takes a
  * review and reads it. Any number of processes may do so.
  *
- * @returns `close` finishes the reviews that are being read.
+ * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
 export function startWebhookApplier(app: App): { close(): Promise<void> } {
   const { warehouse, log, config } = app;
@@ -48,7 +49,9 @@ export function startWebhookApplier(app: App): { close(): Promise<void> } {
   return {
     async close() {
       closing.abort();
+      const timer = setTimeout(() => app.abort.abort(), graceMs);
       await Promise.all(loops);
+      clearTimeout(timer);
     },
   };
 }

@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { createPostgresBackend, createRedisBackend, runMigrations, withBackend } from 'bullmq';
 import type { BullMQOtel } from 'bullmq-otel';
 import type { Redis } from 'ioredis';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
-import { isTransient, surviveLostConnections } from '../base/lost-connections.ts';
+import { surviveLostConnections } from '../base/lost-connections.ts';
 import { withSearchPath } from '../base/search-path.ts';
 import { withTimeout } from '../base/timeout.ts';
 
@@ -41,7 +40,9 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
   const telemetry = await openTelemetry();
   if (isRedis(url)) {
     await requireResponse(withRedis(url, (redis) => redis.ping()));
-    const connection = { url, maxRetriesPerRequest: null };
+    // After a failover the old primary refuses writes and keeps its connections, while the name is already another server's.
+    const reconnectOnError = (error: Error) => error.message.startsWith('READONLY');
+    const connection = { url, maxRetriesPerRequest: null, reconnectOnError };
     return { ...redisClasses(), connection, telemetry, close: async () => {} };
   }
   const connection = new pg.Pool({
@@ -55,7 +56,6 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
   // Each queue and worker listens for errors of the pool.
   connection.setMaxListeners(0);
   surviveLostConnections(connection, silenceMs);
-  delayErrors(connection);
   try {
     // This connection is the first that the queues use.
     await requireResponse(connection.connect().then((client) => client.release()));
@@ -78,24 +78,6 @@ async function requireResponse(call: Promise<unknown>): Promise<void> {
     });
   }
 }
-
-/**
- * Delays the error of a statement that fails because of the server by a second. BullMQ retries without a delay, some
- * thousand times a second, unless the connection is refused.
- */
-function delayErrors(pool: pg.Pool): void {
-  const query: (...given: unknown[]) => Promise<pg.QueryResult> = pool.query.bind(pool);
-  const delayed = async (...given: unknown[]) => {
-    try {
-      return await query(...given);
-    } catch (error) {
-      if (isTransient(error)) await delay(errorDelayMs);
-      throw error;
-    }
-  };
-  pool.query = delayed as typeof pool.query;
-}
-const errorDelayMs = 1000;
 
 /**
  * A connection whose loss never ends the process: the next statement reports the error. BullMQ listens for the `error`

@@ -33,7 +33,9 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },
-      { name: job, data: { payload: {} }, opts: runAttempts },
+      // The id of a scheduled run is its moment. Where a clock was ahead, that moment comes again, and BullMQ would start no
+      // run while a job of that id is left. The history of runs is in the warehouse.
+      { name: job, data: { payload: {} }, opts: { ...runAttempts, removeOnComplete: true, removeOnFail: true } },
     );
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Job as BullJob, UnrecoverableError, WaitingChildrenError, WaitingError } from 'bullmq';
 import type { Counts } from '../base/counts.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
@@ -30,6 +31,9 @@ export type RunningWorker = {
 
 /** Runs at a time. While its steps are running, a run takes no slot. */
 const runsAtATime = 8;
+
+/** Between two questions for a job where the first one failed, in milliseconds. */
+const errorDelayMs = 1000;
 
 /** A worker that waits looks for jobs at least this often, as BullMQ does by itself where no job is delayed. */
 const longestWaitSeconds = 5;
@@ -93,6 +97,15 @@ function makeWorker<Context>(options: WorkerOptions<Context>, name: QueueName): 
       maxStalledCount: 20,
     },
   );
+  // BullMQ asks for the next job again at once, thousands of times a second, unless the connection is refused: a Redis that
+  // is full and a Postgres that takes no connections answer with other errors.
+  const { moveToActive } = worker as unknown as { moveToActive(...given: unknown[]): Promise<BullJob | undefined> };
+  const takeNext = (...given: unknown[]) =>
+    moveToActive.apply(worker, given).catch(async (error: unknown) => {
+      await delay(errorDelayMs);
+      throw error;
+    });
+  Object.defineProperty(worker, 'moveToActive', { value: takeNext });
   // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is
   // due, and the question when that is may fail too while a server restarts.
   Object.defineProperty(worker, 'maximumBlockTimeout', { value: longestWaitSeconds });

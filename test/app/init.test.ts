@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
-import { completeEnvFile } from '../../src/app/init/env-file.ts';
+import { completeEnvFile, keptVariables } from '../../src/app/init/env-file.ts';
 import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
 import { nearest, recognise } from '../../src/app/init/recognise.ts';
 import { askZone, zoneProblem } from '../../src/app/service-zone.ts';
@@ -92,6 +92,8 @@ test('.env gets only what it lacks, in a form that is read back as it was, and o
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   await writeFile(file, '\uFEFFA=1\n');
   expect(await completeEnvFile(file, [line('A', '2')])).toEqual([]);
+  expect(await keptVariables(file, [line('A', '1'), line('B', ''), line('C', '3')])).toEqual([]);
+  expect(await keptVariables(file, [line('A', '2')])).toEqual([expect.stringContaining('has another A')]);
   await expect(completeEnvFile(file, [line('C', `'"\``)])).rejects.toThrow(
     'The value of C cannot be written into .env',
   );

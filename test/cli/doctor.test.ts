@@ -261,6 +261,10 @@ test('an empty query, orders without lines and a catalog that is absent, repeate
       /^warning: user_grades\.sql: 1 of 1 rows would not be synced, .* name is an empty text.* \(code 1\) → correct/,
     ),
   ]);
+  await world.shop(`update o set order_device = 'tablet'`);
+  expect((await ills(world)).said).toContainEqual(
+    expect.stringMatching(/^shop fault: orders\.sql: 1 of 1 rows would not be synced, .*order_device/),
+  );
   await world.shop(`insert into o (code, updated_at) values ('B', '2999-01-01')`);
   expect((await ills(world)).said).toContainEqual(
     expect.stringMatching(

@@ -6,15 +6,18 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
  */
 export async function startTcpProxy(port: number): Promise<{
   port: number;
+  /** New connections go to this port. */
+  passTo(port: number): void;
   sent(): number;
   at(n: number, then: () => void): void;
   close(): Promise<void>;
 }> {
+  let target = port;
   let sent = 0;
   let plan: { n: number; then: () => void } | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
+    const upstream = connect(target, '127.0.0.1');
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
@@ -35,6 +38,9 @@ export async function startTcpProxy(port: number): Promise<{
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
+    passTo(to) {
+      target = to;
+    },
     sent: () => sent,
     at(n, then) {
       sent = 0;

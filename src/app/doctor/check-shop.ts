@@ -109,18 +109,14 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   const unreadable = orders.flatMap(({ order, fault: reason }) =>
     reason ? [{ key: `order ${order.code}`, reason }] : [],
   );
+  const misread = readable.flatMap(({ order }) => misfitOf(`order ${order.code}`, readOrder(order)));
+  const misreadLines = lines.flatMap((line) => misfitOf(lineName(line), readOrderLine(line)));
+  // Where no row can be sent, the query is wrong, and not its rows.
+  const levelOf = (found: readonly Misfit[], all: readonly unknown[]) => (found.length < all.length ? warning : fault);
   const findings = [
     ...misfits('orders.sql', orders.length, unreadable, fault),
-    ...misfits(
-      'orders.sql',
-      orders.length,
-      readable.flatMap(({ order }) => misfitOf(`order ${order.code}`, readOrder(order))),
-    ),
-    ...misfits(
-      'order_lines.sql',
-      lines.length,
-      lines.flatMap((line) => misfitOf(lineName(line), readOrderLine(line))),
-    ),
+    ...misfits('orders.sql', orders.length, misread, levelOf(misread, orders)),
+    ...misfits('order_lines.sql', lines.length, misreadLines, levelOf(misreadLines, lines)),
     ...twins('order_lines.sql', lines.map(lineName)),
     ...(linesFault === undefined
       ? []

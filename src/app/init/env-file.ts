@@ -13,10 +13,7 @@ export type EnvLine = { name: string; value: string; comment: string };
  * @throws UsageError where a value cannot be written in such a file.
  */
 export async function completeEnvFile(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
-  const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw new UsageError(`${file} cannot be read`, { cause: error });
-  });
+  const before = await readIfThere(file);
   const there = parseEnvFile(before ?? '');
   const added = wanted.filter(({ name }) => !(name in there));
   if (added.length === 0) return [];
@@ -27,6 +24,20 @@ export async function completeEnvFile(file: string, wanted: readonly EnvLine[]):
     await appendFile(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}\n${text}`);
   }
   return added.map(({ name }) => name);
+}
+
+const readIfThere = (file: string) =>
+  readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new UsageError(`${file} cannot be read`, { cause: error });
+  });
+
+/** A sentence for each variable that the file has with another value than this one: later commands use that of the file. */
+export async function keptVariables(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
+  const there = parseEnvFile((await readIfThere(file)) ?? '');
+  return wanted
+    .filter(({ name, value }) => value !== '' && name in there && there[name] !== value)
+    .map(({ name }) => `${file} has another ${name} and was not changed: every other command uses that one.`);
 }
 
 function quoted(name: string, value: string): string {

@@ -5,9 +5,8 @@ import type { ShopTables } from '../../shop/tables.ts';
 import type { Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { type Finding, withClosing } from '../doctor/finding.ts';
-
 import { askZone } from '../service-zone.ts';
-import { completeEnvFile, type EnvLine } from './env-file.ts';
+import { completeEnvFile, type EnvLine, keptVariables } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
 import { asWritten, nearest, type Recognised, recognise } from './recognise.ts';
 import { asNamedHere, type WrittenQueries, writeQueries } from './write-queries.ts';
@@ -79,6 +78,7 @@ export async function initShop(input: InitInput): Promise<InitReport> {
       warnings.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
     }
     const lines = linesFor(input, found, timeZone, serviceZone);
+    warnings.push(...(await keptVariables(input.envFile, lines)));
     const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
       preset: found && {

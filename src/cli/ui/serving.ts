@@ -3,20 +3,13 @@ import { startAlertWatcher } from '../../background/watch-alerts.ts';
 import { startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 
-const graceMs = 10_000;
-
 /** Serves webhooks, status page and metrics until `opened` closes. @returns the address. */
 export async function startServing(measured: MeasuredApp, opened: AsyncDisposableStack): Promise<string> {
   const { app } = measured;
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
   const applier = startWebhookApplier(app);
-  opened.defer(async () => {
-    // Reviews that are not read by then stay in sync.changed_reviews.
-    const timer = setTimeout(() => app.abort.abort(), graceMs);
-    await applier.close();
-    clearTimeout(timer);
-  });
+  opened.defer(() => applier.close());
   const server = await startServer(measured, app.config.port, { isPublic: true });
   opened.defer(() => server.close());
   return server.url;

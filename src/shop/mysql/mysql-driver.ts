@@ -13,7 +13,7 @@ export function openMysql(address: ConnectionOptions, { connections, silenceMs }
     ...address,
     connectionLimit: connections,
     connectTimeout: Math.min(15_000, silenceMs),
-    idleTimeout: 10_000,
+    keepAliveInitialDelay: 30_000,
     // Every value is the database's own text: numbers are not rounded, dates not converted.
     typeCast: (field) => field.string('utf8'),
   });

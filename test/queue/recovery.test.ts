@@ -1,0 +1,70 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { withRedis } from '../../src/queue/connection.ts';
+import { openQueues } from '../../src/queue/index.ts';
+import type { RunJob } from '../../src/queue/job.ts';
+import { applySchedules } from '../../src/queue/schedules.ts';
+import { onEachQueue, openTestQueues, redisTest, startTestWorker } from '../harness/each-queue.ts';
+import { startRedis } from '../harness/redis.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { until } from '../harness/world.ts';
+
+/** A run without steps that counts how often it was planned. */
+const counting: RunJob<{ runs: number }, object, number, string> = {
+  name: 'sync-orders',
+  priority: 1,
+  step: { name: 'step', parse: String, run: async () => ({}) },
+  parse: () => ({}),
+  begin: async () => true,
+  async plan(context) {
+    context.runs += 1;
+    return { state: 0, steps: [] };
+  },
+  conclude: async () => ({ outcome: 'done', counts: {} }),
+  fail: async () => {},
+};
+
+onEachQueue(({ redisUrl }) => {
+  test('a schedule goes on after a clock that was ahead is set back, through the moments at which it has run already', async () => {
+    const queues = await openTestQueues(redisUrl());
+    const now = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 4000);
+    onTestFinished(() => clock.mockRestore());
+    const everySecond = [{ job: 'sync-orders', pattern: '* * * * * *', timeZone: 'Asia/Seoul' }];
+    const context = { runs: 0 };
+    const start = () => startTestWorker(queues, { jobs: [counting], context, take: ['scheduled'] });
+    await applySchedules(queues, everySecond);
+    const ahead = await start();
+    await until(async () => context.runs >= 3);
+    await ahead.close(0);
+    clock.mockRestore();
+    await applySchedules(queues, everySecond);
+    context.runs = 0;
+    await start();
+    await until(async () => context.runs >= 8);
+  });
+});
+
+redisTest('a worker follows its Redis through a failover that leaves its connections open', async () => {
+  const [old, promoted] = [await startRedis(), await startRedis()];
+  const proxy = await startTcpProxy(Number(new URL(old.url).port));
+  onTestFinished(async () => {
+    await proxy.close();
+    await Promise.all([old.close(), promoted.close()]);
+  });
+  const context = { runs: 0 };
+  const queues = await openQueues(`redis://127.0.0.1:${proxy.port}`, 'test');
+  onTestFinished(() => queues.close());
+  await startTestWorker(queues, { jobs: [counting], context, take: ['runs'] });
+  const add = async (url: string) => {
+    const there = await openQueues(url, 'test');
+    await there.bull.runs.add('sync-orders', { payload: {} });
+    await there.close();
+  };
+  await add(old.url);
+  await until(async () => context.runs === 1);
+  proxy.passTo(Number(new URL(promoted.url).port));
+  await withRedis(old.url, (redis) => redis.replicaof('127.0.0.1', 1));
+  await add(promoted.url);
+  await until(async () => context.runs === 2);
+  expect(context.runs).toBe(2);
+});
