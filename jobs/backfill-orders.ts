@@ -6,7 +6,7 @@ import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { days, flag, parsePayload } from './payload.ts';
+import { days, flag, parsePayload, settings, settingsOf } from './payload.ts';
 import { stepsUnder } from './push-orders.ts';
 
 const shape = v.object({
@@ -15,6 +15,7 @@ const shape = v.object({
   withEmail: flag,
   /** Remove lines and orders beyond the day's allowance. */
   allowRemovals: flag,
+  settings,
 });
 
 export type BackfillOrders = v.InferOutput<typeof shape>;
@@ -39,9 +40,12 @@ export const backfillOrders = defineRun({
 export const backfillOrdersKey = ({ from, to }: BackfillOrders): string =>
   ['backfill-orders', from ?? 'first', to ?? 'last'].join('_');
 
-async function walk({ shop, warehouse: { db }, config }: App, payload: BackfillOrders, from?: WalkState) {
+async function walk(app: App, payload: BackfillOrders, from?: WalkState) {
+  const { shop, warehouse, config } = app;
+  const { db } = warehouse;
   const range = spanOfDays(payload, config.api.timeZone);
-  return stepsUnder(backfillPolicy(payload), await walkOrders({ shop, db }, range, config.orderBatchSize, from));
+  const policy = { ...backfillPolicy(payload), settings: payload.settings ?? settingsOf(app) };
+  return stepsUnder(policy, await walkOrders({ shop, db }, range, config.orderBatchSize, from));
 }
 
 export const backfillPolicy = ({ withEmail, allowRemovals }: BackfillOrders): PushPolicy => ({

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { App } from '../src/app/app.ts';
 import { ReviewSyncError } from '../src/base/errors.ts';
 
 /** Checks a payload from the queue: another version may have put it there. @throws ReviewSyncError */
@@ -17,8 +18,19 @@ export function parsePayload<T>(schema: v.GenericSchema<unknown, T>, payload: un
 /** False where it is absent, as in a payload of a schedule. */
 export const flag = v.optional(v.boolean(), false);
 
+/**
+ * ORDER_CONTACT_MAX_AGE_DAYS and ORDER_DELETES of the process that started the run: a worker with other values may do its
+ * steps. Absent, as in a payload of a schedule: those of the process that plans.
+ */
+export const settings = v.optional(v.object({ contactMaxAgeDays: v.number(), deletes: v.picklist(['off', 'send']) }));
+
+export const settingsOf = ({ config }: App): v.InferOutput<typeof settings> => ({
+  contactMaxAgeDays: config.orderContactMaxAgeDays,
+  deletes: config.orderDeletes,
+});
+
 /** `allowRemovals`: remove lines and orders beyond the day's allowance. */
-export const removals = v.object({ allowRemovals: flag });
+export const removals = v.object({ allowRemovals: flag, settings });
 export type Removals = v.InferOutput<typeof removals>;
 
 /** `from` and `to` of a DayRange. */

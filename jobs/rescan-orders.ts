@@ -1,13 +1,12 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { isoOf } from '../src/base/time/span.ts';
-import type { PushPolicy } from '../src/orders/order/desired-order.ts';
 import { settleVanished } from '../src/orders/push/vanished-orders.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { runOfOrders } from './conclusions.ts';
 import { defineRun } from './define-run.ts';
-import { parsePayload, type Removals, removals } from './payload.ts';
+import { parsePayload, type Removals, removals, settingsOf } from './payload.ts';
 import { stepsUnder } from './push-orders.ts';
 
 /** `start`: the oldest creation that the rescan reads, in seconds since 1970; undefined: it reads no orders. */
@@ -39,12 +38,13 @@ export const rescanOrders = defineRun({
   },
   async complete(app, { state: { start }, payload, signal }) {
     if (start === undefined) return { counts: {} };
-    return settleVanished(orderDeps(app, signal), isoOf(start), payload.allowRemovals);
+    return settleVanished({ ...orderDeps(app, signal), ...payload.settings }, isoOf(start), payload.allowRemovals);
   },
 });
 
-async function walk({ shop, warehouse, config }: App, { allowRemovals }: Removals, { start, next }: State) {
-  const policy: PushPolicy = { contact: 'young', allowRemovals };
+async function walk(app: App, { allowRemovals, settings = settingsOf(app) }: Removals, { start, next }: State) {
+  const { shop, warehouse, config } = app;
+  const policy = { contact: 'young', allowRemovals, settings } as const;
   const range = { start, end: undefined };
   const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});
   return stepsUnder(policy, { ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });

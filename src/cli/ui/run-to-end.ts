@@ -1,5 +1,6 @@
 import { endOf } from '../../../jobs/define-run.ts';
 import { jobs } from '../../../jobs/index.ts';
+import { settingsOf } from '../../../jobs/payload.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import { countsText } from '../../app/status-view.ts';
 import { IncompleteError, ReviewSyncError } from '../../base/errors.ts';
@@ -13,7 +14,7 @@ import { lineEveryMs, openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
 /** A run to enqueue. `key`: what it is about. `replaces`: a run of the key that has not ended is stopped, not joined. */
-export type RunRequest = { job: AnyRunJob<App>; payload: unknown; key?: string; replaces?: boolean };
+export type RunRequest = { job: AnyRunJob<App>; payload: object; key?: string; replaces?: boolean };
 
 /** Starts a worker in this process. Commands leave the scheduled runs to `worker`. */
 export function workerOf(
@@ -90,7 +91,8 @@ const interrupted = () =>
  * be older than a correction of the queries, and Ctrl-C must leave nothing that mails.
  */
 async function enqueue(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
-  const { job, payload, key, replaces = false } = request;
+  const { job, key, replaces = false } = request;
+  const payload = { ...request.payload, settings: settingsOf(app) };
   const run = await app.queues.enqueue(job, payload, key);
   if (!run.joined || (!replaces && !(await endOf(app, run.id)))) return run;
   await abandon(app, run.id, request, 'the same command was run again, which reads everything again');

@@ -1,0 +1,28 @@
+import { expect } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { enqueueOnly } from '../../src/cli/ui/run-to-end.ts';
+import { startHere } from '../harness/cli.ts';
+import { runEnded } from '../harness/each-queue.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import { order } from '../harness/shop-orders.ts';
+
+test('a run that a command starts mails and deletes by the settings of the command, though a worker does its steps', async ({
+  openWorld,
+}) => {
+  const world = await openWorld();
+  const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+  const ofWorker = { ORDER_CONTACT_MAX_AGE_DAYS: '30', ORDER_DELETES: 'send' };
+  const worker = startHere(['worker'], { ...world.environment, ...noSchedules, ...ofWorker, LOG_LEVEL: 'info' });
+  await worker.says('worker ready');
+  Object.assign(world.environment, { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off' });
+  const app = await world.openApp();
+  const sync = async () => {
+    const { json } = await enqueueOnly(app, { job: syncOrders, payload: {} });
+    expect(await runEnded(app.queues, (json as { run: string }).run)).toMatchObject({ report: { outcome: 'done' } });
+    return world.atService('select code, user_email from reference_service.orders');
+  };
+  await world.place(order('A', { user_email: 'a@example.com' }));
+  expect(await sync()).toEqual([{ code: 'A', user_email: null }]);
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  expect(await sync()).toHaveLength(1);
+});
