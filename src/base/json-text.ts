@@ -67,10 +67,12 @@ export function usableId(item: unknown): number | undefined {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A stable key for a record without a key. */
+/** A key for a record without a key: the same for the same fields in any order, as the warehouse gives them back. */
 export function contentKey(record: unknown): string {
+  const sorted = (_: string, value: unknown) =>
+    isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
   return `sha256:${createHash('sha256')
-    .update(JSON.stringify(record) ?? '')
+    .update(JSON.stringify(record, sorted) ?? '')
     .digest('hex')
     .slice(0, 32)}`;
 }

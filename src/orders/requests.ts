@@ -41,8 +41,8 @@ export type Requests = { write: Send; read: Send };
  * only.
  *
  * @param beforeWrite called right before each attempt of a write: the check of the lease.
- * @returns `write` and `read`, which throw the client's errors that are not about this record: no token, 429 without end,
- *   an abort.
+ * @returns `write` and `read`, which throw the client's errors that are not about this record: no token, no connection,
+ *   429 without end, an abort.
  */
 export function openRequests(
   { limits, signal }: { limits: RequestLimits; signal: AbortSignal },
@@ -72,8 +72,10 @@ export function openRequests(
         if (error instanceof AuthenticationError && error.path !== '/oauth/token') {
           return { kind: 'failed', reason: error.message, failure: 'transient' };
         }
+        // Without a connection the service is down: no record may wait longer for that.
         const mayPass =
-          error instanceof MalformedResponseError || (error instanceof UnavailableError && error.retryable);
+          error instanceof MalformedResponseError ||
+          (error instanceof UnavailableError && error.retryable && !error.isUnsent);
         if (!mayPass) throw error;
         giveUpAfterMs = 0;
         // The same failure has the same reason, however often it was tried (discarded dead letters).

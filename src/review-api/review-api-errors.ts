@@ -94,15 +94,18 @@ export class LimitedError extends ReviewApiError {
 /**
  * No usable response after all attempts: 5xx, refused or broken connections, timeouts. `status` is set where the
  * service responded with 5xx or 408 (this request fails, others may not), and undefined where there was no response
- * (the service cannot be reached). A certificate that is not valid is the one case that is not `retryable`.
+ * (the service cannot be reached). A certificate that is not valid is the one case that is not `retryable`. `isUnsent`:
+ * there was no connection, so the request says nothing about what was asked for.
  */
 export class UnavailableError extends ReviewApiError {
   override readonly name = 'UnavailableError';
+  readonly isUnsent: boolean;
 
-  constructor(at: RequestContext, retryable = true) {
+  constructor(at: RequestContext, retryable = true, isUnsent = false) {
     const isReached = at.status !== undefined;
     const what = isReached ? 'the review service failed on this request' : 'the review service could not be reached';
     super({ code: 'unavailable', what, retryable }, at);
+    this.isUnsent = isUnsent;
   }
 }
 

@@ -302,6 +302,9 @@ describe('the requests of one record', () => {
     expect(options.map(({ giveUpAfterMs }) => giveUpAfterMs)).toEqual([900, 0, 0]);
     expect(checksAfter).toEqual([1, 2, 2]);
     await expect(write(() => Promise.reject(new UnavailableError(at(500), false)))).rejects.toThrow(UnavailableError);
+    // Without a connection no order has failed: the service is down, however few are due.
+    const unsent = new UnavailableError(at(), true, true);
+    await expect(open().write(() => Promise.reject(unsent))).rejects.toBe(unsent);
   });
 
   test.each(['write', 'read'] as const)('a %s that waits in the client is not sent after an abort', async (kind) => {

@@ -14,7 +14,12 @@ import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import { type CreationRange, ordersByCreation } from '../../orders/which/orders-by-day.ts';
-import { backfillReviewsKey, estimateRequests, planBackfillReviews } from '../../reviews/plan-backfill-reviews.ts';
+import {
+  backfillReviewsKey,
+  estimateRequests,
+  planBackfillReviews,
+  spanOf,
+} from '../../reviews/plan-backfill-reviews.ts';
 import { spanTotals } from '../../warehouse/reviews/export-windows.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -93,6 +98,9 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
   spanOfDays(payload, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows');
   return withApp(context, progress, async (app) => {
+    // Days without any plausible date, too, before a run is recorded.
+    const deps = reviewDeps(app, context.signal);
+    spanOf(payload, deps, deps.plausible);
     if (options.dryRun) return await planReviews(context, app, payload);
     const run = { job: backfillReviews, payload, key: backfillReviewsKey(payload) };
     if (options.detach) return await enqueueOnly(app, run);

@@ -112,12 +112,24 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   // An order that can be read again may have a line that cannot.
   const isTried = ({ id, orderCode }: DeadLetter) =>
     ids.length === 0 || ids.includes(id) || (orderCode !== null && codes.includes(orderCode));
+  const closed = found.filter(({ resolvedAt }) => resolvedAt !== null);
+  const openNow = ({ kind, key }: DeadLetter) => allOpen.find((one) => one.kind === kind && one.key === key);
+  const whyClosed = (one: DeadLetter) => {
+    const again = openNow(one);
+    if (again) return `${one.id} is closed, and its record open as ${again.id}.`;
+    return one.isDiscarded ? `${one.id} is discarded, and a webhook cannot be retried then.` : `${one.id} is synced.`;
+  };
   const drawn = catalog && catalog.outcome !== 'done' ? `${drawRun('sync catalog', catalog).text}\n` : '';
   const text =
     `${drawn}${resolved} of ${counted(deadLetters.length, 'record')}: synced, or gone from the shop. ` +
-    `Open: ${open}${open > 0 ? '; see: npx review-sync dead-letters' : '.'}`;
+    `Open: ${open}${open > 0 ? '; see: npx review-sync dead-letters' : '.'}` +
+    closed.map((one) => `\nNot retried: ${whyClosed(one)}`).join('');
   const json = { tried: deadLetters.length, resolved, open, ...(catalog && { catalog }) };
-  return { text, json, incomplete: drawn !== '' || allOpen.some(isTried) };
+  return {
+    text,
+    json,
+    incomplete: drawn !== '' || allOpen.some(isTried) || closed.some((one) => one.isDiscarded || openNow(one)),
+  };
 }
 
 function parseId(text: string): number {

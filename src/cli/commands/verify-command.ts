@@ -152,7 +152,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
         ]
       : [],
     notShownLines(report.fieldsNotCompared),
-    [orderConclusion(report)],
+    [orderConclusion(report, deletes)],
   ];
   return blocks
     .filter((lines) => lines.length > 0)
@@ -167,12 +167,23 @@ const differenceText = ({ code, kind, difference }: DifferingOrder): string[] =>
     ? [`order ${code}: the service does not have it`]
     : [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)];
 
-function orderConclusion({ differing, notCompared, repair }: OrderVerification): string {
-  if (differing === 0 && notCompared === 0) return 'Shop and service agree in all that could be compared.';
+function orderConclusion(
+  { differing, differences, notCompared, extra, repair }: OrderVerification,
+  deletes: 'off' | 'send',
+): string {
+  if (differing === 0 && notCompared === 0) {
+    return extra > 0 && deletes === 'send'
+      ? 'Shop and service agree but for the orders that left the shop.'
+      : 'Shop and service agree in all that could be compared.';
+  }
   if (differing === 0) return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
   if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
   const all = `${counted(repaired, 'order')} repaired`;
   if (left === 0) return `${all}; none differs any more.`;
-  return `${all}; ${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}. ${seeWhy}`;
+  const isDeletion = differences.some(({ difference }) => difference?.isDeletion);
+  const allow = isDeletion
+    ? ' Deletions beyond the allowance of a day: npx review-sync sync orders --allow-removals'
+    : '';
+  return `${all}; ${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}. ${seeWhy}${allow}`;
 }

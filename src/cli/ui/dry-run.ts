@@ -5,10 +5,15 @@ import { fieldsNotShown } from '../../orders/order/order-difference.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string): string {
-  const { orders, toSend, unchanged, requests, waitingLines, reachable } = forecast;
+  const { orders, toSend, toDelete, unchanged, requests, waitingLines, reachable } = forecast;
   return [
     `${counted(orders, 'order')}: ${formatCount(toSend)} to send, with about ${counted(requests, 'request')}; ` +
       `${counted(unchanged, 'other')} without a change.`,
+    ...(toDelete > 0
+      ? [
+          `${formatCount(toDelete)} of them WOULD BE DELETED with their reviews, as far as the allowance of a day reaches.`,
+        ]
+      : []),
     ...faultLines(forecast),
     ...(waitingLines > 0
       ? [`${counted(waitingLines, 'order line')} would wait until the service is known to have the product.`]

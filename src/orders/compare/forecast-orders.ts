@@ -12,6 +12,8 @@ export type OrdersForecast = {
   /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
   unchanged: number;
   toSend: number;
+  /** How many of those to send the shop has deleted, and a push deletes at the service, as far as the allowance reaches. */
+  toDelete: number;
   /** Upserts and new sub-orders; changes of sub-orders that are there already may come on top. */
   requests: number;
   /** Orders and lines that would become dead letters: how many, and by reason. */
@@ -42,7 +44,7 @@ export async function forecastOrders(
     const known = faults.get(reason) ?? { reason, count: 0, example };
     faults.set(reason, { ...known, count: known.count + 1 });
   };
-  const sums = { orders: 0, unchanged: 0, toSend: 0, requests: 0, waitingLines: 0 };
+  const sums = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, waitingLines: 0 };
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
@@ -55,6 +57,7 @@ export async function forecastOrders(
       if (!desired || needsNothing(one, policy)) continue;
       const isKnown = link !== undefined && link.contact !== null;
       sums.toSend += 1;
+      if (desired.order.deletedAt && deps.deletes === 'send') sums.toDelete += 1;
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
       const customer = desired.body.user_email ?? desired.body.user_phone;
       if (!customer) continue;

@@ -1,6 +1,7 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
+import { UnavailableError } from '../../review-api/index.ts';
 import { type RawOrder, slicesOf } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
@@ -99,7 +100,8 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
     };
     await Promise.all(waiting.map((order) => deps.slots(() => push(order))));
     // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
-    if (slice.breaker.isOpen()) await deps.api.orders.list({ limit: 1 }).catch(() => {});
+    const isDown = slice.breaker.isOpen() || failures.some((error) => error instanceof UnavailableError);
+    if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
     if (failures.length > 0) throw failures[0];
     deps.signal.throwIfAborted();
     waiting = elsewhere.map(({ order }) => order);

@@ -449,7 +449,7 @@ function errorOf(call: Call, outcome: Outcome<unknown>, attempts: number, isUnkn
     case 'not-confirmed':
       return new UnknownOutcomeError(failed);
     case 'unsent':
-      return new UnavailableError(failed, !failure.permanent);
+      return new UnavailableError(failed, !failure.permanent, true);
     case 'lost':
     case 'failed':
       return new UnavailableError(failed);
