@@ -171,28 +171,6 @@ test('a simulation names the day on which something was broken in secret', async
   });
 });
 
-test('what webhooks announced is compared at once, and what they did not bring is found', async () => {
-  const { days: _, ...plan } = planSimulation(3, 1, usualRates);
-  const moment: Moment = { hour: 9, events: [{ kind: 'reviewsOfOneSecond', seed: 1 }], runs: ['serve'] };
-  const days = [{ number: 1, isOffline: false, moments: [moment] }];
-  const lived = await simulate({ ...plan, days }, { server, clock });
-  expect(lived.failure?.findings).toBeUndefined();
-  expect(lived.tally.comparisons.get('reviews of webhooks')).toBe(1);
-  const broken = await simulate(
-    { ...plan, days },
-    {
-      server,
-      clock,
-      sabotage: async ({ warehouse }) => {
-        await warehouse(`create function forget() returns trigger language plpgsql as 'begin return null; end';
-          create trigger forget before insert on warehouse.reviews for each row execute function forget()`);
-      },
-    },
-  );
-  expect(broken.failure?.story.at(-1)).toContain('serve: 0');
-  expect(broken.failure?.findings).toContainEqual(expect.stringMatching(/review \d+ is missing in the warehouse/));
-});
-
 test('a run that is open on two quiet evenings is found, one of the schedule too', async () => {
   const openRuns = new Set<string>();
   const judgeRuns = async () => {
@@ -206,28 +184,41 @@ test('a run that is open on two quiet evenings is found, one of the schedule too
   await stage.warehouse(`delete from sync.runs where id in ('killed', 'left')`);
 });
 
-test('a scheduled run that a worker left is ended by a worker in the evening', async () => {
+test('a worker ends a scheduled run that was left, and what webhooks announced and did not bring is found at once', async () => {
   const { days: _, ...plan } = planSimulation(3, 1, usualRates);
-  const moments: Moment[] = [{ hour: 9, events: [{ kind: 'reviewsOfOneSecond', seed: 1 }], runs: [] }];
-  const ends: unknown[] = [];
-  const lived = await simulate(
-    { ...plan, days: [{ number: 1, isOffline: false, moments }] },
+  const days = ['newReviews', 'reviewsOfOneSecond'].map((kind, index) => {
+    const moments: Moment[] = [{ hour: 9, events: [{ kind, seed: 1 }], runs: ['serve'] }];
+    return { number: index + 1, isOffline: false, moments };
+  });
+  const firstEvening: unknown[] = [];
+  const { failure, tally } = await simulate(
+    { ...plan, days },
     {
       server,
       clock,
-      sabotage: async ({ environment, warehouse }) => {
+      sabotage: async ({ environment, warehouse }, day) => {
+        if (day === 2) {
+          await warehouse(`create function forget() returns trigger language plpgsql as 'begin return null; end';
+            create trigger forget before insert on warehouse.reviews for each row execute function forget()`);
+          return;
+        }
         await using app = await openApp(readConfig(environment), { log: openLog('fatal') });
         await app.queues.bull.scheduled.add('sync-orders', { payload: {} }, { jobId: 'left' });
         await warehouse(`insert into sync.runs (id, job, trigger, started_at)
           values ('left', 'sync-orders', 'schedule', now())`);
       },
       onDay: async (_day, story, { warehouse }) => {
-        ends.push(story.at(-1), ...(await warehouse(`select outcome from sync.runs where id = 'left'`)));
+        firstEvening.push(story.at(-1), ...(await warehouse(`select outcome from sync.runs where id = 'left'`)));
       },
     },
   );
-  expect(lived.failure?.findings).toBeUndefined();
-  expect(ends).toEqual([expect.stringContaining('worker: 0'), { outcome: 'done' }]);
+  expect(firstEvening).toEqual([expect.stringContaining('worker: 0'), { outcome: 'done' }]);
+  expect(tally.comparisons.get('reviews of webhooks')).toBe(2);
+  expect(failure).toMatchObject({
+    day: 2,
+    findings: expect.arrayContaining([expect.stringMatching(/review \d+ is missing in the warehouse/)]),
+  });
+  expect(failure?.story.at(-1)).toContain('serve: 0');
 });
 
 test('a seed always gives the same plan, and another seed another one', () => {

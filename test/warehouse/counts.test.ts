@@ -153,16 +153,7 @@ test('a count leaves touches that are committed later to the next one', async ()
   expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
 });
 
-const edits: readonly [name: string, statement: string][] = [
-  ['rows by hand', 'update warehouse.reviews set product_id = 2, score = 1 where id < 20'],
-  [
-    'deleted rows',
-    'delete from warehouse.reviews where id < 20; delete from sync.sub_order_links where line_code = $$1$$',
-  ],
-  ['no rows at all', 'truncate warehouse.reviews; truncate sync.sub_order_links; truncate sync.order_links'],
-];
-
-test.each(edits)('counting everything again needs no touches: %s', async (_, statement) => {
+test('counting everything again needs no touches: rows changed by hand, deleted rows, no rows at all', async () => {
   await land(
     Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
   );
@@ -173,9 +164,16 @@ test.each(edits)('counting everything again needs no touches: %s', async (_, sta
     ]);
   }
   await recount(warehouse.db);
-  expect(await differencesByRow(run)).toEqual([]);
-  await run(statement);
-  await recountAll(warehouse.db);
+  for (const byHand of [
+    'update warehouse.reviews set product_id = 2, score = 1 where id < 20',
+    'delete from warehouse.reviews where id < 20; delete from sync.sub_order_links where order_code < $$o5$$',
+    'truncate warehouse.reviews; truncate sync.sub_order_links; truncate sync.order_links',
+  ]) {
+    expect(await differencesByRow(run)).toEqual([]);
+    await run(byHand);
+    expect(await differencesByRow(run)).not.toEqual([]);
+    await recountAll(warehouse.db);
+  }
   expect(await differencesByRow(run)).toEqual([]);
 });
 
@@ -310,65 +308,56 @@ test('forget leaves the order of no masked review behind, also where somebody ha
 });
 
 const jan = new Date('2026-01-05T00:00:00Z');
-const changes: readonly [name: string, change: (store: OrderStore) => Promise<unknown>, months: string[]][] = [
-  ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01']],
-  ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01']],
-  ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03']],
-  ['a deletion', () => markDeleted(warehouse.db, [3], new Date()), ['2026-02']],
-  ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), []],
-  ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02']],
-  [
-    'a status',
-    (store) => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
-    ['2026-01'],
-  ],
-  [
-    'a date, of an order that got a review',
-    async (store) => {
-      await land([version(1, { order_code: 'jan' })]);
-      await push(store, 'jan', new Date('2026-03-05'), []);
-    },
-    ['2026-01', '2026-03'],
-  ],
-  [
-    'an order that is forgotten',
-    async (store) => {
-      const leased = await store.lease({ code: 'feb', contact: 'allowed', orderedAt: null });
-      if (!('leasedBy' in leased)) await store.forget(leased);
-    },
-    ['2026-02'],
-  ],
-  ['a lease', (store) => store.lease({ code: 'jan', contact: 'allowed', orderedAt: null }), []],
-  ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
-  [
-    'a product code that moves',
-    () => learnProducts(warehouse, [{ product_code: 'P8', product_id: 7 }]),
-    ['', '2026-01', '2026-02'],
-  ],
-  ['a time zone', () => prepareBi(warehouse, { timeZone: 'America/New_York' }), ['', '2026-01', '2026-02', '2026-03']],
-];
-
-test.each(changes)(
-  'months get a new version when their rows change, and not otherwise: %s',
-  async (_, change, months) => {
-    const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
-    await land([
-      version(1),
-      version(2, { created_at: '2026-01-20T00:00:00Z' }),
-      version(3, { created_at: '2026-02-10T00:00:00Z', user_code: 'kim' }),
-      version(4, { created_at: '2026-03-10T00:00:00Z' }),
-    ]);
-    await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7 }]);
-    await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ lineCode: '1', subOrderId: 2, product: 8 }]);
-    await push(store, 'old', null, [{ lineCode: '1', subOrderId: 3, product: 7 }]);
-    await learnProducts(warehouse, [{ product_code: 'P8', product_id: 8 }]);
-    const before = await versions();
-    expect(await versions()).toEqual(before);
-    await change(store);
+test('months get a new version when their rows change, and not otherwise', async () => {
+  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  await land([
+    version(1),
+    version(2, { created_at: '2026-01-20T00:00:00Z' }),
+    version(3, { created_at: '2026-02-10T00:00:00Z', user_code: 'kim' }),
+    version(4, { created_at: '2026-03-10T00:00:00Z' }),
+  ]);
+  await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7 }]);
+  await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ lineCode: '1', subOrderId: 2, product: 8 }]);
+  await push(store, 'old', null, [{ lineCode: '1', subOrderId: 3, product: 7 }]);
+  await learnProducts(warehouse, [{ product_code: 'P8', product_id: 8 }]);
+  const forgotten = async (code: string) => {
+    const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
+    if (!('leasedBy' in leased)) await store.forget(leased);
+  };
+  const changes: [name: string, change: () => Promise<unknown>, months: string[]][] = [
+    ['nothing', async () => {}, []],
+    ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01']],
+    ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01']],
+    ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), []],
+    ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02']],
+    ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
+    [
+      'a product code that moves',
+      () => learnProducts(warehouse, [{ product_code: 'P8', product_id: 7 }]),
+      ['', '2026-01', '2026-02'],
+    ],
+    [
+      'a status',
+      () => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
+      ['2026-01'],
+    ],
+    ['a lease', () => store.lease({ code: 'new', contact: 'allowed', orderedAt: null }), []],
+    ['an order that is forgotten', () => forgotten('feb'), ['2026-02']],
+    ['an order that gets a review', () => land([version(1, { order_code: 'jan' })]), ['2026-01']],
+    ['a date, of that order', () => push(store, 'jan', new Date('2026-03-05'), []), ['2026-01', '2026-03']],
+    ['a deletion', () => markDeleted(warehouse.db, [3], new Date()), ['2026-02']],
+    ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03']],
+    ['a time zone', () => prepareBi(warehouse, { timeZone: 'America/New_York' }), ['', '2026-01', '2026-03']],
+  ];
+  let before = await versions();
+  for (const [name, change, months] of changes) {
+    await change();
     const now = await versions();
-    expect([...now.keys()].filter((month) => now.get(month) !== before.get(month)).sort()).toEqual(months);
-  },
-);
+    const changed = [...now.keys()].filter((month) => now.get(month) !== before.get(month));
+    expect([name, changed.sort()]).toEqual([name, months]);
+    before = now;
+  }
+});
 
 test('during a run, counts are made at most once a minute; freshness says as of when', async () => {
   const counted = async () => (await run('select counted_at from bi.freshness'))[0].counted_at;
