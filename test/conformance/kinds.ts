@@ -4,8 +4,11 @@ import { type Check, inSection, type Statement } from './statement.ts';
 
 const isText = (value: unknown) => typeof value === 'string';
 const isInteger = (value: unknown) => Number.isInteger(value);
+/** ISO 8601 with milliseconds and a numeric offset (General conventions, 3). */
 const isTime = (value: unknown) =>
-  isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) && !Number.isNaN(Date.parse(value));
+  isText(value) &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:?\d\d$/.test(value) &&
+  !Number.isNaN(Date.parse(value));
 const isMoney = (value: unknown) => isRow(value) && isInteger(value.cents) && isText(value.currency_iso);
 const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value === null || test(value);
 const orAbsent = (test: (value: unknown) => boolean) => (value: unknown) => value === undefined || test(value);

@@ -1,4 +1,4 @@
-import { ensure, isRow, isSame, type Row, rowOf, show, statusIs } from '../expect.ts';
+import { ensure, isRow, type Row, rowOf, show, statusIs } from '../expect.ts';
 import { type FieldTable, fieldStatements } from '../kinds.ts';
 import { aReview, detailOf } from '../records.ts';
 import type { Resource } from '../resource.ts';
@@ -135,14 +135,6 @@ const values: Statement[] = [
       'a name, or no such field',
     ),
   ),
-  review('third_party_name: name of an external integration partner', async (session) => {
-    const found = await reviewWith(session, 'has a third_party_name', (row) => 'third_party_name' in row);
-    ensure(typeof found.third_party_name === 'string', show(found.third_party_name), 'string');
-  }),
-  review(
-    'sub_brand_id is absent when the shop has no sub-brand',
-    ofAll((row) => !('sub_brand_id' in row) || Number.isInteger(row.sub_brand_id), 'an id, or no such field'),
-  ),
   review('video_urls: links to short videos', async (session) => {
     const { video_urls: urls } = await reviewWith(session, 'has video_urls', hasItems('video_urls'));
     ensure(Array.isArray(urls) && urls.every((url) => URL.canParse(String(url))), show(urls), 'addresses');
@@ -152,11 +144,6 @@ const values: Statement[] = [
     const isVideo = (video: unknown) =>
       isRow(video) && [video.hd_url, video.sd_url].some((url) => typeof url === 'string' && URL.canParse(url));
     ensure(Array.isArray(videos) && videos.every(isVideo), show(videos), 'objects with hd_url or sd_url');
-  }),
-  review('product_options: name to value chosen at purchase', async (session) => {
-    const { product_options: found } = await detailOf(session, path, aReview);
-    if (found === undefined) throw new CannotTell('the shop’s settings leave product_options out');
-    if (!session.settings.readOnly) isSame('product_options', found, { Size: 'L', Colour: 'red' });
   }),
 ];
 

@@ -1,7 +1,7 @@
 import { ensure, isRow, isSame, isSuccess, type Row, rowOf, show, succeeds } from '../expect.ts';
 import type { Params } from '../http.ts';
 import { codeOf, createdBy, post, postJson } from '../post.ts';
-import { aReview, productCodeOf, productIdOf, reviewAnswer, reviewParams } from '../records.ts';
+import { aReview, productIdOf, reviewAnswer, reviewParams } from '../records.ts';
 import { read } from '../resource.ts';
 import { hasItems, optionsAnswer, optionsFormOf, pictured, withImages } from '../review-samples.ts';
 import type { Session } from '../session.ts';
@@ -17,7 +17,6 @@ async function write(session: Session, name: string, without: readonly string[],
 }
 
 const basics: Statement[] = [
-  says('the request may be form-urlencoded', async (session) => succeeds(await session.shared(reviewAnswer))),
   says('the request may be JSON', async (session) => {
     const { id } = createdBy(session, await session.shared(jsonAnswer));
     isSame('message', (await read(session, 'reviews', id)).message, 'Sent as JSON.');
@@ -25,10 +24,6 @@ const basics: Statement[] = [
   says('code: shop-side unique identifier, shown as it was sent', async (session) =>
     isSame('code', rowOf(await session.shared(reviewAnswer)).code, codeOf(session, 'review')),
   ),
-  says('product_id may be omitted when product_code is given', async (session) => {
-    const { product_code: found } = rowOf(await write(session, 'by-product-code', ['product_id']));
-    isSame('product_code', found, productCodeOf(session));
-  }),
   says('product_code may be omitted when product_id is given', async (session) => {
     const product_id = await productIdOf(session);
     const answer = await write(session, 'by-product-id', ['product_code'], { product_id });
@@ -67,9 +62,6 @@ async function jsonAnswer(session: Session) {
 }
 
 const images: Statement[] = [
-  says('image_urls: attachment addresses are taken', async (session) => {
-    await session.shared(withImages);
-  }),
   says('image_urls are stored asynchronously, so not reflected at once in the response', async (session) => {
     const made = await session.shared(withImages);
     ensure(!hasItems('images')(made), `images ${show(made.images)} at once`, 'none yet');
