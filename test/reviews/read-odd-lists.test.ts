@@ -117,27 +117,6 @@ test.each([404, 422] as const)(
   },
 );
 
-test.each([
-  [404, 'absent', 333, 300],
-  [422, 'absent', 333, 300],
-  // Read downwards from the last page.
-  [422, 'real', 333, 50],
-  [422, 'real', 449, 0],
-] as const)(
-  'a page before one that the service cannot show (%i, last page %s, review %i) is no end, and costs no more than its second',
-  async (status, lastPage, index, ofOneSecond) => {
-    for (const seconds of [1, 86_400]) {
-      const reviews = spread(450, at('2026-10-28T12:00:00Z'), seconds);
-      const poison = { id: reviews[index]?.id ?? 0, status };
-      for (const pageSize of [100, 50]) {
-        const read = await idsRead(listed(reviews, { lastPage, pageSize, poison }));
-        expect(read.gaps.map(({ kind }) => kind)).toEqual(['refused']);
-        expect(read.ids.length).toBeGreaterThanOrEqual(seconds === 1 ? ofOneSecond : 449);
-      }
-    }
-  },
-);
-
 /** The last of all ids in the order of the model's lists that are not in the order of their dates. */
 const lastId = Array.from({ length: 1009 }, (_, id) => id).findLast((id) => (id * 7919) % 1009 === 1008) ?? 0;
 
@@ -178,21 +157,6 @@ test('a zone that is an hour wrong, which planning a run finds, does not make a 
 /** The service, which takes the hidden reviews off the pages that it has cut. */
 const hiding = (service: Service, isHidden: (id: number) => boolean): Service =>
   answering(service, ({ items }) => ({ items: items.filter((item) => !isHidden((item as { id: number }).id)) }));
-
-test.each(['capped', 'absent'] as const)(
-  'a thirtieth page of 99 reviews is no end, in a day as in a second (Link %s)',
-  async (lastPage) => {
-    for (const seconds of [86_400, 1]) {
-      const reviews = spread(4050, at('2026-10-28T12:00:00Z'), seconds);
-      const hidden = reviews[2950]?.id;
-      const read = await idsRead(hiding(listed(reviews, { lastPage }), (id) => id === hidden));
-      const missing = 4049 - read.ids.length;
-      // What both ends of the crowded second and its scores show is all; what could not be proven is reported.
-      expect({ seconds, missing }).toEqual({ seconds, missing: 0 });
-      if (seconds > 1) expect(read.reasons).toEqual([]);
-    }
-  },
-);
 
 test.each(['real', 'capped', 'absent'] as const)(
   'reviews of one second whose product none of its thirty pages names leave a gap (Link %s)',

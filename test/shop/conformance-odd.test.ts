@@ -16,22 +16,6 @@ import {
 describe.each(shopServers)('$name', (server) => {
   const open = (database: ShopTables, more = {}) => openTables(database, { ...queries, ...more }, 'UTC');
 
-  test('keys of type char(12) lose their padding', async () => {
-    const database = await createOddShop(server, 'char(12)');
-    await addOrders(database, ["'A'", "'B'"]);
-    await addLines(database, ["'A'"]);
-    const shop = await open(database);
-    const orders = await shop.orders(['A', 'B']);
-    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
-      ['A', 1],
-      ['B', 0],
-    ]);
-    expect((await shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 9 })).keys).toEqual([
-      { at: '', code: 'A' },
-      { at: '', code: 'B' },
-    ]);
-  });
-
   test('keys that are whole numbers are compared as numbers, and a text that is no number is in no row', async () => {
     const database = await createOddShop(server, 'bigint');
     await addOrders(database, ['9', '10', '9007199254740993', '0']);
@@ -115,7 +99,7 @@ describe.each(shopServers)('$name', (server) => {
     expect(await shop.keylessOrders()).toHaveLength(1000);
   });
 
-  test('keys of every type find their row, and a text that the type cannot hold finds none', async () => {
+  test('keys of every type find their row, without padding, and a text that the type cannot hold finds none', async () => {
     const texts = ['text', 'char(40)', server.types.caseless, server.types.exact];
     const keys: Record<string, string[]> =
       server.name === 'Postgres'
@@ -130,8 +114,11 @@ describe.each(shopServers)('$name', (server) => {
         const database = await createOddShop(server, type);
         await addOrders(database, [`'${key}'`]);
         await addLines(database, [`'${key}'`]);
-        const read = await (await open(database)).orders([key, 'x', '70000', '3000000000', '9'.repeat(20)]);
+        const shop = await open(database);
+        const read = await shop.orders([key, 'x', '70000', '3000000000', '9'.repeat(20)]);
         expect([type, read.map(({ order, lines }) => [order.code, lines.length])]).toEqual([type, [[key, 1]]]);
+        const { keys: walked } = await shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 9 });
+        expect([type, walked]).toEqual([type, [{ at: '', code: key }]]);
       }
     }
   });
