@@ -6,40 +6,34 @@ import { initShop } from '../../src/app/init/init-shop.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
 
-/** A shop with the tables of a preset under a prefix of its own, and what init makes of it. */
-async function initOf(preset: string, prefix: string, renamed: string, sql = '') {
+/** A shop with these tables, and what init makes of it in a folder. */
+async function initIn(statements: string) {
   const database = await createMysqlDatabase();
   onTestFinished(() => database.drop());
-  const schema = await readFile(join(import.meta.dirname, preset, 'schema.sql'), 'utf8');
-  const statements = `set sql_mode = ''; ${schema} ${sql}`;
-  await database.query(prefix === '' ? statements : statements.replaceAll(new RegExp(`\\b${prefix}`, 'g'), renamed));
+  await database.query(statements);
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-preset-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const report = await initShop({
-    url: database.url,
-    dir: join(folder, 'shop-sql'),
-    preset: undefined,
-    force: false,
-    timeZone: undefined,
-    isSet: () => false,
-    envFile: join(folder, '.env'),
-  });
+  const more = { preset: undefined, force: false, timeZone: undefined, isSet: () => false };
+  const report = await initShop({ url: database.url, dir: folder, ...more, envFile: join(folder, '.env') });
+  return { report, folder };
+}
+
+/** The same for the tables of a preset, under a prefix of their own. */
+async function initOf(preset: string, prefix: string, renamed: string, sql = '') {
+  const schema = await readFile(join(import.meta.dirname, preset, 'schema.sql'), 'utf8');
+  const statements = `set sql_mode = ''; ${schema} ${sql}`;
+  const { report, folder } = await initIn(
+    prefix === '' ? statements : statements.replaceAll(new RegExp(`\\b${prefix}`, 'g'), renamed),
+  );
   const zone = /^SHOP_TIME_ZONE=(.*)$/m.exec(await readFile(join(folder, '.env'), 'utf8'))?.[1];
   const faults = report.findings.filter(({ level }) => level === 'fault');
   return { preset: report.preset?.name, prefix: report.preset?.prefix, warnings: report.warnings, faults, zone };
 }
 
 test.skipIf(!hasMariadb)('an unknown shop on MariaDB gets the template in its own SQL', async () => {
-  const database = await createMysqlDatabase();
-  onTestFinished(() => database.drop());
-  await database.query('create table something (id integer)');
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-preset-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const dir = join(folder, 'shop-sql');
-  const more = { preset: undefined, force: false, timeZone: undefined, isSet: () => false };
-  await initShop({ url: database.url, dir, ...more, envFile: join(folder, '.env') });
+  const { folder } = await initIn('create table something (id integer)');
   const template = await readFile(packagePath('sql', 'demo', 'mariadb', 'order_lines.sql'), 'utf8');
-  expect(await readFile(join(dir, 'order_lines.sql'), 'utf8')).toBe(template);
+  expect(await readFile(join(folder, 'order_lines.sql'), 'utf8')).toBe(template);
 });
 
 const optionOf = (value: string) =>
