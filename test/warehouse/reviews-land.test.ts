@@ -379,27 +379,16 @@ test('a changed value of any column lands, and before it does verify names exact
   );
 }, 60_000);
 
-test('another value of any column is seen by verify, also when it is wrong in the warehouse only', async () => {
+test('a value that is not shown any more is a difference in any column, but in those that only a review alone shows', async () => {
   const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
-  const wrong = { timestamptz: `'2025-01-01T00:00:00Z'`, boolean: 'false', jsonb: `'[]'`, text: `'other'` };
   for (const [name, type] of changeable) {
+    if (type === 'timestamptz') continue;
     await ask('delete from warehouse.reviews');
-    const shown = type === 'timestamptz' ? review(1) : review(1, { [name]: value[type] });
-    const asShown = { name, found: [] };
-    const found = async (one: object = shown) => ({ name, found: await compare([one]) });
+    const shown = review(1, { [name]: value[type] });
     await land([shown]);
-    expect(await found()).toEqual(asShown);
-    const other = type in wrong ? wrong[type as keyof typeof wrong] : '9';
-    for (const sqlValue of type === 'timestamptz' ? [other] : [other, 'null']) {
-      await ask(`update warehouse.reviews set ${name} = ${sqlValue}`);
-      expect(await found()).toEqual({ name, found: [{ id: 1, kind: 'stale', fields: [name] }] });
-      // The list of fields that a response may lack is the only reason not to see a value that should not be there.
-      const { [name as 'id']: _, ...without } = shown;
-      if (!partialFields.includes(name) && type !== 'timestamptz' && sqlValue !== 'null') {
-        expect(await found(without)).toMatchObject({ name, found: [{ fields: [name] }] });
-      }
-      expect(await land([shown])).toMatchObject({ updated: 1 });
-      expect(await found()).toEqual(asShown);
-    }
+    expect({ name, found: await compare([shown]) }).toEqual({ name, found: [] });
+    const { [name as 'id']: _, ...without } = shown;
+    const found = partialFields.includes(name) ? [] : [{ id: 1, kind: 'stale', fields: [name] }];
+    expect({ name, found: await compare([without]) }).toEqual({ name, found });
   }
 });
