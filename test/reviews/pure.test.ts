@@ -8,6 +8,7 @@ import {
   type Span,
   shortestEnd,
   startOfDay,
+  without,
   writableDates,
 } from '../../src/base/time/span.ts';
 import {
@@ -81,6 +82,19 @@ describe('planWindows', () => {
 });
 
 describe('spans', () => {
+  test('a gap ends where what lies beside it begins', () => {
+    const covered = [
+      { start: 20, end: 30 },
+      { start: 30, end: 50 },
+    ];
+    expect(without({ start: 0, end: 100 }, covered)).toEqual([
+      { start: 0, end: 20 },
+      { start: 50, end: 100 },
+    ]);
+    expect(without({ start: 10, end: 20 }, [{ start: 0, end: 100 }])).toEqual([]);
+    expect(without({ start: 20, end: 31 }, [{ start: 0, end: 30 }])).toEqual([{ start: 30, end: 31 }]);
+  });
+
   test('halves meet, never within an hour that daylight saving repeats', () => {
     expect(halvesOf({ start: 0, end: 5 }, 'Asia/Seoul')).toEqual([
       { start: 0, end: 2 },
