@@ -117,27 +117,6 @@ test.each([404, 422] as const)(
   },
 );
 
-/** The last of all ids in the order of the model's lists that are not in the order of their dates. */
-const lastId = Array.from({ length: 1009 }, (_, id) => id).findLast((id) => (id * 7919) % 1009 === 1008) ?? 0;
-
-test.each([
-  ['real', []],
-  ['capped', []],
-  ['absent', []],
-  ['absent', [1009]],
-] as const)(
-  'an unsorted list (last page %s) that begins with a page of one second may hold older reviews behind it',
-  async (lastPage, ids) => {
-    const behind = [...ids, lastId].map((id, days) => {
-      const ms = at('2026-10-21T00:00:00Z') + days * 86_400_000;
-      return { id, createdMs: ms, updatedMs: ms, score: 5, productId: 1 };
-    });
-    const reviews = [...behind, ...crowd];
-    const read = await idsRead(listed(reviews, { lastPage, ordered: false }));
-    expect({ ids: read.ids, reasons: read.reasons }).toEqual({ ids: idsOf(reviews), reasons: [] });
-  },
-);
-
 test('a list that is empty for one request is not the end of the data', async () => {
   for (const lastPage of ['real', 'capped', 'absent'] as const) {
     for (let empty = 1; empty <= 9; empty += 1) {
