@@ -9,6 +9,7 @@ const isTime = (value: unknown) =>
   isText(value) &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:?\d\d$/.test(value) &&
   !Number.isNaN(Date.parse(value));
+/** `cents` and the code of a currency (Resources, Money object). */
 const isMoney = (value: unknown) => isRow(value) && isInteger(value.cents) && isText(value.currency_iso);
 const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value === null || test(value);
 const orAbsent = (test: (value: unknown) => boolean) => (value: unknown) => value === undefined || test(value);

@@ -1,8 +1,8 @@
-import { ensure, idsOf, isRow, isSuccess, type Row, show } from '../expect.ts';
+import { ensure, idsOf, isRow, isSuccess, type Row } from '../expect.ts';
 import type { Params } from '../http.ts';
 import { type FieldTable, fieldStatements } from '../kinds.ts';
 import { codeOf, userOf } from '../post.ts';
-import { anOrder, aSubOrder, detailOf, freshOrder, fullestListed, holds, listed, orderOfSubOrder } from '../records.ts';
+import { anOrder, aSubOrder, freshOrder, fullestListed, holds, listed, orderOfSubOrder } from '../records.ts';
 import type { Resource } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
@@ -41,11 +41,6 @@ const detailFields: FieldTable = [
   ['updated_at', 'datetime'],
 ];
 
-const moneyFields: FieldTable = [
-  ['cents', 'integer'],
-  ['currency_iso', 'string', 'currency code'],
-];
-
 /** This run's order in the list, or the first there in a run that only reads. */
 async function item(session: Session): Promise<Row> {
   if (session.settings.readOnly) return fullestListed(session, path);
@@ -72,12 +67,6 @@ async function inList(session: Session, id: number): Promise<Row> {
   throw new CannotTell('the order made is not in the list by `usernames`');
 }
 
-async function money(session: Session): Promise<Row> {
-  const { total_price: price } = await detailOf(session, path, anOrder);
-  ensure(isRow(price), `total_price ${show(price)}`, 'a money object');
-  return price;
-}
-
 /** The tables of an order; the list shows other fields than the order alone. */
 export const orderTables: Resource['tables'] = {
   section: 'Resources, Order (detail)',
@@ -92,12 +81,6 @@ const shapes = [
     of: 'a sub-order in an order of the list',
     fields: itemSubOrderFields,
     sample: itemSubOrder,
-  }),
-  ...fieldStatements({
-    section: 'Resources, Money object',
-    of: 'the total_price of an order',
-    fields: moneyFields,
-    sample: money,
   }),
 ];
 

@@ -48,12 +48,6 @@ async function sample(session: Session): Promise<Row> {
   throw new CannotTell('needs an order with a sub-order on the first page of orders');
 }
 
-const price = async (session: Session): Promise<Row> => {
-  const { price: found } = await session.shared(sample);
-  ensure(isRow(found), `price ${show(found)}`, 'a money object');
-  return found;
-};
-
 const time = (value: string) => async (session: Session) => (await clockOf(session)).daysAgo(1, value).iso;
 
 const parameters: readonly Parameter[] = [
@@ -89,15 +83,6 @@ const says = inSection('Endpoints, Sub-orders');
 
 export const subOrders: readonly Statement[] = [
   ...fieldStatements({ section: 'Resources, Sub-order (inside order detail)', of: 'a sub-order', fields, sample }),
-  ...fieldStatements({
-    section: 'Resources, Money object',
-    of: 'the price of a sub-order',
-    fields: [
-      ['cents', 'integer'],
-      ['currency_iso', 'string', 'currency code'],
-    ],
-    sample: price,
-  }),
   says('POST /v1/orders/:order_id/sub_orders adds a sub-order', async (session) => {
     succeeds(await session.shared(subOrderAnswer));
     await session.shared(sample);

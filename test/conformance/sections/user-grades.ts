@@ -1,8 +1,8 @@
-import { ensure, isSame, listOf, rowOf, succeeds } from '../expect.ts';
+import { ensure, isSame, listOf, rowOf } from '../expect.ts';
 import type { FieldTable } from '../kinds.ts';
 import { pageOf, pagesOf } from '../link.ts';
 import type { Parameter } from '../parameters.ts';
-import { codeOf, post } from '../post.ts';
+import { codeOf } from '../post.ts';
 import { aGrade, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
@@ -77,5 +77,4 @@ export const userGrades: readonly Statement[] = [
   creates('name is shown as name', async (session) =>
     isSame('name', rowOf(await session.shared(gradeAnswer)).name, codeOf(session, 'grade')),
   ),
-  creates('icon_url is optional', async (session) => succeeds(await post(session, 'user_grades', 'without-icon'))),
 ];
