@@ -250,14 +250,14 @@ test('a day that was not read completely is named by the status until it is read
   expect(await look()).toMatchObject([
     { isUrgent: false, what: expect.stringMatching(/^5\d days of reviews were not/) },
   ]);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await look()).toEqual([]);
   const [hole] = await world.warehouse<{ day: string }>(`
     delete from sync.export_windows where axis = 'created' and start_at = (select min(start_at) from sync.export_windows)
     returning to_char((select min(created_at) from warehouse.reviews) at time zone 'Asia/Seoul', 'YYYY-MM-DD') as day`);
   const what = expect.stringMatching(new RegExp(`not read completely, first ${hole?.day}$`));
   expect(await look()).toMatchObject([{ isUrgent: false, what }]);
-  expect(await runCli(['backfill', 'reviews', '--gaps'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'reviews', '--gaps')).toMatchObject({ status: 0 });
   expect(await look()).toEqual([]);
   expect(texts).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterGroup } from '../../src/warehouse/dead-letters.ts';
-import { runCli } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('300 equal gaps and 300 dead letters that differ only in the values they name are a line each; --json lists all', async () => {
@@ -20,7 +19,7 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
     select 'category', n::text, 'no parent', '{}'::jsonb, date '2026-01-01' + n, date '2026-03-01' + n, case when n = 0 then now() end
     from generate_series(0, 25) n`);
-  const { stdout } = await runCli(['status'], world.environment);
+  const { stdout } = await world.cli('status');
   expect(stdout.match(/(?<=^backfill-reviews +)2026\S+/gm)).toEqual(
     Array.from({ length: 10 }, (_, n) => `2026-01-${String(13 - n).padStart(2, '0')}`),
   );
@@ -31,9 +30,9 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
   const lines = stdout.match(/^review .*$/gm);
   expect(lines).toHaveLength(3);
   expect(lines?.[0]).toMatch(/^review +300 .*expected created_at/);
-  const list = await runCli(['dead-letters'], world.environment);
+  const list = await world.cli('dead-letters');
   expect(list.stdout.match(/^review .*$/gm)).toHaveLength(3);
-  const json = JSON.parse((await runCli(['status', '--json'], world.environment)).stdout);
+  const json = JSON.parse((await world.cli('status', '--json')).stdout);
   expect(json.openGaps).toHaveLength(301);
   expect(json.deadLetters).toHaveLength(4);
   const [categories] = json.deadLetters.filter(({ kind }: DeadLetterGroup) => kind === 'category');

@@ -52,7 +52,7 @@ test('with --json a command that fails prints one document with the error', asyn
   }
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse('drop table sync.runs');
-  const { status, stdout } = await runCli(['status', '--json'], world.environment);
+  const { status, stdout } = await world.cli('status', '--json');
   const message = 'relation "sync.runs" does not exist';
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
 });

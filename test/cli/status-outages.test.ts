@@ -11,7 +11,7 @@ type Status = {
 
 test('status works while shop and service are down, and says which run could not reach them', async () => {
   await using world = await openWorld();
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const down = {
     ...world.environment,
     SHOP_DATABASE_URL: 'postgres://u:p@127.0.0.1:1/shop',
@@ -32,7 +32,7 @@ test('status works while shop and service are down, and says which run could not
 
 test('status works while the queue is down: it says so, shows everything else and exits with 1', async () => {
   await using world = await openWorld();
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const down = { ...world.environment, QUEUE_URL: 'redis://127.0.0.1:1' };
   const { status, stdout } = await runCli(['status', '--json'], down);
   const report = JSON.parse(stdout) as Status;

@@ -5,6 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import type { RunInfo, RunReport } from '../../src/queue/job.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
+import { type CliEnd, runCli } from './cli.ts';
 import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { runJob } from './run-job.ts';
 
@@ -21,6 +22,8 @@ export type World = AsyncDisposable & {
   atService<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   shop<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   openApp(): Promise<App>;
+  /** Runs a command to its end in this world, see `runCli`. */
+  cli(...args: string[]): Promise<CliEnd>;
   /** From now on commands reach the service through this proxy, see proxy.ts, which closes with the world. */
   through<P extends { url: string; close(): Promise<void> }>(start: (target: string) => Promise<P>): Promise<P>;
   /**
@@ -81,6 +84,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),
     openApp: open,
+    cli: (...args) => runCli(args, environment),
     async through(start) {
       const proxy = await start(service.url);
       all.defer(() => proxy.close());

@@ -4,7 +4,6 @@ import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import type { DeadLetter } from '../../src/warehouse/dead-letters.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
-import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-shop.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import { orderDeps } from '../harness/sync-orders.ts';
@@ -26,7 +25,7 @@ async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
 }
 
 const syncCatalog = (world: World) => world.run('sync-catalog');
-const byCommand = (world: World) => runCli(['sync', 'catalog', '--json'], world.environment);
+const byCommand = (world: World) => world.cli('sync', 'catalog', '--json');
 const counts = async (world: World) => (await syncCatalog(world)).counts;
 const openLetters = (world: World) =>
   world.warehouse('select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key');
@@ -174,7 +173,7 @@ test('two runs at once create each grade once, and an order carries the grade of
   );
   await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
     values ('order', 'B', 'B', 'test', '{}'), ('user_grade', 'G9', null, 'test', '{}')`);
-  const retry = (...ids: string[]) => runCli(['dead-letters', 'retry', ...ids], world.environment);
+  const retry = (...ids: string[]) => world.cli('dead-letters', 'retry', ...ids);
   expect(await retry()).toMatchObject({ status: 0 });
   expect(await gradeOf('B')).toEqual([{ name: 'Grade 9' }]);
   // The catalog is read as a whole.
@@ -204,7 +203,7 @@ test('a run that loses the warehouse, or whose process is frozen, while it creat
   const created = syncWith({
     async create(...grade) {
       const one = await api.userGrades.create(...grade);
-      expect((await runCli(['status', '--json'], world.environment)).stdout).toContain('"issues"');
+      expect((await world.cli('status', '--json')).stdout).toContain('"issues"');
       expect(await lose()).toHaveLength(1);
       return one;
     },

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order, orders } from '../harness/shop-orders.ts';
@@ -93,7 +92,7 @@ test('a push of an order does not begin the wait of its lines again, and of two 
   await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);
   await world.shop('update o set total_price = 7, updated_at = now()');
   expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
-  expect((await runCli(['status'], world.environment)).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
+  expect((await world.cli('status')).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
   await world.sync();
   expect(await world.atService('select product_id::integer as id from reference_service.sub_orders')).toEqual([
@@ -116,7 +115,7 @@ test('two orders that take the shop too long are dead letters that say what to d
   const database = new URL(world.shopUrl).pathname.slice(1);
   await world.shop(`alter database ${database} set statement_timeout = '500ms'; ${slowOf('^O[79]$')}`);
   await world.place(...orders(12));
-  const first = await runCli(['sync', 'orders'], world.environment);
+  const first = await world.cli('sync', 'orders');
   expect(first.status).toBe(1);
   expect(first.stdout).toContain('12 orders, 2 orders failed, 10 orders pushed');
   expect(await world.atService(atService)).toEqual([{ orders: 10, lines: 10 }]);
@@ -133,7 +132,7 @@ test('two orders that take the shop too long are dead letters that say what to d
   expect(await world.sync()).toMatchObject({ orders: 2, orders_failed: 2 });
   expect(await world.openDeadLetters()).toMatchObject(named);
   await world.shop(slowOf('^$'));
-  expect((await runCli(['dead-letters', 'retry'], world.environment)).status).toBe(0);
+  expect((await world.cli('dead-letters', 'retry')).status).toBe(0);
   expect(await world.atService(atService)).toEqual([{ orders: 12, lines: 12 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 

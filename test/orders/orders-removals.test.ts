@@ -29,7 +29,7 @@ test('of sixty removed lines fifty go, the run says that ten are held back, and 
 }) => {
   await pushOrders(world, 60);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
-  const end = await runCli(['sync', 'orders', '--json'], world.environment);
+  const end = await world.cli('sync', 'orders', '--json');
   expect(end.status).toBe(1);
   const report = JSON.parse(end.stdout) as { counts: Record<string, number>; error: string };
   expect(report.counts).toMatchObject({
@@ -46,7 +46,7 @@ test('of sixty removed lines fifty go, the run says that ten are held back, and 
   // Held back twice, they are to be tried again in minutes, and the shop has no change that was not read.
   await world.shop(`update o set updated_at = now() - interval '1 day'`);
   expect(await world.sync()).toMatchObject({ orders_held: 10 });
-  const allowed = await runCli(['sync', 'orders', '--allow-removals'], world.environment);
+  const allowed = await world.cli('sync', 'orders', '--allow-removals');
   expect(allowed).toMatchObject({ status: 0 });
   expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
   expect(await world.openDeadLetters()).toEqual([]);
@@ -68,7 +68,7 @@ test('an order that lost all of its lines keeps its sub-orders, also when verify
   await pushOrders(world, 2);
   await world.shop(`create table kept as select * from l; delete from l where order_code = 'O1'; ${touch}`);
   await world.sync();
-  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
+  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1 });
   expect(await world.atService(subOrders)).toEqual([{ n: 4 }]);
   const reason = expect.stringMatching(/^the shop shows no line of the order any more, .* has 2 of its sub-orders/);
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1', reason }]);
@@ -96,11 +96,11 @@ test('a line that loses its code keeps its sub-order, and is the same line once 
   const ids = 'select id::integer, status from reference_service.sub_orders order by id';
   const before = await world.atService(ids);
   await world.shop(`update l set line_code = '' where line_code = '2'; ${touch}`);
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 1 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
   expect(await world.openDeadLetters()).toMatchObject([{ reason: expect.stringContaining('line_code') }]);
   expect(await world.atService(ids)).toEqual(before);
   await world.shop(`update l set line_code = '2' where line_code = ''; ${touch}`);
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   expect(await world.atService(ids)).toEqual(before);
 });
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startHere } from '../harness/cli.ts';
+import { startHere } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
@@ -8,60 +8,58 @@ import { worldTest } from '../harness/world-test.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
-const cli = (world: World, ...args: string[]) => runCli(args, world.environment);
-
 /** Three reviews; the first is a dead letter, the others are in the warehouse. */
 async function sync(world: World): Promise<void> {
   const review = reviewAt(Date.now() - 86_400_000);
   await seedReviews(world.serviceDatabaseUrl, [review, review, review]);
   await world.warehouse('alter table warehouse.reviews add constraint bad check (id <> 1)');
-  expect(await cli(world, 'sync', 'reviews')).toMatchObject({ status: 1 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 1 });
 }
 
 test('show, retry and discard name what is no dead letter, and change nothing', async ({ world }) => {
   await sync(world);
   for (const command of ['show', 'retry', 'discard']) {
     const [odd, unknown] = [
-      await cli(world, 'dead-letters', command, 'abc'),
-      await cli(world, 'dead-letters', command, '4711'),
+      await world.cli('dead-letters', command, 'abc'),
+      await world.cli('dead-letters', command, '4711'),
     ];
     expect(odd).toMatchObject({ status: 2, stderr: expect.stringContaining('"abc" is not the id of a dead letter') });
     expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('There is no dead letter 4711') });
   }
-  expect(await cli(world, 'dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
-  const list = (await cli(world, 'dead-letters')).stdout;
+  expect(await world.cli('dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
+  const list = (await world.cli('dead-letters')).stdout;
   expect(list).toMatch(
     /^kind +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +20\d\d-\d\d-\d\dT\S+ +\S.*\n\nShow one: /,
   );
-  const shown = await cli(world, 'dead-letters', 'show', '1');
+  const shown = await world.cli('dead-letters', 'show', '1');
   expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, kind: 'review', key: '1', payload: { message: 'a review' } });
   // What is named is tried, nothing else, and what was closed is no more.
   const others = await world.warehouse<{ id: string }>(`insert into sync.dead_letters
     (kind, key, reason, payload, resolved_at) values ('category', 'a', 'r', '{}', null), ('category', 'b', 'r', '{}', now()),
     ('category', 'c', 'r', '{}', null) returning id`);
   const [another, closed, third] = others.map(({ id }) => String(id)) as [string, string, string];
-  const retried = await cli(world, 'dead-letters', 'retry', '1', closed, '--json');
+  const retried = await world.cli('dead-letters', 'retry', '1', closed, '--json');
   expect([retried.status, JSON.parse(retried.stdout)]).toEqual([1, { tried: 1, resolved: 0, open: 3 }]);
-  expect((await cli(world, 'dead-letters', 'retry', '1')).stdout).toBe(
+  expect((await world.cli('dead-letters', 'retry', '1')).stdout).toBe(
     '0 of 1 record: synced, or gone from the shop. Open: 3; see: npx review-sync dead-letters\n',
   );
   // Others that are open are no failure of the one that was named.
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await cli(world, 'dead-letters', 'retry', '1')).toMatchObject({
+  expect(await world.cli('dead-letters', 'retry', '1')).toMatchObject({
     status: 0,
     stdout: '1 of 1 record: synced, or gone from the shop. Open: 2; see: npx review-sync dead-letters\n',
   });
-  expect((await cli(world, 'dead-letters', 'discard', another)).stdout).toBe('1 of 1 discarded.\n');
+  expect((await world.cli('dead-letters', 'discard', another)).stdout).toBe('1 of 1 discarded.\n');
   const open = 'select id::integer from sync.dead_letters where resolved_at is null';
   expect(await world.warehouse(open)).toEqual([{ id: Number(third) }]);
-  expect(await cli(world, 'dead-letters', 'discard', third)).toMatchObject({ status: 0 });
-  expect(await cli(world, 'dead-letters', 'retry', third, '4711')).toMatchObject({ status: 2 });
+  expect(await world.cli('dead-letters', 'discard', third)).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters', 'retry', third, '4711')).toMatchObject({ status: 2 });
   expect(await world.warehouse(open)).toEqual([]);
-  expect((await cli(world, 'dead-letters')).stdout).toBe('No dead letters.\n');
+  expect((await world.cli('dead-letters')).stdout).toBe('No dead letters.\n');
 });
 
 test('explain of a review that nobody has exits 1', async ({ world }) => {
-  expect(await cli(world, 'explain', 'review', '987654')).toMatchObject({ status: 1 });
+  expect(await world.cli('explain', 'review', '987654')).toMatchObject({ status: 1 });
 });
 
 test('a worker without its shop queries says so at its start, and runs all the same', async ({ world }) => {
@@ -76,20 +74,20 @@ test('without its shop queries a command that reads the shop exits 2 before it d
 }) => {
   world.environment.SHOP_SQL_DIR = '/nowhere';
   for (const command of ['sync orders', 'sync catalog', 'backfill orders', 'verify orders', 'sync orders --dry-run']) {
-    const end = await cli(world, ...command.split(' '));
+    const end = await world.cli(...command.split(' '));
     expect([command, end.status, end.stderr]).toEqual([command, 2, expect.stringContaining('/nowhere/')]);
   }
   expect(await world.warehouse('select from sync.runs')).toEqual([]);
-  expect(await cli(world, 'sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
 });
 
 test('explain review shows what the warehouse holds while the service is down, and says what it waits for', async ({
   world,
 }) => {
   await sync(world);
-  expect((await cli(world, 'explain', 'review', '1')).stdout).toContain('the dead letter gives the reason');
+  expect((await world.cli('explain', 'review', '1')).stdout).toContain('the dead letter gives the reason');
   (await world.through(startRuleProxy)).use(() => ({ status: 503 }));
-  const explained = await cli(world, 'explain', 'review', '2');
+  const explained = await world.cli('explain', 'review', '2');
   expect(explained).toMatchObject({ status: 1, stderr: expect.stringMatching(/^waiting until .* UTC: /m) });
   expect(explained.stdout).toContain('The service could not be asked about the review: ');
   expect(explained.stdout).toContain('a review');

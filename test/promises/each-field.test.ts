@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { contract } from '../../src/shop/contract.ts';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 
@@ -115,5 +114,5 @@ test('each field that changes alone, or is cleared, is sent alone; what did not 
     before = { orders: { ...before.orders, ...after.orders }, lines: {} };
   }
   expect(await sentBy(world)).toEqual({ orders: {}, lines: {} });
-  expect(await runCli(['verify', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
 });

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 
 async function push(world: World): Promise<void> {
-  expect((await runCli(['sync', 'reviews'], world.environment)).status).toBe(0);
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(0);
+  expect((await world.cli('sync', 'reviews')).status).toBe(0);
+  expect((await world.cli('sync', 'orders')).status).toBe(0);
 }
 
 /**
@@ -90,7 +90,7 @@ test('a feed that has :since in a comment only ends the command before it does a
     changed_orders: () => 'select order_no as code, modified_at as changed_at from shop.orders -- >= :since',
   });
   await using world = await openWorld({ environment: { SHOP_SQL_DIR } });
-  const end = await runCli(['sync', 'orders'], world.environment);
+  const end = await world.cli('sync', 'orders');
   expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/does not use its parameter :since/)]);
 });
 
@@ -101,7 +101,7 @@ test('a shop without feed and without updated_at ends with a sentence that names
   expect(await shop.hasFeed()).toBe(true);
   await rm(join(folder, 'changed_orders.sql'));
   const sentence = /column updated_at \(timestamptz\) is missing; select it, or write changed_orders\.sql/;
-  const end = await runCli(['sync', 'orders'], world.environment);
+  const end = await world.cli('sync', 'orders');
   expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(sentence)]);
   // So does a process that has read the queries before.
   await expect(shop.hasFeed()).rejects.toThrow(sentence);

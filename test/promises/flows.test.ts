@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { startCli, startHere } from '../harness/cli.ts';
 import { onEachQueue, redisTest } from '../harness/each-queue.ts';
 import { emptyRedis, startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
@@ -70,7 +70,7 @@ onEachQueue(({ redisUrl, environment: onQueue }) => {
     expect(stopped.status).toBe(1);
     expect(stopped.stderr).toContain('Run the same command again to continue');
     here.service.setFaults({ latencyMs: 0 });
-    expect((await runCli(['backfill', 'reviews'], here.environment)).status).toBe(0);
+    expect((await here.cli('backfill', 'reviews')).status).toBe(0);
     expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
     // No span was read twice.
     const twice = await here.warehouse(`

@@ -113,7 +113,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       ['orders', 2],
       ['orders', 2],
     ] as const) {
-      const { status, stderr } = await runCli(['sync', command], world.environment);
+      const { status, stderr } = await world.cli('sync', command);
       expect([status, stderr]).toEqual([1, expect.stringContaining(`${failed} records could not be synced`)]);
     }
     expect(await world.atService(serviceState)).toMatchObject([
@@ -128,8 +128,8 @@ describe.each(mysqlKinds)('%s', (kind) => {
         reason: unusable,
       })),
     );
-    expect((await runCli(['verify', 'orders'], world.environment)).stderr).not.toContain('doctor');
-    expect((await runCli(['doctor'], world.environment)).stdout).toMatch(/orders\.sql: 1 row that runs may not find/);
+    expect((await world.cli('verify', 'orders')).stderr).not.toContain('doctor');
+    expect((await world.cli('doctor')).stdout).toMatch(/orders\.sql: 1 row that runs may not find/);
   });
 
   test('a shop that locks its tables for some seconds is waited for', async () => {

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -41,8 +40,8 @@ async function makeDifferences(world: OrderWorld): Promise<void> {
     order('BAD', line('1', 7)),
   );
   await world.shop(`update o set order_device = 'television' where code = 'BAD'`);
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
-  expect((await runCli(['sync', 'reviews'], world.environment)).status).toBe(0);
+  expect((await world.cli('sync', 'orders')).status).toBe(1);
+  expect((await world.cli('sync', 'reviews')).status).toBe(0);
   await world.warehouse(`update sync.order_links set lease_owner = 'dead', lease_expires_at = now() - interval '1 hour'
     where order_code = 'BROKEN OFF'`);
   await world.shop(`
@@ -81,7 +80,7 @@ test('a command that only looks changes no row anywhere and sends nothing but GE
   const before = await everyRow(world);
   world.serviceRule(() => 'pass');
   for (const look of looks) {
-    const end = await runCli(look, world.environment);
+    const end = await world.cli(...look);
     expect(end.stderr).not.toMatch(/unknown (command|option)/);
     expect({ look, rows: await everyRow(world) }).toEqual({ look, rows: before });
     expect({ look, sent: world.requests().filter(({ method }) => method !== 'GET') }).toEqual({ look, sent: [] });

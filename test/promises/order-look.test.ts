@@ -14,7 +14,6 @@ async function pushThree(world: OrderWorld): Promise<void> {
 }
 
 const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
-const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
 const notShown = 'could not be compared: order_device (the shop has pc): the service does not show this field';
 const emails = 'select code, user_email from reference_service.orders order by code';
 
@@ -24,7 +23,7 @@ test('preview shows rows, requests and differences, with the customer’s data, 
     update o set total_price = 150, order_device = 'pc' where code = 'A';
     update l set status = 'delivered' where order_code = 'A';
     insert into l (order_code, line_code, product_id) values ('A', '2', 9)`);
-  const end = await cli(world, 'preview', 'order', 'A');
+  const end = await world.cli('preview', 'order', 'A');
   expect(end.stderr).toBe('');
   expect(end.status).toBe(0);
   expect(end.stdout).toContain('A@example.com');
@@ -38,7 +37,7 @@ test('preview shows rows, requests and differences, with the customer’s data, 
   expect(end.stdout).toContain(notShown);
   // The shop has no mileage: there is nothing to compare.
   expect(end.stdout).not.toContain('mileage');
-  const previewed = JSON.parse((await cli(world, 'preview', 'order', 'A', '--json')).stdout);
+  const previewed = JSON.parse((await world.cli('preview', 'order', 'A', '--json')).stdout);
   expect(previewed.requests).toMatchObject([
     { method: 'POST', path: '/v1/orders', body: { code: 'A', total_price: '150', user_email: 'A@example.com' } },
     { method: 'PUT', path: '/v1/orders/1/sub_orders/1', body: { status: 'delivered' } },
@@ -55,34 +54,34 @@ test('preview says which requests the next run would really send, and what the c
   world,
 }) => {
   await pushThree(world);
-  expect(JSON.parse((await cli(world, 'preview', 'order', 'B', '--json')).stdout)).toMatchObject({
+  expect(JSON.parse((await world.cli('preview', 'order', 'B', '--json')).stdout)).toMatchObject({
     nothingToSend: 'unchanged',
     withheld: [],
   });
   await world.shop(`insert into o (code, created_at, user_email, user_phone)
     values ('OLD', now() - interval '60 days', 'old@example.com', '010-1111-2222')`);
-  expect((await cli(world, 'preview', 'order', 'B')).stdout).toContain(
+  expect((await world.cli('preview', 'order', 'B')).stdout).toContain(
     'The next run sends nothing: the order has not changed since it was pushed. A push would send:\nPOST',
   );
-  const old = await cli(world, 'preview', 'order', 'OLD', '--json');
+  const old = await world.cli('preview', 'order', 'OLD', '--json');
   expect(JSON.parse(old.stdout)).toMatchObject({
     atService: 'absent',
     withheld: ['user_email', 'user_phone'],
     requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
   });
   expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
-  expect((await cli(world, 'preview', 'order', 'OLD')).stdout).toMatch(
+  expect((await world.cli('preview', 'order', 'OLD')).stdout).toMatch(
     /Left out by the contact rule: user_email and user_phone\. The order is too old \(.*\n\nThe service has no such order\./,
   );
   await world.place(order('WAITS', line('1', 'P404')));
-  expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
+  expect((await world.cli('preview', 'order', 'WAITS')).stdout).toContain(
     'Line 1 is not sent: it waits until the service is known to have product P404.',
   );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
-  expect((await cli(world, 'preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
+  expect((await world.cli('preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
   await world.shop(`insert into o (code, order_device) values ('BAD2', 'fridge');
     insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[]')`);
-  const dry = await cli(world, 'sync', 'orders', '--dry-run', '--json');
+  const dry = await world.cli('sync', 'orders', '--dry-run', '--json');
   expect(JSON.parse(dry.stdout)).toMatchObject({
     ...{ orders: 7, unchanged: 3, toSend: 2, waitingLines: 1, faulty: 3 },
     faults: [
@@ -91,11 +90,11 @@ test('preview says which requests the next run would really send, and what the c
     ],
   });
   await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
-  expect((await cli(world, 'preview', 'order', 'WAITS')).stdout).toContain(
+  expect((await world.cli('preview', 'order', 'WAITS')).stdout).toContain(
     'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off',
   );
   for (const command of ['preview', 'explain']) {
-    expect(await cli(world, command, 'order', 'NONE')).toMatchObject({
+    expect(await world.cli(command, 'order', 'NONE')).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('The shop has no order NONE.'),
     });
@@ -108,11 +107,11 @@ test('preview says when the service could not be asked, and does not call that a
 }) => {
   await pushThree(world);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
-  const end = await cli(world, 'preview', 'order', 'A');
+  const end = await world.cli('preview', 'order', 'A');
   expect(end).toMatchObject({ status: 1 });
   expect(end.stdout).toContain('The service could not be asked about the order');
   expect(end.stdout).not.toContain('difference');
-  expect(await cli(world, 'explain', 'order', 'A')).toMatchObject({ status: 1 });
+  expect(await world.cli('explain', 'order', 'A')).toMatchObject({ status: 1 });
 });
 
 test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async ({ world }) => {
@@ -122,7 +121,7 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
     insert into o (code, order_device) values ('D', 'pc'), ('E', 'fridge');
     insert into l (order_code, line_code, product_id) values ('D', '1', 9), ('D', '2', 9)`);
   const diff = ['backfill', 'orders', '--dry-run', '--diff'];
-  const end = await cli(world, ...diff);
+  const end = await world.cli(...diff);
   expect(end.status).toBe(0);
   expect(end.stdout).toContain(
     'order A: would change\n  total_price: the shop has 150, the service 10000 cents of KRW',
@@ -137,28 +136,28 @@ test('the diff of a backfill shows each order field by field, is capped, and sen
     '5 orders read, 2 of them cost no request; 3 orders looked at: 1 would be created, 1 would change, 0 would be sent without ' +
       'a difference in what the service shows, 0 could not be compared, 1 cannot be sent and would become dead letters.\nNothing',
   );
-  const capped = JSON.parse((await cli(world, ...diff, '--limit', '1', '--json')).stdout);
+  const capped = JSON.parse((await world.cli(...diff, '--limit', '1', '--json')).stdout);
   expect(capped).toMatchObject({ isCut: true });
   expect(capped.orders).toHaveLength(1);
-  expect((await cli(world, ...diff, '--limit', '1')).stdout).toMatch(
+  expect((await world.cli(...diff, '--limit', '1')).stdout).toMatch(
     /1 order looked at: .*\nOnly the first 1 order were looked at: there may be more \(--limit\)\.\nNothing was sent or written\.\n$/,
   );
   // Neither --diff nor --limit alone begins a backfill.
   for (const options of [['--diff'], ['--limit', '100']]) {
-    expect(await cli(world, 'backfill', 'orders', ...options)).toMatchObject({ status: 0, stdout: end.stdout });
+    expect(await world.cli('backfill', 'orders', ...options)).toMatchObject({ status: 0, stdout: end.stdout });
   }
   expect(writes(world)).toEqual([]);
-  expect(await cli(world, ...diff, '--limit', 'many')).toMatchObject({ status: 2 });
+  expect(await world.cli(...diff, '--limit', 'many')).toMatchObject({ status: 2 });
 });
 
 test('verify finds what differs, is missing or left the shop, and exits 1', async ({ world }) => {
   await pushThree(world);
   const same = expect.stringContaining('Shop and service agree in all that could be compared.');
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0, stdout: same });
+  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0, stdout: same });
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
   await world.shop(`update o set order_device = 'pc' where code = 'A'; delete from o where code = 'C'`);
-  const end = await cli(world, 'verify', 'orders', '--json');
+  const end = await world.cli('verify', 'orders', '--json');
   expect(end.status).toBe(1);
   const report = JSON.parse(end.stdout);
   expect(report).toMatchObject({ orders: 2, equal: 0, differing: 2, notCompared: 0, extra: 1, extraCodes: ['C'] });
@@ -171,7 +170,7 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
     { field: 'price', shop: '10', isShown: true },
     { field: 'status', shop: 'paid', service: 'lost', isShown: true },
   ]);
-  const text = (await cli(world, 'verify', 'orders')).stdout;
+  const text = (await world.cli('verify', 'orders')).stdout;
   expect(text).toMatch(
     /^order A\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
   );
@@ -191,7 +190,7 @@ test('verify repairs what differs without any e-mail address, and exits 0 only w
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
   await world.place(order('NEW', { user_email: 'new@example.com' }));
-  const end = await cli(world, 'verify', 'orders', '--repair', '--json');
+  const end = await world.cli('verify', 'orders', '--repair', '--json');
   expect(JSON.parse(end.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
   expect(end.status).toBe(0);
   expect(await world.atService(`select status, price::text, invoice from reference_service.sub_orders`)).toEqual(
@@ -203,10 +202,10 @@ test('verify repairs what differs without any e-mail address, and exits 0 only w
     { code: 'C', user_email: 'C@example.com' },
     { code: 'NEW', user_email: null },
   ]);
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
   await world.atService('update reference_service.orders set total_price = 5');
   const repaired = expect.stringMatching(/\n4 orders repaired; none differs any more\.\n$/);
-  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0, stdout: repaired });
+  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0, stdout: repaired });
 });
 
 test('verify says which orders it could not compare, one with a line that cannot be read among them, and calls one with a waiting line the same', async ({
@@ -217,22 +216,22 @@ test('verify says which orders it could not compare, one with a line that cannot
     insert into l (order_code, line_code, product_code) values ('C', '2', 'not yet known')`);
   await world.shop(`insert into o (code, order_device) values ('E', 'fridge')`);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/2' ? { status: 403 } : 'pass'));
-  const end = await cli(world, 'verify', 'orders', '--json');
+  const end = await world.cli('verify', 'orders', '--json');
   expect(end.status).toBe(1);
   expect(JSON.parse(end.stdout)).toMatchObject({ orders: 4, equal: 1, differing: 0, notCompared: 3 });
-  const text = await cli(world, 'verify', 'orders');
+  const text = await world.cli('verify', 'orders');
   expect(text.stdout).toContain('order A could not be compared: line 2: ');
   expect(text.stdout).toContain('order B could not be compared');
   expect(text.stdout).toContain('order E could not be compared: order_device');
   expect(text.stdout).toContain('No order is known to differ; 3 could not be compared.');
   world.serviceRule(() => 'pass');
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
-  const repair = await cli(world, 'verify', 'orders', '--repair', '--json');
+  const repair = await world.cli('verify', 'orders', '--repair', '--json');
   expect(repair.status).toBe(1);
   expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
   await world.atService(`update reference_service.orders set total_price = 6 where code = 'A'`);
   const left = expect.stringContaining('0 orders repaired; 1 still differs: A. See why with: npx review-sync explain');
-  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 1, stdout: left });
+  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1, stdout: left });
 });
 
 test('verify exits 0 where sub-orders of no line stay, and orders that left the shop with ORDER_DELETES=off; otherwise it names the command that deletes them', async ({
@@ -242,9 +241,9 @@ test('verify exits 0 where sub-orders of no line stay, and orders that left the 
   await world.shop(`delete from o where code = 'C'`);
   await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
     select order_id, product_id, price, created_at, updated_at from reference_service.sub_orders cross join generate_series(1, 2) where order_id = 2`);
-  const counted = JSON.parse((await cli(world, 'verify', 'orders', '--json')).stdout);
+  const counted = JSON.parse((await world.cli('verify', 'orders', '--json')).stdout);
   expect(counted).toMatchObject({ equal: 2, unmatched: { subOrders: 2, orders: 1, codes: ['B'] } });
-  const off = await cli(world, 'verify', 'orders');
+  const off = await world.cli('verify', 'orders');
   expect(off.status).toBe(0);
   expect(off.stdout).toContain('2 sub-orders at the service without a line in the shop, kept, in 1 order: B.');
   expect(off.stdout).toContain(
@@ -265,11 +264,11 @@ test('of an order that the shop has deleted and the service does not have nothin
   await pushThree(world);
   await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'B'`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
-  const verified = await cli(world, 'verify', 'orders', '--repair');
+  const verified = await world.cli('verify', 'orders', '--repair');
   expect(verified).toMatchObject({ status: 0, stdout: expect.stringContaining('1 deleted in the shop, not compared') });
-  const previewed = JSON.parse((await cli(world, 'preview', 'order', 'B', '--json')).stdout);
+  const previewed = JSON.parse((await world.cli('preview', 'order', 'B', '--json')).stdout);
   expect(previewed).toMatchObject({ nothingToSend: 'deleted in the shop', requests: [] });
-  const diff = JSON.parse((await cli(world, 'backfill', 'orders', '--dry-run', '--diff', '--json')).stdout);
+  const diff = JSON.parse((await world.cli('backfill', 'orders', '--dry-run', '--diff', '--json')).stdout);
   expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'same' }] });
   await world.sync();
   expect(writes(world)).toEqual([]);
@@ -287,7 +286,7 @@ test('explain tells that an order which left the shop was deleted at the service
   await world.sync();
   expect(await world.atService(`select from reference_service.orders where code = 'C'`)).toEqual([]);
   await world.shop(`delete from o where code = 'C'`);
-  const end = await cli(world, 'explain', 'order', 'C');
+  const end = await world.cli('explain', 'order', 'C');
   expect(end.status).toBe(0);
   expect(end.stdout).toContain('the shop does not have the order any more, nor has the service');
   expect(await world.openDeadLetters()).toEqual([]);
@@ -300,12 +299,12 @@ test('verify looks at the days asked for alone', async ({ world }) => {
   await world.warehouse(`update sync.order_links set ordered_at = now() - interval '40 days' where order_code = 'A'`);
   await world.shop(`delete from o where code = 'C'`);
   const report = async (...days: string[]) =>
-    JSON.parse((await cli(world, 'verify', 'orders', ...days, '--json')).stdout);
+    JSON.parse((await world.cli('verify', 'orders', ...days, '--json')).stdout);
   expect(await report('--from', day)).toMatchObject({ orders: 1, extra: 1 });
   expect(await report('--to', day)).toMatchObject({ orders: 1, extra: 0 });
   await world.shop(`delete from o where code = 'A'`);
   expect(await report('--from', day)).toMatchObject({ extraCodes: ['C'] });
-  expect(await cli(world, 'verify', 'orders', '--from', 'monday')).toMatchObject({ status: 2 });
+  expect(await world.cli('verify', 'orders', '--from', 'monday')).toMatchObject({ status: 2 });
 });
 
 test('explain compares with the same function, and shows nobody’s name or address', async ({ world }) => {
@@ -316,14 +315,14 @@ test('explain compares with the same function, and shows nobody’s name or addr
   world.serviceRule(() => 'pass');
   await world.shop(`update o set user_email = 'other@example.com', total_price = 150, order_device = 'pc'
     where code = 'A'`);
-  const { stdout: json } = await cli(world, 'explain', 'order', 'A', '--json');
+  const { stdout: json } = await world.cli('explain', 'order', 'A', '--json');
   expect(JSON.parse(json).service).toMatchObject({
     username: '(a value)',
     user_email: '(a value)',
     phone: '(a value)',
   });
   expect(json).not.toMatch(/Minji|@example.com|5678/);
-  const end = await cli(world, 'explain', 'order', 'A');
+  const end = await world.cli('explain', 'order', 'A');
   expect(end.stdout).toContain('total_price: the shop has 150');
   expect(end.stdout).toContain('user_email: the shop has a value, the service a value');
   expect(end.stdout).toContain(notShown);
@@ -339,22 +338,22 @@ test('where the shop ignores case, explain and preview show the shop’s own cod
     insert into o (code) values ('a1'), ('B1')`);
   await world.sync();
   for (const command of ['explain', 'preview']) {
-    const end = await cli(world, command, 'order', 'A1');
+    const end = await world.cli(command, 'order', 'A1');
     expect(end.stdout).toContain('The shop’s code of A1 is a1.');
     expect(end.stdout).not.toContain('Never pushed');
-    expect(JSON.parse((await cli(world, command, 'order', 'A1', '--json')).stdout)).toMatchObject({
+    expect(JSON.parse((await world.cli(command, 'order', 'A1', '--json')).stdout)).toMatchObject({
       code: 'a1',
       shop: { order: { code: 'a1' } },
     });
-    expect((await cli(world, command, 'order', 'a1')).stdout).not.toContain('The shop’s code of');
+    expect((await world.cli(command, 'order', 'a1')).stdout).not.toContain('The shop’s code of');
   }
-  expect(JSON.parse((await cli(world, 'explain', 'order', 'A1', '--json')).stdout).link).toMatchObject({
+  expect(JSON.parse((await world.cli('explain', 'order', 'A1', '--json')).stdout).link).toMatchObject({
     orderCode: 'a1',
   });
   // The same where an order was pushed under the other spelling, which the shop has no more.
   await world.shop(`delete from o where code = 'B1'; insert into o (code) values ('b1')`);
   for (const command of ['explain', 'preview']) {
-    expect((await cli(world, command, 'order', 'B1')).stdout).toContain('The shop’s code of B1 is b1.');
-    expect(JSON.parse((await cli(world, command, 'order', 'B1', '--json')).stdout)).toMatchObject({ code: 'b1' });
+    expect((await world.cli(command, 'order', 'B1')).stdout).toContain('The shop’s code of B1 is b1.');
+    expect(JSON.parse((await world.cli(command, 'order', 'B1', '--json')).stdout)).toMatchObject({ code: 'b1' });
   }
 });

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -11,7 +10,7 @@ test.for([404, 500])(
     world.serviceRule(({ method, path, form }) =>
       method === 'POST' && path.endsWith('/sub_orders') && form.get('product_id') === '7' ? { status } : 'pass',
     );
-    const end = await runCli(['sync', 'orders', '--json'], world.environment);
+    const end = await world.cli('sync', 'orders', '--json');
     expect(end.status).toBe(1);
     expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 20, lines_failed: 20 });
     const good = 'select count(*)::integer as n from reference_service.sub_orders where product_id = 8';

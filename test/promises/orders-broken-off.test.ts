@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { runCli, startCli } from '../harness/cli.ts';
+import { startCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { ProxiedRequest } from '../harness/proxy.ts';
@@ -58,7 +58,7 @@ test.for(ends)(
       // As a shop does that touches its orders, so that each of them is pushed.
       await world.shop('update o set total_price = total_price + 1, updated_at = now()');
       world.serviceRule(() => 'pass');
-      expect(await runCli(later, world.environment)).toMatchObject({ status: 0 });
+      expect(await world.cli(...later)).toMatchObject({ status: 0 });
       const again = world.requests().filter((one) => isOrder(one) && codes.has(one.form.get('code')));
       expect(again).toHaveLength(codes.size);
       for (const { form } of again) expect([form.get('user_email'), form.get('user_phone')]).toEqual([null, null]);
@@ -77,7 +77,7 @@ test.for(ends)(
   '%s ends by %s between orders of 100 days ago and their sub-orders: the next sync of orders completes them',
   async ([command, end], { world }) => {
     await world.place(order('NEW', line('1', 99)));
-    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
     const old = new Date(Date.now() - 100 * 86_400_000);
     const dates = { created_at: old, updated_at: old };
     await world.place(...numbered.map((n) => order(`O${n}`, dates, line('1', n), line('2', n))));
@@ -89,7 +89,7 @@ test.for(ends)(
 
     await world.timePasses('1 hour');
     world.serviceRule(() => 'pass');
-    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
     expect(await world.atService(isIncomplete)).toEqual([]);
     world.serviceRule(() => 'pass');
     await world.sync();

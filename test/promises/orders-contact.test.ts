@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { startCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, Rule } from '../harness/proxy.ts';
@@ -53,7 +53,7 @@ test('contact goes with young orders of the regular sync, and with no others, wh
     some.map(([code, { age, isLate }]) =>
       order(code, { created_at: daysAgo(age[0]), ...(!isLate && contactOf(code)) }),
     );
-  const cli = async (...args: string[]) => runCli(args, world.environment);
+  const { cli } = world;
   /** The orders that went with an address since the last `serviceRule`. */
   const carriers = () =>
     new Set(world.requests().flatMap(({ form }) => (form.get('user_email') ? [form.get('code')] : [])));
@@ -122,8 +122,8 @@ test('what a backfill withheld stays withheld when the shop clears, replaces or 
     order('HALF', { user_email: 'h@example.com', user_phone: '010-0000-0003' }),
     order('NEW', { user_email: 'a@example.com', user_phone: '010-0000-0001' }),
   );
-  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
-  const sync = async () => expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  const sync = async () => expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   await world.shop(`update o set user_email = 'new@example.com', updated_at = now() where code = 'NEW';
     update o set user_email = null, updated_at = now() where code = 'HALF';
     update o set user_email = null, user_phone = null, updated_at = now() where code = 'BACK'`);
@@ -137,7 +137,7 @@ test('what a backfill withheld stays withheld when the shop clears, replaces or 
     { code: 'HALF', ...none },
     { code: 'NEW', ...none },
   ]);
-  const asked = await runCli(['backfill', 'orders', '--with-email'], world.environment);
+  const asked = await world.cli('backfill', 'orders', '--with-email');
   expect(asked).toMatchObject({ status: 0, stderr: expect.stringContaining('ARE sent') });
   expect(await world.atService(contacts)).toEqual([
     { code: 'BACK', user_email: 'b@example.com', user_phone: '010-0000-0002' },
@@ -158,9 +158,9 @@ test('a young order that a backfill or a repair pushes goes once more with its c
   // The new addresses are seen by a backfill and by a repair first.
   await world.shop(`update o set user_email = 'new@example.com', total_price = 7, updated_at = now() where code = 'A';
     update o set total_price = 7, updated_at = now() where code = 'C'`);
-  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   await world.shop(`update o set user_email = 'new@example.com', total_price = 7, updated_at = now() where code = 'B'`);
-  expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
   expect(await world.atService(contacts)).toMatchObject([
     { user_email: 'a@example.com' },
     { user_email: 'b@example.com' },
@@ -194,25 +194,25 @@ test.for([
     await world.shop(`update o set deleted_at = now(), updated_at = now();
     update o set user_email = null, user_phone = null where code = 'EMPTY'`);
 
-    const verified = await runCli(['verify', 'orders'], world.environment);
+    const verified = await world.cli('verify', 'orders');
     expect(verified).toMatchObject({ status: 1, stdout: expect.stringContaining('2 different') });
     for (const code of ['EMPTY', 'FULL']) {
-      const { stdout } = await runCli(['explain', 'order', code], world.environment);
+      const { stdout } = await world.cli('explain', 'order', code);
       expect(stdout).toContain('user_email: the shop has nothing, the service a value');
       expect(stdout).toContain('user_phone: the shop has nothing, the service a value');
       expect(stdout).not.toContain('gone@example.com');
     }
     // A backfill would clear them too.
-    const diff = await runCli(['backfill', 'orders', '--dry-run', '--diff'], world.environment);
+    const diff = await world.cli('backfill', 'orders', '--dry-run', '--diff');
     expect(diff.stdout).toContain('order EMPTY: would change\n  user_email: the shop has nothing, the service a value');
 
-    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
     const cleared = { user_email: null, user_phone: null };
     expect(await world.atService(contacts)).toEqual([
       { code: 'EMPTY', ...cleared },
       { code: 'FULL', ...cleared },
     ]);
-    expect(await runCli(['verify', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
     world.serviceRule(() => 'pass');
     await world.sync();
     expect(world.requests()).toEqual([]);
@@ -238,13 +238,13 @@ test.for<[string, (world: OrderWorld) => Rule]>([
     select 'O' || n, now() - interval '20 days', now() - interval '20 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
     const mailed = 'select user_email from reference_service.orders where user_email is not null';
     world.serviceRule(ruleOf(world));
-    expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 1 });
+    expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1 });
     world.serviceRule(() => 'pass');
     await world.shop('alter table if exists gone rename to o');
     await world.timePasses('2 days');
-    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
     expect(await world.atService(mailed)).toEqual([]);
-    expect(await runCli(['verify', 'orders', '--repair'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
     expect(await world.atService('select code from reference_service.orders')).toHaveLength(21);
     await world.sync();
     expect(await world.atService(mailed)).toEqual([]);
@@ -260,15 +260,14 @@ test('sync orders --dry-run says to how many customers the next run sends contac
     order('C', { user_phone: '010-3' }),
     order('OLD', { user_email: 'old@example.com', created_at: new Date(Date.now() - 40 * 86_400_000) }),
   );
-  const dry = async () =>
-    JSON.parse((await runCli(['sync', 'orders', '--dry-run', '--json'], world.environment)).stdout);
+  const dry = async () => JSON.parse((await world.cli('sync', 'orders', '--dry-run', '--json')).stdout);
   expect(await dry()).toMatchObject({ orders: 4, toSend: 4, requests: 5, reachable: 3, withContact: 2 });
-  const { stdout } = await runCli(['sync', 'orders', '--dry-run'], world.environment);
+  const { stdout } = await world.cli('sync', 'orders', '--dry-run');
   expect(stdout).toContain('E-mail and phone of 2 customers GO TO THE SERVICE, with orders younger than 30 days');
   expect(await world.atService(contacts)).toEqual([]);
 
   // A backfill says that it mails nobody, and that the sync is another matter.
-  const dryBackfill = (...more: string[]) => runCli(['backfill', 'orders', '--dry-run', ...more], world.environment);
+  const dryBackfill = (...more: string[]) => world.cli('backfill', 'orders', '--dry-run', ...more);
   const backfill = await dryBackfill();
   expect(backfill.stdout).toContain('it mails nobody');
   expect(backfill.stdout).toContain('npx review-sync sync orders --dry-run');
@@ -281,12 +280,12 @@ test('sync orders --dry-run says to how many customers the next run sends contac
   expect((await dryBackfill('--to', day)).stdout).toMatch(/^1 order: /);
   await world.sync();
   expect(await dry()).toMatchObject({ toSend: 0, withContact: 0 });
-  expect((await runCli(['sync', 'orders', '--dry-run'], world.environment)).stdout).toContain('nobody is mailed.');
+  expect((await world.cli('sync', 'orders', '--dry-run')).stdout).toContain('nobody is mailed.');
   await world.shop(`update o set total_price = 7, updated_at = now() where code in ('A', 'OLD')`);
   expect(await dry()).toMatchObject({ toSend: 2, reachable: 2, withContact: 1 });
   // What a backfill has pushed first goes without for good.
   await world.place(order('D', { user_email: 'd@example.com' }));
-  await runCli(['backfill', 'orders'], world.environment);
+  await world.cli('backfill', 'orders');
   await world.shop(touchAll);
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
 });
@@ -301,9 +300,9 @@ test('dead-letters retry after a backfill of some days pushes what it names with
     order('YOUNG', { user_email: 'young@example.com', created_at: days(2) }, line('1', 1)),
   );
   const backfill = ['backfill', 'orders', '--from', dayBefore(21), '--to', dayBefore(19)];
-  expect(await runCli(backfill, world.environment)).toMatchObject({ status: 1 });
+  expect(await world.cli(...backfill)).toMatchObject({ status: 1 });
   await world.shop(`update o set total_price = 1 where code = 'BAD'`);
-  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
   expect(await world.atService(contacts)).toEqual([{ code: 'BAD', user_email: null, user_phone: null }]);
 });
 
@@ -353,7 +352,7 @@ test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop se
   end.resolve();
   await until(async () => Object.values({ ...(await counts()).runs }).every((n) => n === 0));
   expect((await world.atService('select from reference_service.orders')).length).toBeLessThan(900);
-  const { stdout } = await runCli(['status'], world.environment);
+  const { stdout } = await world.cli('status');
   expect(stdout).toMatch(/backfill-orders .* abandoned .*Run it again to continue/);
 });
 
@@ -380,9 +379,9 @@ test('a backfill --with-email that is stopped mails nobody else, whatever is run
   world.serviceRule(() => 'pass');
   const mailed = async () =>
     (await world.atService('select from reference_service.orders where user_email is not null')).length;
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await mailed()).toBe(20);
-  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders', '--with-email')).toMatchObject({ status: 0 });
   expect(await mailed()).toBe(600);
 });
 
@@ -402,7 +401,7 @@ test('a backfill --with-email that was killed, or is detached, mails nobody else
     return 'lose';
   });
   expect((await killed.ended).signal).toBe('SIGKILL');
-  expect((await runCli([...backfill, '--detach'], world.environment)).stdout).toMatch(/^Enqueued: /);
+  expect((await world.cli(...backfill, '--detach')).stdout).toMatch(/^Enqueued: /);
   world.serviceRule(() => ({ status: 500 }));
   const again = startHere(backfill, world.environment);
   await until(async () => posted() > 0);
@@ -423,22 +422,22 @@ test('no push carries the contact of a customer whom forget has masked, a backfi
 }) => {
   const contact = { user_code: 'kim', user_email: 'kim@example.com', user_phone: '010-1' };
   await world.place(order('A', contact, line('1', 1)), order('B', { user_email: 'b@example.com' }, line('1', 1)));
-  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
-  expect(await runCli(['forget', 'order', 'A', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('forget', 'order', 'A', '--apply')).toMatchObject({ status: 0 });
   for (const args of [
     ['backfill', 'orders', '--with-email'],
     ['sync', 'orders'],
   ]) {
-    expect(await runCli(args, world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli(...args)).toMatchObject({ status: 0 });
     expect(await world.atService(contacts)).toEqual([
       { code: 'A', user_email: null, user_phone: null },
       { code: 'B', user_email: 'b@example.com', user_phone: null },
     ]);
   }
-  const shown = (await runCli(['preview', 'order', 'A'], world.environment)).stdout;
+  const shown = (await world.cli('preview', 'order', 'A')).stdout;
   expect(shown).toContain('A backfill left it out before, or forget masked the order.');
   // The order costs no request any more.
   world.serviceRule(() => 'pass');
-  expect(await runCli(['backfill', 'orders', '--with-email'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders', '--with-email')).toMatchObject({ status: 0 });
   expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
 });

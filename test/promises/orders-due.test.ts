@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -27,7 +26,7 @@ test('orders that wait for a product or a grade are all pushed by the first run 
   await world.shop(`alter table o add column user_grade_code text;
     update o set user_grade_code = 'gold' where code like 'G%'`);
   const sync = async () => {
-    const end = await runCli(['sync', 'orders', '--json'], world.environment);
+    const end = await world.cli('sync', 'orders', '--json');
     expect(end).toMatchObject({ status: 0 });
     return JSON.parse(end.stdout);
   };
@@ -49,7 +48,7 @@ test('orders that wait for a product or a grade are all pushed by the first run 
       (select count(*)::integer from reference_service.sub_orders where product_id = 9) as lines
       from reference_service.orders`),
   ).toEqual([{ grades: 25, lines: 25 }]);
-  const status = await runCli(['status'], world.environment);
+  const status = await world.cli('status');
   expect(status.stdout).not.toMatch(/order lines of|member grade/);
   expect((await sync()).counts.orders_pushed ?? 0).toBe(0);
 });
@@ -59,10 +58,10 @@ test('dead-letters retry retries every order, however many batches they fill', a
   await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
   await world.place(order('NEWEST', { updated_at: new Date(Date.now() - 60_000) }));
   world.serviceRule(({ form }) => (refused.includes(form.get('code') ?? '') ? { status: 422 } : 'pass'));
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  expect((await world.cli('sync', 'orders')).status).toBe(1);
   expect(await world.openDeadLetters()).toHaveLength(25);
   world.serviceRule(() => 'pass');
-  const retried = await runCli(['dead-letters', 'retry'], world.environment);
+  const retried = await world.cli('dead-letters', 'retry');
   expect(retried).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('25 of 25 records: synced, or gone from the shop. Open: 0.'),
@@ -74,11 +73,11 @@ test('dead-letters retry is incomplete while an order that it retried has a line
   world,
 }) => {
   await world.place(order('A', { total_price: -1e15 }, line('1', 7), line('2', 7, { price: -1e15 })), order('B'));
-  expect((await runCli(['sync', 'orders'], world.environment)).status).toBe(1);
+  expect((await world.cli('sync', 'orders')).status).toBe(1);
   const [found, ...others] = await world.warehouse<{ id: number }>('select id from sync.dead_letters');
   expect(others).toEqual([]);
   await world.shop(`update o set total_price = 7`);
-  const retry = (...ids: string[]) => runCli(['dead-letters', 'retry', ...ids], world.environment);
+  const retry = (...ids: string[]) => world.cli('dead-letters', 'retry', ...ids);
   const retried = await retry(String(found?.id));
   expect(retried).toMatchObject({ status: 1, stdout: expect.stringMatching(/^1 of 1 record: .* Open: 1;/) });
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/2' }]);

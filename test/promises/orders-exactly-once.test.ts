@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -13,7 +12,7 @@ async function makeShop(world: World): Promise<void> {
 }
 
 const syncOrders = (world: World) => world.run('sync-orders');
-const byCommand = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
+const byCommand = (world: World) => world.cli('sync', 'orders', '--json');
 const orders = (from: number, to: number) => `
   insert into o (code) select 'O' || n from generate_series(${from}, ${to}) n;
   insert into l (order_code, line_code, product_id, price)
@@ -33,7 +32,7 @@ test('a service that fails, limits, loses responses and tokens has each line onc
   if (isDone) expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
   world.service.setFaults({ failRate: 0, rateLimitPerSecond: undefined });
   // An order that failed several times in a row may wait for an hour: this command reads it all the same.
-  expect(await runCli(['sync', 'orders', '--allow-removals'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders', '--allow-removals')).toMatchObject({ status: 0 });
   expect(await world.atService(subOrders)).toEqual([{ n: 30 }]);
 });
 
@@ -45,7 +44,7 @@ test('more orders without a code than a batch holds do not keep a first push fro
   );
   expect((await syncOrders(world)).outcome).toBe('done');
   // No run reads the orders without a code; doctor names them.
-  expect((await runCli(['doctor'], world.environment)).stdout).toMatch(
+  expect((await world.cli('doctor')).stdout).toMatch(
     /orders\.sql: 5 rows that runs may not find, such as: code is an empty text, expected a value \(an order created at 20/,
   );
   expect(await world.atService('select code from reference_service.orders order by code')).toEqual([

@@ -31,7 +31,7 @@ const every = numbers(9).map((n) => ({ code: `O${n}`, lines: n === 1 ? 2 : 1 }))
 /** The next run ends with every order and line once, none due now, and the cursor at the shop's time. */
 async function expectRecovery(world: World, where: object): Promise<void> {
   const sync = async () =>
-    expect({ where, ...(await runCli(['sync', 'orders'], world.environment)) }).toMatchObject({ where, status: 0 });
+    expect({ where, ...(await world.cli('sync', 'orders')) }).toMatchObject({ where, status: 0 });
   await sync();
   const orders = await world.atService(`
     select o.code, count(s.id)::integer as lines from reference_service.orders o
@@ -83,7 +83,7 @@ test('killed at any call to the queue, the next run ends in the same state', { t
 
 test('a step that fails leaves a first push without cursor, and the cursor of a run of changes where it was', async () => {
   await using world = await openShop();
-  const sync = async () => (await runCli(['sync', 'orders'], world.environment)).status;
+  const sync = async () => (await world.cli('sync', 'orders')).status;
   // Where no order has a line, and other rows are there, the queries of the shop may be wrong: nothing is pushed.
   const hide = () =>
     world.shop(`create table if not exists hidden (like l); insert into hidden select * from l; delete from l;

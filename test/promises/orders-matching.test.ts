@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
@@ -131,7 +130,7 @@ test('one size is refused once and the response of the other is lost: after the 
     1,
   );
   world.serviceRule(() => 'pass');
-  expect((await runCli(['dead-letters', 'retry'], world.environment)).status).toBe(0);
+  expect((await world.cli('dead-letters', 'retry')).status).toBe(0);
   expect(await world.atService(subOrders)).toEqual(both);
 });
 
@@ -242,7 +241,7 @@ test('a line is removed, or gets a new code, while the service does not show its
   world.serviceRule(() => 'pass');
   const medium = both[0];
   expect(await world.atService(subOrders)).toEqual([medium, medium, both[1]]);
-  const verified = await runCli(['verify', 'orders', '--json'], world.environment);
+  const verified = await world.cli('verify', 'orders', '--json');
   expect(JSON.parse(verified.stdout)).toMatchObject({ unmatched: { subOrders: 2, codes: ['A'] } });
 });
 

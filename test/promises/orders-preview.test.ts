@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
@@ -11,7 +10,7 @@ type Request = { method: string; path: string; body?: Record<string, unknown> };
 
 /** What `preview order` says that the next run sends. @param orderId in place of the id that only the run learns. */
 async function previewed(world: OrderWorld, code: string, orderId = ':order_id'): Promise<string[]> {
-  const end = await runCli(['preview', 'order', code, '--json'], world.environment);
+  const end = await world.cli('preview', 'order', code, '--json');
   const { requests, nothingToSend } = JSON.parse(end.stdout);
   if (nothingToSend !== undefined) return [];
   return requests.map(({ method, path, body = {} }: Request) => {
@@ -32,7 +31,7 @@ function textOf(method: string, path: string, form: URLSearchParams): string {
 /** What the next `sync orders` really sends, but for GET. */
 async function sent(world: OrderWorld): Promise<string[]> {
   world.serviceRule(() => 'pass');
-  await runCli(['sync', 'orders'], world.environment);
+  await world.cli('sync', 'orders');
   const writes = world.requests().filter(({ method }) => method !== 'GET');
   return writes.map(({ method, path, form }) => textOf(method, path, form));
 }
@@ -87,7 +86,7 @@ test.for(['off', 'send'])(
     const world = await openWorld({ environment: { ORDER_DELETES: deletes } });
     const codes = Object.keys(kinds);
     await world.place(...codes.map((code) => order(code, customer, line('1', 7, { invoice: 'X1' }), line('2', 8))));
-    expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
     for (const [code, { shop, service }] of Object.entries(kinds)) {
       if (shop) await world.shop(shop.replaceAll(':code', `'${code}'`));
       if (service) await world.atService(service.replaceAll(':code', `'${code}'`));

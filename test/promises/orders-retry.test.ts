@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
@@ -50,10 +49,10 @@ test('a discarded order is tried again, and stays discarded until it fails for a
     world.warehouse('update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null');
   expect(await failing(refused(422))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
   const [letter] = await world.warehouse('select id from sync.dead_letters');
-  expect(await runCli(['dead-letters', 'discard', String(letter?.id)], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters', 'discard', String(letter?.id))).toMatchObject({ status: 0 });
   expect(await failing(refused(422))).toEqual({ outcome: 'done', open: [], isTried: true });
   // By its id it can be tried again all the same.
-  const retried = await runCli(['dead-letters', 'retry', String(letter?.id)], world.environment);
+  const retried = await world.cli('dead-letters', 'retry', String(letter?.id));
   expect(retried).toMatchObject({ status: 1, stdout: expect.stringMatching(/^0 of 1 record: .* Open: 1/) });
   // Recorded by the push, and by the reading of the shop.
   await world.shop(`update l set product_id = 0 where order_code = 'O2'`);

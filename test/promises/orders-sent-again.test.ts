@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { ProxiedRequest } from '../harness/proxy.ts';
@@ -29,7 +28,7 @@ async function lostCreation(world: OrderWorld) {
   world.serviceRule(() => 'pass');
   /** What verify says of sub-orders that no line has and no push removes. */
   const unmatched = async () => {
-    const { stdout } = await runCli(['verify', 'orders', '--json'], world.environment);
+    const { stdout } = await world.cli('verify', 'orders', '--json');
     return (JSON.parse(stdout) as { unmatched: { subOrders: number; codes: string[] } }).unmatched;
   };
   const subOrders = () =>
@@ -131,8 +130,8 @@ test('verify orders names a second sub-order as one that a push removes, and --r
   const { subOrders, appear } = await lostCreation(world);
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await appear();
-  const verified = await runCli(['verify', 'orders', '--json'], world.environment);
+  const verified = await world.cli('verify', 'orders', '--json');
   expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 1, unmatched: { subOrders: 0 } });
-  await runCli(['verify', 'orders', '--repair'], world.environment);
+  await world.cli('verify', 'orders', '--repair');
   expect(await subOrders()).toEqual([medium, small]);
 });

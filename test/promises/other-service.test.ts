@@ -21,7 +21,7 @@ const commands = [
 
 async function pushTwo(world: OrderWorld): Promise<void> {
   await world.place(order('A'), order('B'));
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
 }
 
 test('a warehouse that was used with one service does not count its orders as pushed to another one', async ({
@@ -59,13 +59,13 @@ test('a warehouse that was used with one service does not count its orders as pu
   } finally {
     await other.close();
   }
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
 });
 
 test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
   const review = 'insert into reference_service.reviews (created_at, updated_at) values ($1, $1)';
   await world.atService(review, ['2026-01-02T10:00:00Z']);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   // Until now through a proxy at another port.
   const moved = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
   expect(await runCli(['sync', 'reviews'], moved)).toMatchObject({ status: 0 });
@@ -89,12 +89,12 @@ test.for([
 ])('a service with a new client that lost %s is the same one', async ([, lost], { world }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(0, 20) n`);
-  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   const gone = await world.warehouse<{ id: string }>(`select order_id as id from sync.order_links where ${lost}`);
   await world.atService('delete from reference_service.orders where id = any($1)', [gone.map(({ id }) => id)]);
   await world.warehouse(`update sync.settings set service_client = 'before'`);
   world.serviceRule(() => 'pass');
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
 });
 
 test('a service that lost the newest reviews is the same one; it is not asked for reviews that are known as deleted', async ({
@@ -102,13 +102,13 @@ test('a service that lost the newest reviews is the same one; it is not asked fo
 }) => {
   await world.atService(`insert into reference_service.reviews (created_at, updated_at)
     select at, at from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   await world.atService(
     `delete from reference_service.reviews where created_at not between '2026-01-04' and '2026-01-07'`,
   );
   await world.warehouse(`update warehouse.reviews set deleted_at = now() where created_at < '2026-01-04'`);
   await world.warehouse(`update sync.settings set service_client = 'before'`);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
 });
 
 test('a service that knows no record is asked for six of them, and is the same one once a person says so', async ({
@@ -116,11 +116,11 @@ test('a service that knows no record is asked for six of them, and is the same o
 }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);
-  expect(await runCli(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   await world.atService('delete from reference_service.orders');
   await world.warehouse(`update sync.settings set service_client = 'before'`);
   world.serviceRule(() => 'pass');
-  const end = await runCli(['sync', 'orders'], world.environment);
+  const end = await world.cli('sync', 'orders');
   expect(end.status).toBe(1);
   expect(end.stderr).toContain('another client id');
   expect(end.stderr).toContain('knows none of 6 orders and reviews in it, the newest and the oldest');
@@ -129,11 +129,11 @@ test('a service that knows no record is asked for six of them, and is the same o
 
   // Without the flag nothing is recorded, whatever an upgrade applies.
   await world.warehouse(`drop schema bi cascade; delete from review_sync_migrations.applied where name = '0006_bi'`);
-  const upgraded = await runCli(['migrate'], world.environment);
+  const upgraded = await world.cli('migrate');
   expect(upgraded).toMatchObject({ status: 0, stdout: expect.stringContaining('applied 0006_bi') });
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 1 });
-  const said = await runCli(['migrate', '--same-service'], world.environment);
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
+  const said = await world.cli('migrate', '--same-service');
   expect(said).toMatchObject({ status: 0 });
   expect(said.stdout).toContain(world.environment.REVIEW_API_BASE_URL);
-  expect(await runCli(['sync', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { startCli, startHere } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { writeQueries } from '../harness/order-shop.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
@@ -28,11 +28,11 @@ const world = () => openWorld({ shop: 'empty' });
 test('a backfill repeated after the queue removed the first run reads everything again', async () => {
   await using here = await world();
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-  expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
+  expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
   await trimRuns(here);
   await seedReviews(here.serviceDatabaseUrl, reviews(20, 5));
   const before = here.service.requests()['GET /v1/reviews'] ?? 0;
-  expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
+  expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
   expect(here.service.requests()['GET /v1/reviews']).toBeGreaterThan(before);
   expect(await reviewsOf(here)).toBe(25);
   const runs = await here.warehouse('select distinct id from sync.runs where outcome = $1', ['done']);
@@ -62,12 +62,12 @@ test('a backfill of which a step failed is completed by the same command', async
   let isRefusing = true;
   // No request for the last window goes through.
   proxy.refuse((path) => isRefusing && path.includes('2024-03'), 403);
-  const broken = await runCli(backfill, here.environment);
+  const broken = await here.cli(...backfill);
   isRefusing = false;
   expect(broken.status).toBe(1);
   expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: 'incomplete', reason: 'steps-failed' });
   await trimRuns(here);
-  const repeated = await runCli(backfill, here.environment);
+  const repeated = await here.cli(...backfill);
   const { outcome, counts } = JSON.parse(repeated.stdout);
   expect([outcome, counts.reviews]).toEqual(['done', 0]);
   expect(await reviewsOf(here)).toBe(20);
@@ -78,13 +78,13 @@ test('of two commands that start the same backfill at once one starts it, the ot
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
   here.service.setFaults({ latencyMs: 300 });
   const detached = [...backfill, '--detach'];
-  const ends = await Promise.all([1, 2, 3].map(() => runCli(detached, here.environment)));
+  const ends = await Promise.all([1, 2, 3].map(() => here.cli(...detached)));
   const reports = ends.map(({ stdout }) => JSON.parse(stdout) as { run: string; joined: boolean });
   expect(new Set(reports.map(({ run }) => run)).size).toBe(1);
   expect(reports.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
-  const again = await runCli(['backfill', 'reviews', ...range, '--detach'], here.environment);
+  const again = await here.cli('backfill', 'reviews', ...range, '--detach');
   expect(again.stdout).toBe(`It is running already: ${reports[0]?.run}. Progress: npx review-sync status\n`);
-  const followed = await Promise.all([1, 2].map(() => runCli(backfill, here.environment)));
+  const followed = await Promise.all([1, 2].map(() => here.cli(...backfill)));
   expect(followed.map(({ status }) => status)).toEqual([0, 0]);
   expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([{ id: reports[0]?.run, outcome: 'done' }]);
 });
@@ -101,7 +101,7 @@ test('Ctrl-C of a command that joined a run ends it for the other command too, a
   const stopped = await first.ended;
   expect(stopped.status).toBe(1);
   expect(JSON.parse(stopped.stdout)).toMatchObject({ outcome: 'incomplete', error: expect.stringContaining('Ctrl-C') });
-  expect(await runCli(backfill, here.environment)).toMatchObject({ status: 0 });
+  expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
   const outcomes = 'select outcome from sync.runs order by started_at';
   expect(await here.warehouse(outcomes)).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }]);
 });
@@ -122,7 +122,7 @@ test('a backfill of orders that was killed, and is run again after a query was c
   here.serviceRule(() => 'pass');
   const orders = 'select code, created_at, updated_at, total_price * 2 as total_price from o';
   await writeQueries(here.environment.SHOP_SQL_DIR, { orders });
-  expect(await runCli(backfillOrders, here.environment)).toMatchObject({ status: 0 });
+  expect(await here.cli(...backfillOrders)).toMatchObject({ status: 0 });
   const prices =
     'select total_price::integer as price, count(*)::integer as n from reference_service.orders group by 1';
   expect(await here.atService(prices)).toEqual([{ price: 14, n: 12 }]);

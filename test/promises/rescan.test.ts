@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
-import { runCli, startHere } from '../harness/cli.ts';
+import { startHere } from '../harness/cli.ts';
 import { runEnded } from '../harness/each-queue.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -21,15 +21,14 @@ async function pushOrders(world: OrderWorld, count = 5): Promise<void> {
   world.serviceRule(() => 'pass');
 }
 
-const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
 /** A rescan alone. */
 const rescan = (world: OrderWorld) => world.run('rescan-orders');
 /** A rescan beside the reconcile of reviews, as a user starts it; what its run of orders reports. */
 async function reconcile(world: OrderWorld, ...args: string[]) {
-  const end = await cli(world, 'sync', 'reconcile', '--json', ...args);
+  const end = await world.cli('sync', 'reconcile', '--json', ...args);
   return { ...JSON.parse(end.stdout).runs.orders, status: end.status, all: JSON.parse(end.stdout) };
 }
-const status = async (world: OrderWorld) => JSON.parse((await cli(world, 'status', '--json')).stdout);
+const status = async (world: OrderWorld) => JSON.parse((await world.cli('status', '--json')).stdout);
 const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
 async function dayPasses(world: OrderWorld): Promise<void> {
   await world.warehouse(aDayPasses);
@@ -110,9 +109,8 @@ test('a rescan reads the last ORDER_RESCAN_DAYS and no older order, and none bef
   // What is too old for contact gets none by a rescan either.
   const withContact = 'select code from reference_service.orders where user_email is not null order by code';
   expect(await world.atService(withContact)).toEqual(['1', '2', '3', '4'].map((code) => ({ code })));
-  expect(
-    (await reconcile({ ...world, environment: { ...world.environment, ORDER_RESCAN_DAYS: '0' } })).counts,
-  ).not.toHaveProperty('orders');
+  world.environment.ORDER_RESCAN_DAYS = '0';
+  expect((await reconcile(world)).counts).not.toHaveProperty('orders');
 });
 
 test('an order that vanished is reported, and stays at the service while ORDER_DELETES is off', async ({
@@ -128,7 +126,7 @@ test('an order that vanished is reported, and stays at the service while ORDER_D
   const report = await status(world);
   expect(report.absentOrders).toMatchObject({ orders: 2, examples: ['O1', 'O2'] });
   expect(report.issues).toContainEqual(expect.objectContaining({ key: 'absent orders', isUrgent: false }));
-  expect((await cli(world, 'status')).stdout).toContain('2 pushed orders (O1, O2) left the shop');
+  expect((await world.cli('status')).stdout).toContain('2 pushed orders (O1, O2) left the shop');
   expect(writes(world)).toEqual([]);
   // The service takes no order at that moment, and removals of one were held back before.
   await world.shop(`update l set status = 'delivered'`);
@@ -293,7 +291,7 @@ test('what stops the rescan does not stop the reconcile of reviews, and the othe
   expect(reviewless.status).toBe(1);
   expect(reviewless.all.runs.reviews.outcome).not.toBe('done');
   expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_pushed: 5 } });
-  expect((await cli(world, 'sync', 'reconcile')).stdout).toMatch(
+  expect((await world.cli('sync', 'reconcile')).stdout).toMatch(
     /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. /s,
   );
 });
@@ -311,7 +309,7 @@ test('Ctrl-C while a reconcile reads reviews ends all of it: no rescan of orders
   expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
   // Nobody continues it.
   world.serviceRule(() => 'pass');
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/reviews'))).toEqual([]);
   expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
 });

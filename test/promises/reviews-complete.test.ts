@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startChangingProxy, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
@@ -31,7 +30,7 @@ test.for(['real', 'capped', 'absent'] as const)(
   async (lastPageLink, { openWorld }) => {
     const world = await openWorld({ service: { lastPageLink } });
     await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));
-    expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
     const { service, warehouse } = await ids(world);
     expect(warehouse).toEqual(service);
     // 31 full pages, the end of each of two parts, what is asked about the bounds. Without Link, everything is read twice.
@@ -55,7 +54,7 @@ test('a second that holds more than thirty pages is read by score, and by produc
 }) => {
   const score = (index: number) => (index < 3100 ? 5 : ([null, 1, 2, 3, 4][index % 5] ?? null));
   await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(3200, score, 20)]);
-  expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   const { service, warehouse } = await ids(world);
   expect(warehouse).toEqual(service);
 });
@@ -63,7 +62,7 @@ test('a second that holds more than thirty pages is read by score, and by produc
 test('a second that no query can show whole is named, and all else is there', async ({ openWorld }) => {
   const world = await openWorld({ service: { lastPageLink: 'capped' } });
   await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(3500, () => 5)]);
-  const end = await runCli(['backfill', 'reviews'], world.environment);
+  const end = await world.cli('backfill', 'reviews');
   expect(end.status).toBe(1);
   // Requests include their end, so the second before cannot be told apart.
   expect(end.stdout).toMatch(/2026-03-02T0(2:59:59|3:00:00)\.000Z/);
@@ -78,7 +77,7 @@ test('a list that is in no order hides no review, though its first one is not th
     world.serviceDatabaseUrl,
     reviews(20, 7 * 86_400, new Date(Date.now() - 135 * 86_400_000).toISOString()),
   );
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const { service, warehouse } = await ids(world);
   expect(warehouse).toEqual(service);
 });
@@ -104,7 +103,7 @@ test('what was edited, added or scored anew since the last run is brought in; no
   world,
 }) => {
   await seedReviews(world.serviceDatabaseUrl, reviews(300, 3600));
-  const first = await runCli(['sync', 'reviews', '--json'], world.environment);
+  const first = await world.cli('sync', 'reviews', '--json');
   expect(JSON.parse(first.stdout)).toMatchObject({ counts: { reviews: 300, inserted: 300 } });
   await world.atService(
     `update reference_service.reviews set message = 'edited', updated_at = now() where id in (7, 250)`,
@@ -112,12 +111,12 @@ test('what was edited, added or scored anew since the last run is brought in; no
   await world.atService(
     `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
   );
-  const second = await runCli(['sync', 'reviews', '--json'], world.environment);
+  const second = await world.cli('sync', 'reviews', '--json');
   expect(JSON.parse(second.stdout)).toMatchObject({ counts: { inserted: 1, updated: 2 } });
   expect(
     await world.warehouse(`select id::integer from warehouse.reviews where message = 'edited' order by id`),
   ).toEqual([{ id: 7 }, { id: 250 }]);
-  const again = await runCli(['sync', 'reviews', '--json'], world.environment);
+  const again = await world.cli('sync', 'reviews', '--json');
   expect(JSON.parse(again.stdout)).toMatchObject({ counts: { inserted: 0, updated: 0 } });
 });
 
@@ -125,18 +124,17 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
   world,
 }) => {
   await seedReviews(world.serviceDatabaseUrl, reviews(200, 86_400 / 2));
-  const dry = await runCli(['backfill', 'reviews', '--dry-run', '--json'], world.environment);
+  const dry = await world.cli('backfill', 'reviews', '--dry-run', '--json');
   const plan = JSON.parse(dry.stdout) as { windows: unknown[]; requests: number };
   expect(plan.windows).toHaveLength(3);
-  const planned = async (...more: string[]) =>
-    (await runCli(['backfill', 'reviews', '--dry-run', ...more], world.environment)).stdout;
+  const planned = async (...more: string[]) => (await world.cli('backfill', 'reviews', '--dry-run', ...more)).stdout;
   const some = ['--from', '2026-03-01', '--to', '2026-04-30'];
   const both = /^2 windows, about \d+ requests:\n {2}2026-03-01 … .*\n {2}.* … 2026-04-30\nNothing was written\.\n$/;
   expect(await planned(...some)).toMatch(both);
   expect(await world.warehouse('select id from sync.export_windows')).toEqual([]);
   const before = world.service.requests()['GET /v1/reviews'] ?? 0;
-  await runCli(['backfill', 'reviews', ...some], world.environment);
-  await runCli(['backfill', 'reviews', '--gaps'], world.environment);
+  await world.cli('backfill', 'reviews', ...some);
+  await world.cli('backfill', 'reviews', '--gaps');
   expect((await ids(world)).warehouse).toEqual((await ids(world)).service);
   const overlap = await world.warehouse(`
     select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id

@@ -49,6 +49,6 @@ test('the newest review, on which the service always fails, costs a run 30 s of 
   expect(await world.warehouse(gaps)).toEqual([{ isShort: true }]);
 
   failing.isOn = false;
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await held(world)).toBe(200);
 });

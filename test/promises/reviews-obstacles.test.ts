@@ -19,7 +19,7 @@ const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number,
   const twist: Twist = {};
   const answer = (answer: Answer, call: Call) => twist.change?.(answer, call);
   await world.through((url) => startChangingProxy(url, { answer }));
-  const cli = (...args: string[]): Promise<CliEnd> => runCli([...args, '--json'], world.environment);
+  const cli = (...args: string[]): Promise<CliEnd> => world.cli(...args, '--json');
   return { world, twist, cli };
 });
 
@@ -84,7 +84,7 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(listed(world) - before).toBeLessThan(20);
   const status = await cli('status');
   expect(status.stdout).toContain('cannot be read');
-  const { stdout } = await runCli(['status'], world.environment);
+  const { stdout } = await world.cli('status');
   expect(stdout).toMatch(/Open gaps\n.*Why\s+created .*the service refuses the request \(4xx\)/);
 
   twist.change = undefined;
@@ -351,7 +351,7 @@ test('reviews that are only hidden from the lists are not deleted, are stored as
   const shown = `select count(*)::integer as n from warehouse.reviews where display = false and message = 'reworded'`;
   expect(await world.warehouse(shown)).toEqual([{ n: 40 }]);
   expect(await deleted(world)).toEqual([]);
-  expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({
+  expect(await world.cli('verify', 'reviews')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('40 reviews in no list that the service knows: hidden, perhaps.'),
   });
@@ -405,7 +405,7 @@ test('of three reviews in the days that are read, two that the service deleted a
   await world.atService('delete from reference_service.reviews where id <= 300');
   const many = await cli('verify', 'reviews', '--repair');
   expect(many).toMatchObject({ status: 1, stdout: expect.stringContaining('more than half at once') });
-  const text = (await runCli(['verify', 'reviews'], world.environment)).stdout;
+  const text = (await world.cli('verify', 'reviews')).stdout;
   expect(text).toMatch(/^service +warehouse +missing +stale +extra\n +198 +498 +0 +0 +300\n/);
   expect(text.match(/^review \d+ of 20\d\d-\d\d-\d\d is gone from the service$/gm)).toHaveLength(20);
   expect(text).toMatch(

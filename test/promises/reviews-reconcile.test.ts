@@ -18,7 +18,7 @@ const gone = (world: World) =>
 const answering = (world: World, answer: Change['answer'] & {}) =>
   world.through((url) => startChangingProxy(url, { answer }));
 const reconcile = (world: World) => world.run('reconcile-reviews');
-const byCommand = (world: World) => runCli(['sync', 'reconcile', '--json'], world.environment);
+const byCommand = (world: World) => world.cli('sync', 'reconcile', '--json');
 
 test('a review that is listed late is found although it is older than all others and one of 1993 hides the first date', async ({
   world,
@@ -75,7 +75,7 @@ test('what the service shows only after its own date is brought in', async ({ wo
   const late = [20 * 60_000, 3 * day].map((ago) => reviewAt(Date.now() - 3 * 3_600_000 - ago));
   await seedReviews(world.serviceDatabaseUrl, late);
   // The first is within the overlap of an hour, the second is not.
-  const sync = await runCli(['sync', 'reviews', '--json'], world.environment);
+  const sync = await world.cli('sync', 'reviews', '--json');
   expect(JSON.parse(sync.stdout)).toMatchObject({ counts: { inserted: 1 } });
   expect(JSON.parse((await byCommand(world)).stdout)).toMatchObject({ counts: { inserted: 1 } });
 });
@@ -94,7 +94,7 @@ test('the newest days are read each time, all else once a month', async ({ world
 
 test('verify finds what is missing, stale and extra, repairs it, and then finds nothing', async ({ world }) => {
   await syncHourly(world, 150);
-  const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
+  const verify = (...more: string[]) => world.cli('verify', 'reviews', ...more);
   const same = expect.stringContaining('Service and warehouse hold the same reviews.');
   expect(await verify()).toMatchObject({ status: 0, stdout: same });
   await world.warehouse('delete from warehouse.reviews where id in (3, 4)');
@@ -137,7 +137,7 @@ test('verify --repair of an old day marks what is gone, although the newest revi
     `select (created_at at time zone 'Asia/Seoul')::date::text as day from warehouse.reviews where id = 5`,
   );
   const days = ['--from', row?.day ?? '', '--to', row?.day ?? ''];
-  expect(await runCli(['verify', 'reviews', ...days, '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'reviews', ...days, '--repair')).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([{ id: 5 }]);
 });
 
@@ -160,7 +160,7 @@ test('after the service restored a backup, with older dates and ids used again, 
   world,
 }) => {
   await syncHourly(world, 30);
-  const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
+  const verify = (...more: string[]) => world.cli('verify', 'reviews', ...more);
   await world.warehouse(`update warehouse.reviews set tag_name = 'old', extra = '{"comments": ["old"]}' where id = 7`);
   await world.atService(
     `update reference_service.reviews set message = 'restored', updated_at = updated_at - interval '1 day' where id in (5, 6)`,
@@ -187,7 +187,7 @@ test('verify --repair brings in a review that no list shows also when its date w
   await answering(world, (answer, { path }) => {
     if (path === '/v1/reviews') answer.body = (answer.body as { id: number }[]).filter(({ id }) => id !== 5);
   });
-  expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'reviews', '--repair')).toMatchObject({ status: 0 });
   expect(await world.warehouse(`select from warehouse.reviews where message = 'restored'`)).toHaveLength(1);
 });
 
@@ -204,7 +204,7 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
     }
   });
   await world.warehouse('delete from warehouse.reviews where id in (3, 4, 5)');
-  const { status, stdout } = await runCli(['verify', 'reviews', '--json'], world.environment);
+  const { status, stdout } = await world.cli('verify', 'reviews', '--json');
   expect(status).toBe(1);
   const { differing, differences } = JSON.parse(stdout);
   expect(differing).toBe(3);
@@ -212,7 +212,7 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
     Array(3).fill([null, 'refused']),
   );
   expect(differences).not.toContainEqual(expect.objectContaining({ day: null }));
-  const verify = (...more: string[]) => runCli(['verify', 'reviews', ...more], world.environment);
+  const verify = (...more: string[]) => world.cli('verify', 'reviews', ...more);
   const unrepairable = expect.stringMatching(
     /^review without a usable id of \S+ cannot be held by the warehouse as it is.*\n3 reviews differ\. The warehouse cannot hold 3 of them/ms,
   );
@@ -233,16 +233,16 @@ test('a review that a person discarded stays a difference, and verify --repair n
     for (const one of path.startsWith('/v1/reviews') ? [body].flat() : []) if (one.id === 3) one.score = 'many';
   });
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(12));
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 1 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 1 });
   const repaired = { status: 1, stdout: expect.stringContaining('The warehouse cannot hold 1 of them') };
-  expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject(repaired);
-  expect(await runCli(['dead-letters', 'discard', '1'], world.environment)).toMatchObject({ status: 0 });
-  expect(await runCli(['verify', 'reviews', '--repair'], world.environment)).toMatchObject(repaired);
+  expect(await world.cli('verify', 'reviews', '--repair')).toMatchObject(repaired);
+  expect(await world.cli('dead-letters', 'discard', '1')).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'reviews', '--repair')).toMatchObject(repaired);
 });
 
 test('explain tells what the service shows, what the warehouse holds, and what differs', async ({ world }) => {
   await syncHourly(world, 20);
-  const explain = (id: string) => runCli(['explain', 'review', id, '--json'], world.environment);
+  const explain = (id: string) => world.cli('explain', 'review', id, '--json');
   const same = JSON.parse((await explain('5')).stdout);
   expect(same).toMatchObject({ service: { id: 5 }, warehouse: { id: 5 }, differences: [], windows: [{}] });
   await world.atService(
@@ -283,7 +283,7 @@ test('a zone that is not the service’s is reported, nothing is called complete
 }) => {
   const world = await openWorld({ environment: { REVIEW_API_TIME_ZONE: 'America/New_York' } });
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(300));
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({
+  expect(await world.cli('sync', 'reviews')).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('REVIEW_API_TIME_ZONE'),
   });
@@ -331,7 +331,7 @@ test('a review dated in the year 1 or 9999 is a dead letter, costs two requests 
     `insert into reference_service.reviews (created_at, updated_at, message)
      values ('9999-12-31', now(), 'future'), ('0001-01-01', now(), 'past'), (now(), now(), 'new')`,
   );
-  const all = await runCli(['sync', 'reviews'], world.environment);
+  const all = await world.cli('sync', 'reviews');
   expect(all).toMatchObject({
     status: 1,
     stdout: expect.stringContaining('dead-letters'),
@@ -355,9 +355,9 @@ test('a review dated in the year 1 or 9999 is a dead letter, costs two requests 
     await reconcile(world);
     expect(requests() - before).toBeLessThan(atMost);
   }
-  const doctor = await runCli(['doctor'], world.environment);
+  const doctor = await world.cli('doctor');
   expect(doctor.stdout).toContain('names a review of 0001-01-01');
   expect(doctor.stdout).toContain('names a review of 9999-12-31');
-  const status = await runCli(['status'], world.environment);
+  const status = await world.cli('status');
   expect(status.stdout.split('\n').length).toBeLessThan(500);
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
-import { runCli } from '../harness/cli.ts';
 import { changedDays } from '../harness/sample-shop-days.ts';
 import { type OrderState, serviceStateSql, shopStateSql, stateDifferences } from '../harness/sample-shop-state.ts';
 import { openWorld } from '../harness/world.ts';
@@ -12,7 +11,7 @@ test('changes without a date, late commits, deletions and restored rows: after f
   const { shopUrl, warehouseUrl } = world;
   await world.shop(growSampleShop(72));
   const cli = async (...args: string[]) => {
-    const end = await runCli(args, world.environment);
+    const end = await world.cli(...args);
     expect(end).toMatchObject({ status: 0 });
     return JSON.parse(end.stdout);
   };

@@ -1,10 +1,8 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
-const cli = (world: OrderWorld, ...args: string[]) => runCli(args, world.environment);
 const old = new Date(Date.now() - 90 * 86_400_000);
 const state = `select o.code, o.user_email, (select array_agg(s.product_id::integer order by s.product_id)
     from reference_service.sub_orders s where s.order_id = o.id) as products
@@ -30,25 +28,25 @@ test('after a service was restored from a backup, the next run that meets a lost
   await world.shop(
     `create table later as select * from o where code = 'WITHHELD'; delete from o where code = 'WITHHELD'`,
   );
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   await world.shop('insert into o select * from later');
-  expect(await cli(world, 'backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   // Four weeks later.
   await world.shop('update o set created_at = $1 where code = $2', [old, 'OLD']);
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
 
   await restoreBackup(world);
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'CHANGED'`);
-  const met = await cli(world, 'sync', 'orders');
+  const met = await world.cli('sync', 'orders');
   expect(met.status).toBe(1);
   expect(met.stdout + met.stderr).toContain('The service had lost 1 order pushed before');
   expect(met.stdout + met.stderr).toContain('npx review-sync verify orders --repair');
 
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 1 });
-  expect(await cli(world, 'verify', 'orders', '--repair')).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 1 });
+  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
   expect(await world.atService('select code from reference_service.orders')).toHaveLength(5);
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   expect(await world.atService(state)).toEqual([
     { code: 'A', user_email: 'a@example.com', products: [7] },
     { code: 'CHANGED', user_email: 'changed@example.com', products: [7, 8] },
@@ -56,10 +54,10 @@ test('after a service was restored from a backup, the next run that meets a lost
     { code: 'WITHHELD', user_email: null, products: [7] },
     { code: 'YOUNG', user_email: 'young@example.com', products: [9] },
   ]);
-  expect(await cli(world, 'verify', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
   // All is done: nothing is sent and nothing is said any more.
   world.serviceRule(() => 'pass');
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   expect(world.requests()).toEqual([]);
 });
 
@@ -75,9 +73,9 @@ test('the service gives the id of a lost order to another one: that one is neith
   await world.atService(`
     insert into reference_service.orders overriding system value select (jsonb_populate_record(o, '{"id": 4711, "code": "B"}')).*
     from reference_service.orders o where code = 'MINE'`);
-  const { differing } = JSON.parse((await cli(world, 'verify', 'orders', '--json')).stdout);
+  const { differing } = JSON.parse((await world.cli('verify', 'orders', '--json')).stdout);
   expect(differing).toBe(2);
-  const previewed = JSON.parse((await cli(world, 'preview', 'order', 'A', '--json')).stdout);
+  const previewed = JSON.parse((await world.cli('preview', 'order', 'A', '--json')).stdout);
   expect(JSON.stringify(previewed)).not.toContain('OTHER');
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   await world.sync({ deletes: 'send' });
@@ -92,10 +90,10 @@ test('of an order that the service has made again without contact nobody says th
   world,
 }) => {
   await world.place(order('A', { user_email: 'a@example.com' }, line('1', 7)));
-  expect(await cli(world, 'sync', 'orders')).toMatchObject({ status: 0 });
-  expect((await cli(world, 'explain', 'order', 'A')).stdout).toContain('with e-mail and phone');
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect((await world.cli('explain', 'order', 'A')).stdout).toContain('with e-mail and phone');
   await world.atService('delete from reference_service.orders');
   await world.shop('update o set total_price = 7');
-  await cli(world, 'backfill', 'orders');
-  expect((await cli(world, 'explain', 'order', 'A')).stdout).toContain('without e-mail and phone');
+  await world.cli('backfill', 'orders');
+  expect((await world.cli('explain', 'order', 'A')).stdout).toContain('without e-mail and phone');
 });

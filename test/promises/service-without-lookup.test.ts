@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -12,12 +11,12 @@ test.for([
   async ([, response], { world }) => {
     await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }, line('1', 7)));
     world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? response : 'pass'));
-    const forecast = await runCli(['backfill', 'orders', '--dry-run'], world.environment);
+    const forecast = await world.cli('backfill', 'orders', '--dry-run');
     expect(forecast).toMatchObject({ status: 0 });
     expect(forecast.stdout).toContain('2 to send');
     expect(world.requests()).toEqual([]);
 
-    const diff = await runCli(['backfill', 'orders', '--dry-run', '--diff'], world.environment);
+    const diff = await world.cli('backfill', 'orders', '--dry-run', '--diff');
     expect(diff).toMatchObject({ status: 1 });
     for (const code of ['A', 'B']) {
       expect(diff.stdout).toContain(
@@ -53,7 +52,7 @@ test('verify finds nothing wrong with orders that the shop deleted before any pu
   await world.sync();
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 8)`);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? { status: 400 } : 'pass'));
-  const verified = await runCli(['verify', 'orders', '--repair'], world.environment);
+  const verified = await world.cli('verify', 'orders', '--repair');
   expect(verified).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('1 the same, 0 different, 0 not compared, 1 deleted in the shop'),

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { startCli, startHere } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
@@ -81,7 +81,7 @@ test('a worker whose connections are cut again and again goes on, and the next r
   worker.kill('SIGTERM');
   expect(await ended).toMatchObject({ status: 0, stderr: aSentence });
   for (const flow of ['reviews', 'orders']) {
-    expect(await runCli(['sync', flow], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', flow)).toMatchObject({ status: 0 });
   }
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
 });
@@ -91,7 +91,7 @@ test.each(['orders', 'reviews'])(
   async (flow) => {
     await using world = await openWorld({ service: { latencyMs: 20 }, environment: soon });
     // Lines of orders wait for the ids of their products, which come with reviews.
-    if (flow === 'orders') await runCli(['sync', 'reviews'], world.environment);
+    if (flow === 'orders') await world.cli('sync', 'reviews');
     const sync = startCli(['sync', flow], world.environment);
     let isUp = true;
     const ended = sync.ended.finally(() => {
@@ -106,10 +106,10 @@ test.each(['orders', 'reviews'])(
     const end = await ended;
     expect(end.stderr).toEqual(aSentence);
     expect([0, 1]).toContain(end.status);
-    expect(await runCli(['sync', flow], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', flow)).toMatchObject({ status: 0 });
     // A run of a command that was cut off may still be in the queue: it is completed, or closed, by the next ones.
     await until(async () => {
-      const end = await runCli(['sync', flow], world.environment);
+      const end = await world.cli('sync', flow);
       return end.status === 0 && (await openRuns(world)).length === 0;
     }, again);
   },
@@ -190,7 +190,7 @@ test.each(['verify orders', 'verify reviews', 'backfill orders --dry-run --diff'
 test('a second signal ends a worker that waits for a running job at once, with status 1', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));
-  await runCli(['backfill', 'orders', '--detach'], world.environment);
+  await world.cli('backfill', 'orders', '--detach');
   const oneWaits = await holdUpOrders(world);
   const worker = startCli(['worker'], { ...world.environment, ...off, LOG_LEVEL: 'info' });
   await oneWaits();

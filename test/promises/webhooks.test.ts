@@ -72,7 +72,7 @@ test('a changed review is in the warehouse soon after its event, whole', async (
     { message: 'r1', user_id: 77, comments_count: 1 },
   ]);
   // Read by its id, it is no difference to verify.
-  const { status, stdout } = await runCli(['verify', 'reviews'], world.environment);
+  const { status, stdout } = await world.cli('verify', 'reviews');
   expect([status, stdout]).toEqual([0, expect.not.stringContaining('differs')]);
 });
 
@@ -286,7 +286,7 @@ test('dead-letters retry goes on past reviews that cannot be asked for, and past
     `insert into sync.dead_letters (kind, key, reason, payload) select 'review', key, 'test', '{}' from unnest($1::text[]) key`,
     [['0', '9007199254740993', String(bad?.id), String(good?.id)]],
   );
-  const { status, stderr } = await runCli(['dead-letters', 'retry'], world.environment);
+  const { status, stderr } = await world.cli('dead-letters', 'retry');
   expect([status, stderr]).toEqual([1, expect.not.stringContaining('expected id')]);
   expect(await held(world)).toEqual([{ n: 1 }]);
   expect(await world.warehouse('select key from sync.dead_letters where resolved_at is not null')).toEqual([

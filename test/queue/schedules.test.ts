@@ -7,7 +7,6 @@ import { syncOrders } from '../../jobs/sync-orders.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
 import { applySchedules, plannedRuns, type Schedule, schedulesOf, watchSchedules } from '../../src/queue/schedules.ts';
-import { runCli } from '../harness/cli.ts';
 import { redisTest } from '../harness/each-queue.ts';
 import { startRedis } from '../harness/redis.ts';
 import { openWorld, until } from '../harness/world.ts';
@@ -42,7 +41,7 @@ test('a worker whose queue hangs when it sets the schedules says so and ends', a
   await world.openApp();
   const letGo = await holdQueue(world.warehouseUrl);
   onTestFinished(letGo);
-  const worker = await runCli(['worker'], world.environment);
+  const worker = await world.cli('worker');
   expect(worker).toMatchObject({ status: 1, stderr: expect.stringContaining('did not respond within 5 seconds') });
 });
 
@@ -136,7 +135,7 @@ test('a command leaves the runs of the schedule to workers', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const { scheduled } = (await world.openApp()).queues.bull;
   await scheduled.add('sync-orders', { payload: {} });
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await scheduled.getJobCounts('waiting')).toEqual({ waiting: 1 });
 });
 

@@ -58,7 +58,7 @@ test('a function that a BI user puts into public never runs with the rights of t
     ['status'],
     ['doctor'],
   ]) {
-    await runCli(args, world.environment);
+    await world.cli(...args);
   }
   expect(await query(world.warehouseUrl, 'select who, count(*) from public.loot group by 1')).toEqual([]);
 });
@@ -96,11 +96,11 @@ test('every connection of the queue looks for functions in the schema of the que
 
 test('doctor warns where everybody may create functions', async () => {
   await using world = await openWorld();
-  const before = await runCli(['doctor'], world.environment);
+  const before = await world.cli('doctor');
   expect(before.stdout).toMatch(/no other role can create functions/);
   await analyst(world.warehouseUrl);
   await world.shop('grant create on schema public to public');
-  const { stdout } = await runCli(['doctor'], world.environment);
+  const { stdout } = await world.cli('doctor');
   expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
   expect(stdout).toMatch(/revoke create on schema public from public/);
   expect(stdout).toMatch(/every role of the shop's database may create functions in the schema public: one could read/);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -42,7 +41,7 @@ test('forget of a code that no record names exits 1 and says so first', async ()
     ['user', 'minji'],
     ['order', 'ORDER-0', '--apply'],
   ]) {
-    const end = await runCli(['forget', ...args], world.environment);
+    const end = await world.cli('forget', ...args);
     expect(end.status).toBe(1);
     expect(end.stdout).toMatch(/^No record names this code; is it mistyped\?\n/);
   }
@@ -53,19 +52,19 @@ test('forget user finds the order that the service refused, and no later push of
   await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1)));
   world.serviceRule(({ path }) => (path === '/v1/orders' ? { status: 422, body: '{}' } : 'pass'));
   await world.sync();
-  expect(await runCli(['forget', 'user', 'kim', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('forget', 'user', 'kim', '--apply')).toMatchObject({ status: 0 });
   expect(JSON.stringify(await world.warehouse('select payload from sync.dead_letters'))).not.toContain('kim');
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
 });
 
 test('verify says that a repair would bring back a customer whose reviews forget has masked', async () => {
   await using world = await openWorld();
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const [{ user_code: code = '', n = 0 } = {}] = await world.warehouse<{ user_code: string; n: number }>(
     `select user_code, count(*)::integer as n from warehouse.reviews where user_code is not null group by 1 order by min(id) limit 1`,
   );
-  expect(await runCli(['forget', 'user', code, '--apply'], world.environment)).toMatchObject({ status: 0 });
-  const masked = await runCli(['verify', 'reviews'], world.environment);
+  expect(await world.cli('forget', 'user', code, '--apply')).toMatchObject({ status: 0 });
+  const masked = await world.cli('verify', 'reviews');
   expect(masked.status).toBe(1);
   expect(masked.stdout).toMatch(new RegExp(`^${n} reviews? differs?\\.`, 'm'));
   expect(masked.stdout).toContain('It also brings back what forget masked: have that deleted at the service first');
@@ -75,7 +74,7 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
   await using world = await openWorld({ shop: 'empty' });
   await fill(world);
   const before = await everything(world);
-  const dry = await runCli(['forget', 'user', customer, '--json'], world.environment);
+  const dry = await world.cli('forget', 'user', customer, '--json');
   expect(dry.status).toBe(0);
   expect(JSON.parse(dry.stdout)).toMatchObject({
     applied: false,
@@ -92,7 +91,7 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
       contacts: ['ORDER-1'],
     },
   });
-  const shown = await runCli(['forget', 'user', customer], world.environment);
+  const shown = await world.cli('forget', 'user', customer);
   expect(shown.stdout).toMatch(
     /^Would be masked \(nothing was changed; add --apply\):\n\ntable +rows +what\nwarehouse\.reviews +1 +author.*\nwarehouse\.reviews +0 +the comments.*\nsync\.dead_letters +2 .*\nsync\.sub_order_links +1 .*\nsync\.order_links +1 /,
   );
@@ -101,7 +100,7 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
   );
   expect(await everything(world)).toBe(before);
 
-  const text = await runCli(['forget', 'user', customer, '--order', 'ORDER-2', '--apply'], world.environment);
+  const text = await world.cli('forget', 'user', customer, '--order', 'ORDER-2', '--apply');
   expect(text).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Masked:/) });
   for (const place of ['the shop', 'the review service', 'dead letters of webhooks', 'backups'])
     expect(text.stdout).toContain(place);
@@ -143,7 +142,7 @@ test('forget user first shows what it would mask, then masks it everywhere, and 
     { key: 'ORDER-1', reason: expect.stringMatching(/^the record was masked by forget/), payload: null, open: true },
     { key: 'ORDER-9', reason: 'why', payload: expect.anything(), open: true },
   ]);
-  const again = await runCli(['forget', 'user', customer, '--json'], world.environment);
+  const again = await world.cli('forget', 'user', customer, '--json');
   expect(JSON.parse(again.stdout)).toMatchObject({
     reviews: 0,
     deadLetters: 0,
@@ -170,7 +169,7 @@ test('after forget user, no table names the customer, an order of a masked revie
   const statistics = () =>
     world.warehouse(`select distinct tablename as name from pg_stats where pg_stats::text ~* 'minji' order by 1`);
   expect(await statistics()).toEqual([{ name: 'dead_letters' }, { name: 'reviews' }, { name: 'sub_order_links' }]);
-  expect(await runCli(['forget', 'user', customer, '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('forget', 'user', customer, '--apply')).toMatchObject({ status: 0 });
   expect(await statistics()).toEqual([]);
   const tables = await world.warehouse<{ name: string }>(`
     select format('%I.%I', table_schema, table_name) as name from information_schema.tables
@@ -192,9 +191,9 @@ test('forget user finds a code that is written as a number or with spaces, and n
       ('order', 'C', 'why', '{"order": {"user_code": 1770077}}'), ('order', 'D', 'why', '{"order": {"user_code": "7700771"}}');
     update sync.dead_letters set order_code = left(key, 1);
     insert into sync.order_links (order_code, fingerprint) values ('A', 'hash'), ('C', 'hash'), ('E', 'hash')`);
-  const dry = await runCli(['forget', 'user', '770077', '--json'], world.environment);
+  const dry = await world.cli('forget', 'user', '770077', '--json');
   expect(JSON.parse(dry.stdout)).toMatchObject({ reviews: 1, deadLetters: 3, contacts: 2 });
-  expect(await runCli(['forget', 'user', ' 770077', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('forget', 'user', ' 770077', '--apply')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select message from warehouse.reviews order by id')).toEqual([
     { message: null },
     { message: 'of another' },
@@ -219,7 +218,7 @@ test('the value of another field is no customer: forget user 5 changes no review
       ('review', '5', 'why', '{"id": 5, "score": 5, "user_code": "kim", "order_code": "5"}', null),
       ('category', '5', 'why', '{"code": "5", "user_code": "5"}', null)`);
   const before = await everything(world);
-  const end = await runCli(['forget', 'user', '5', '--apply', '--json'], world.environment);
+  const end = await world.cli('forget', 'user', '5', '--apply', '--json');
   expect(JSON.parse(end.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
   expect(await everything(world)).toBe(before);
 });
@@ -231,15 +230,15 @@ test('a review that cannot be written is still missing after forget masked its d
      select 'review ' || n, 5, 'kim', now() - n * interval '1 day', now() - n * interval '1 day' from generate_series(1, 2) n`,
   );
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 2')`);
-  const sync = () => runCli(['sync', 'reviews'], world.environment);
+  const sync = () => world.cli('sync', 'reviews');
   expect(await sync()).toMatchObject({ status: 1 });
-  expect(await runCli(['forget', 'user', 'kim', '--apply'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('forget', 'user', 'kim', '--apply')).toMatchObject({ status: 0 });
   const open = () => world.warehouse('select payload, resolved_at from sync.dead_letters');
   expect(await open()).toEqual([{ payload: null, resolved_at: null }]);
   // The review is still at the service, and not in the warehouse.
   expect(await sync()).toMatchObject({ status: 1 });
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await runCli(['dead-letters', 'retry'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
   expect(await world.warehouse(`select message from warehouse.reviews where message = 'review 2'`)).toHaveLength(1);
 });
 
@@ -262,12 +261,12 @@ test('forget order masks a guest; --order the reviews of the order; comments on 
       ('review', '9', 'why', jsonb_build_object('review', $2::text, 'base64', 'bWluamk='))`,
     [text.replaceAll('\u0000', ''), JSON.stringify({ user_code: customer })],
   );
-  const order = await runCli(['forget', 'order', 'GUEST', '--apply'], world.environment);
+  const order = await world.cli('forget', 'order', 'GUEST', '--apply');
   expect(order.stdout).toMatch(
     /review 1 of a guest, order GUEST\n- order GUEST\n- dead letter \d+: order GUEST\n- dead letter \d+: review 7/,
   );
   const both = ['--order', 'ORDER-2', '--order', 'ORDER-4'];
-  const user = await runCli(['forget', 'user', customer, ...both, '--apply', '--json'], world.environment);
+  const user = await world.cli('forget', 'user', customer, ...both, '--apply', '--json');
   expect(JSON.parse(user.stdout)).toMatchObject({ reviews: 2, comments: 1, deadLetters: 2 });
   expect(await world.warehouse('select message, extra from warehouse.reviews order by id')).toEqual([
     { message: null, extra: {} },
@@ -290,7 +289,7 @@ test('a dead letter that is resolved or discarded holds its record no longer', a
   await fill(world);
   await world.warehouse(`update sync.dead_letters set resolved_at = now() where kind = 'review'`);
   const [order] = await world.warehouse<{ id: string }>(`select id from sync.dead_letters where key = 'ORDER-1'`);
-  expect(await runCli(['dead-letters', 'discard', String(order?.id)], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters', 'discard', String(order?.id))).toMatchObject({ status: 0 });
   expect(
     await world.warehouse(
       'select key, payload is distinct from $1::jsonb as kept from sync.dead_letters order by key',
@@ -307,6 +306,6 @@ test('the daily reconcile deletes what is outdated', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at, resolved_at)
     values ('order', 'old', 'r', '{}', now() - interval '91 days', now() - interval '91 days')`);
-  expect(await runCli(['sync', 'reconcile'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reconcile')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select from sync.dead_letters')).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { visible, visibleJson } from '../../src/base/visible.ts';
-import { runCli } from '../harness/cli.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 
 /** Sets the title of the window, moves the cursor, turns the direction of text, ends a line, and a C1 control. */
@@ -36,7 +35,7 @@ test('control and bidi characters of a customer reach no terminal: explain, prev
   let shown = 0;
   for (const command of commands) {
     for (const args of [command, [...command, '--json']]) {
-      const { stdout, stderr } = await runCli(args, world.environment);
+      const { stdout, stderr } = await world.cli(...args);
       expect([args, stdout.match(harmful), stderr.match(harmful)]).toEqual([args, null, null]);
       if (stdout.includes('\\u{1b}]0;owned')) shown += 1;
       if (args.at(-1) === '--json' && stdout !== '') JSON.parse(stdout);

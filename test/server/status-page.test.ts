@@ -2,7 +2,6 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, startBrowser } from '../harness/browser.ts';
-import { runCli } from '../harness/cli.ts';
 import { isExhaustive } from '../harness/sampled.ts';
 import { openServe, type Serving } from '../harness/serve.ts';
 import { until } from '../harness/world.ts';
@@ -19,7 +18,7 @@ const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${
 async function openTroubled(): Promise<Serving> {
   const serving = await openServe(environment, { shop: 'sample' });
   const { world } = serving;
-  await runCli(['backfill', 'reviews'], world.environment);
+  await world.cli('backfill', 'reviews');
   await world.warehouse(
     `delete from sync.export_windows where start_at = (select max(start_at) from sync.export_windows)`,
   );
