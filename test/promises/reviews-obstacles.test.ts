@@ -8,13 +8,15 @@ import { worldTest } from '../harness/world-test.ts';
 
 const day = 24 * hourMs;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
+/** All reviews of these tests are younger. Where the overview is not believed, a run reads each window since then. */
+const years = { REVIEW_YEARS_FROM: ago(200).slice(0, 4) };
 
 /** What this test does to the responses; replaced while the test goes on. */
 type Twist = { change?: ((answer: Answer, call: Call) => void) | undefined };
 
 /** `hourly(count)`: a service behind a proxy, with one review an hour, or in so many hours, the newest three hours old. */
 const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number, hours = 1) => {
-  const world = await openWorld({ shop: 'empty' });
+  const world = await openWorld({ shop: 'empty', environment: years });
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count, hours));
   const twist: Twist = {};
   const answer = (answer: Answer, call: Call) => twist.change?.(answer, call);
@@ -147,21 +149,27 @@ test('a window that the warehouse cannot store is an open gap behind the cursor,
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
 });
 
-test('a bad review keeps nothing of its window from being covered or found deleted, and the reconcile stores it once it can', async ({
+test('bad reviews count once a run, keep nothing of their window from being covered or found deleted, and the reconcile stores them once it can', async ({
   hourly,
 }) => {
-  const { world } = await hourly(300);
-  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 150')`);
-  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
-  expect(await held(world)).toBe(299);
+  const { world } = await hourly(120);
+  const bad = `('review 60', 'review 120')`;
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not in ${bad})`);
+  const counts = { inserted: 118, refused: 2 };
+  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete', counts });
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
-  await world.atService('delete from reference_service.reviews where id between 131 and 149');
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete' });
+  await world.atService('delete from reference_service.reviews where id between 41 and 59');
+  // A reconcile reads both in lists, and by their ids.
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete', counts: { refused: 2 } });
   expect(await deleted(world)).toHaveLength(19);
 
-  await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await held(world)).toBe(300);
+  await world.warehouse(`alter table warehouse.reviews drop constraint bad;
+    insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    values ('review', '0', 'of an earlier run', '{}', now() - interval '32 days')`);
+  const stored = { outcome: 'done', counts: { inserted: 2, refused: 0 } };
+  expect(await world.run('reconcile-reviews')).toMatchObject(stored);
+  // Analysts see each run when it has ended.
+  expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n: 101 }]);
   expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toEqual([]);
 });
 
@@ -199,8 +207,8 @@ test('the dead letter of a review that the service deleted, or whose id it corre
 });
 
 test('a backfill of some days ends by what it met in them, not by a bad review of other days', async ({ hourly }) => {
-  const { world, cli } = await hourly(300);
-  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 10')`);
+  const { world, cli } = await hourly(60, 5);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 5')`);
   const day = (agoDays: number) => new Date(Date.now() - agoDays * 24 * hourMs).toISOString().slice(0, 10);
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await cli('backfill', 'reviews', '--from', day(5), '--to', day(1))).toMatchObject({ status: 0 });
@@ -209,27 +217,11 @@ test('a backfill of some days ends by what it met in them, not by a bad review o
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
 });
 
-test('a review that cannot be written counts once a run, however often the run reads it', async ({ hourly }) => {
-  const { world } = await hourly(300);
-  await world.warehouse(
-    `alter table warehouse.reviews add constraint bad check (message not in ('review 150', 'review 300'))`,
-  );
-  expect((await world.run('sync-reviews')).counts).toMatchObject({ inserted: 298, refused: 2 });
-  // A reconcile reads both in lists, and by their ids.
-  expect((await world.run('reconcile-reviews')).counts).toMatchObject({ refused: 2 });
-  await world.warehouse(`alter table warehouse.reviews drop constraint bad;
-    insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
-    values ('review', '0', 'of an earlier run', '{}', now() - interval '1 hour')`);
-  expect((await world.run('reconcile-reviews')).counts).toMatchObject({ inserted: 2, refused: 0 });
-  // Analysts see each run when it has ended.
-  expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n: 300 }]);
-});
-
 test('a review that cannot be written is asked for by the schedule with growing distances, by a command at once', async ({
   hourly,
 }) => {
-  const { world } = await hourly(300);
-  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 150')`);
+  const { world } = await hourly(30);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 15')`);
   await world.run('sync-reviews');
   const attempts = async () => {
     const [open] = await world.warehouse<{ attempts: number }>('select attempts from sync.dead_letters');
@@ -248,8 +240,8 @@ test('a review that cannot be written is asked for by the schedule with growing 
 test('a discarded review stays discarded while it fails for the same reason, and comes back when it fails for another', async ({
   hourly,
 }) => {
-  const { world, cli } = await hourly(300);
-  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 150%')`);
+  const { world, cli } = await hourly(30);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 15%')`);
   await world.run('sync-reviews');
   const open = () =>
     world.warehouse<{ id: number }>('select id::integer as id from sync.dead_letters where resolved_at is null');
@@ -264,7 +256,7 @@ test('a discarded review stays discarded while it fails for the same reason, and
   expect(await open()).toEqual([]);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
 
-  await world.atService(`update reference_service.reviews set message = 'review 150 b' where id = 150`);
+  await world.atService(`update reference_service.reviews set message = 'review 15 b' where id = 15`);
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
   await world.warehouse('alter table warehouse.reviews rename constraint bad to worse');
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
@@ -294,15 +286,13 @@ test('a review that cannot be asked about stays suspected, the others are marked
   expect(await deleted(world)).toEqual([{ id: 7 }, { id: 90 }]);
 });
 
-test.for([
-  ['', 1],
-  [', also where it has known each of them to be gone a moment before', 2],
-] as const)(
-  'a service that fails on the ids of sixty missing reviews is asked for some twenty of them%s',
-  async ([_, pass], { hourly }) => {
-    const { world, twist } = await hourly(200);
-    await world.run('sync-reviews');
-    await world.atService('delete from reference_service.reviews where id between 21 and 80');
+test('a service that fails on the ids of sixty missing reviews is asked for some twenty of them, also where it has known each to be gone a moment before', async ({
+  hourly,
+}) => {
+  const { world, twist } = await hourly(200);
+  await world.run('sync-reviews');
+  await world.atService('delete from reference_service.reviews where id between 21 and 80');
+  for (const pass of [1, 2]) {
     let refused = 0;
     const asked = new Map<number, number>();
     twist.change = (answer, call) => {
@@ -319,10 +309,11 @@ test.for([
       error: expect.stringContaining('60 reviews may be gone and could not be asked about'),
     });
     // Four at a time.
+    expect(refused).toBeGreaterThan(0);
     expect(refused).toBeLessThanOrEqual(20 + 4);
     expect(await deleted(world)).toEqual([]);
-  },
-);
+  }
+});
 
 test('reviews that are only hidden from the lists are not deleted, are stored as changed, and are asked for once by each reconcile that reads their date', async ({
   hourly,
@@ -394,34 +385,33 @@ test.for([
 test('of three reviews in the days that are read, two that the service deleted are marked; many at once are not', async ({
   hourly,
 }) => {
-  const { world, cli } = await hourly(500);
+  const { world, cli } = await hourly(120);
   await world.atService(`update reference_service.reviews set created_at = created_at - interval '60 days',
-    updated_at = updated_at - interval '60 days' where id <= 497`);
+    updated_at = updated_at - interval '60 days' where id <= 117`);
   await world.run('sync-reviews');
   await world.run('reconcile-reviews');
-  await world.atService('delete from reference_service.reviews where id in (498, 499)');
+  await world.atService('delete from reference_service.reviews where id in (118, 119)');
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await deleted(world)).toEqual([{ id: 498 }, { id: 499 }]);
-  await world.atService('delete from reference_service.reviews where id <= 300');
+  expect(await deleted(world)).toEqual([{ id: 118 }, { id: 119 }]);
+  await world.atService('delete from reference_service.reviews where id <= 70');
   const many = await cli('verify', 'reviews', '--repair');
   expect(many).toMatchObject({ status: 1, stdout: expect.stringContaining('more than half at once') });
   const text = (await world.cli('verify', 'reviews')).stdout;
-  expect(text).toMatch(/^service +warehouse +missing +stale +extra\n +198 +498 +0 +0 +300\n/);
+  expect(text).toMatch(/^service +warehouse +missing +stale +extra\n +48 +118 +0 +0 +70\n/);
   expect(text.match(/^review \d+ of 20\d\d-\d\d-\d\d is gone from the service$/gm)).toHaveLength(20);
   expect(text).toMatch(
-    /\nand 280 more\n\n.*more than half at once.*\n\n300 reviews differ\. To correct: npx review-sync verify reviews --repair\. [^\n]*\n$/s,
+    /\nand 50 more\n\n.*more than half at once.*\n\n70 reviews differ\. To correct: npx review-sync verify reviews --repair\. [^\n]*\n$/s,
   );
   expect(await deleted(world)).toHaveLength(2);
 });
 
-test.for([
-  [404, 'The service answers 404 for the ids of other reviews, too: 60, 59, 58. None was marked as deleted'],
-  [403, '2 reviews may be gone and could not be asked about: '],
-] as const)(
-  'a service that answers %i to every id deletes nothing, and says so',
-  async ([status, said], { hourly }) => {
-    const { world, twist } = await hourly(60);
-    await world.run('sync-reviews');
+test('a service that answers 404 or 403 to every id deletes nothing, and says so', async ({ hourly }) => {
+  const { world, twist } = await hourly(60);
+  await world.run('sync-reviews');
+  for (const [status, said] of [
+    [404, 'The service answers 404 for the ids of other reviews, too: 60, 59, 58. None was marked as deleted'],
+    [403, '2 reviews may be gone and could not be asked about: '],
+  ] as const) {
     twist.change = (answer, call) => {
       if (isList(call)) without(answer, [7, 8]);
       if (/^\/v1\/reviews\/\d+$/.test(call.path)) Object.assign(answer, { status, body: {} });
@@ -429,58 +419,54 @@ test.for([
     const error = expect.stringContaining(said);
     expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'incomplete', error });
     expect(await deleted(world)).toEqual([]);
-  },
-);
+  }
+});
 
-test.for([
-  ['sync', 'reviews'],
-  ['verify', 'reviews'],
-])(
-  'while the clocks differ by more than a day, %s %s fails and says so, and nothing is lost',
-  async (command, { hourly }) => {
-    const { world, twist, cli } = await hourly(30);
-    const setClock = (days: number) => {
-      twist.change = ({ headers }) => Object.assign(headers, { date: new Date(Date.now() + days * day).toUTCString() });
-    };
-    setClock(-0.9);
-    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-    await world.atService(
-      `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
-    );
-    for (const [days, said] of [
-      [60, '60 days ahead of the clock of this machine'],
-      [-1.2, '1 day behind the clock of this machine'],
-    ] as const) {
-      setClock(days);
-      expect(await cli(...command)).toMatchObject({ status: 1, stdout: expect.stringContaining(said) });
-    }
-    twist.change = undefined;
-    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-    expect(await held(world)).toBe(31);
-  },
-);
+test('while the clocks differ by more than a day, sync reviews and verify reviews fail and say so, and nothing is lost', async ({
+  hourly,
+}) => {
+  const { world, twist, cli } = await hourly(30);
+  const setClock = (days: number) => {
+    twist.change = ({ headers }) => Object.assign(headers, { date: new Date(Date.now() + days * day).toUTCString() });
+  };
+  setClock(-0.9);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.atService(
+    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
+  );
+  for (const [days, command, said] of [
+    [60, 'sync', '60 days ahead of the clock of this machine'],
+    [-1.2, 'sync', '1 day behind the clock of this machine'],
+    [60, 'verify', '60 days ahead of the clock of this machine'],
+  ] as const) {
+    setClock(days);
+    expect(await cli(command, 'reviews')).toMatchObject({ status: 1, stdout: expect.stringContaining(said) });
+  }
+  twist.change = undefined;
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await held(world)).toBe(31);
+});
 
-test.for([
-  ['is a day off at both ends', 35, 24],
-  ['names no review', undefined, undefined],
-] as const)(
-  'an overview that %s hides no review of a service that has had none for months',
-  async ([_, first, last], { hourly }) => {
-    const { world, twist } = await hourly(0);
-    await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
-      select at, at, 'old' from (select now() - interval '100 days' - n * interval '1 hour' as at from generate_series(0, 59) n) d`);
-    const at = (hours: number | undefined) => (hours === undefined ? null : ago(100 + hours / 24));
-    twist.change = naming(at(first), at(last));
+test('an overview that is a day off at both ends, or names no review, hides none of a service that has had none for months', async ({
+  hourly,
+}) => {
+  const { world, twist } = await hourly(0);
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+    select at, at, 'old' from (select now() - interval '100 days' - n * interval '1 hour' as at from generate_series(0, 59) n) d`);
+  for (const [first, last] of [
+    [ago(100 + 35 / 24), ago(101)],
+    [null, null],
+  ] as const) {
+    await world.warehouse('delete from warehouse.reviews');
+    twist.change = naming(first, last);
     expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
     expect(await held(world)).toBe(60);
-  },
-);
+  }
+});
 
-test.for([404, 500])(
-  'an overview that answers %i stops no command of reviews',
-  { timeout: 300_000 },
-  async (status, { hourly }) => {
-    const { world, twist, cli } = await hourly(60);
+test('an overview that answers 404 or 500 stops no command of reviews', async ({ hourly }) => {
+  const { world, twist, cli } = await hourly(60);
+  for (const status of [404, 500]) {
     twist.change = (answer, { path }) => {
       if (path === '/v1/reviews/overview') Object.assign(answer, { status, body: {} });
     };
@@ -494,8 +480,8 @@ test.for([404, 500])(
     });
     expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
     expect(await held(world)).toBe(60);
-  },
-);
+  }
+});
 
 test('verify of days before those that a review may have is a usage error, not "the same"', async ({ hourly }) => {
   const { cli } = await hourly(3);
@@ -513,49 +499,45 @@ const naming = (first: string | null, last?: string | null): Twist['change'] => 
   };
 };
 
-test.for([
-  ['sync', 'reviews'],
-  ['sync', 'reconcile'],
-])(
-  'an overview that names the first day of the year 1 and the last of 9999 stops nothing (%s %s)',
-  async (command, { hourly }) => {
-    const { world, twist, cli } = await hourly(60);
-    if (command.includes('verify') || command.includes('reconcile')) await world.run('sync-reviews');
-    twist.change = naming('0001-01-01T00:00:00.000+09:00', '9999-12-31T23:59:59.999-12:00');
-    expect(await cli(...command)).toMatchObject({ status: 0, stderr: expect.not.stringContaining('out of range') });
+test('an overview that names the first day of the year 1 and the last of 9999 stops neither a sync nor a reconcile', async ({
+  hourly,
+}) => {
+  const { world, twist, cli } = await hourly(60);
+  twist.change = naming('0001-01-01T00:00:00.000+09:00', '9999-12-31T23:59:59.999-12:00');
+  for (const what of ['reviews', 'reconcile']) {
+    expect(await cli('sync', what)).toMatchObject({ status: 0, stderr: expect.not.stringContaining('out of range') });
     expect(await held(world)).toBe(60);
-    expect(await cli('status')).toMatchObject({ status: 0 });
-  },
-);
+  }
+  expect(await cli('status')).toMatchObject({ status: 0 });
+});
 
-test.for([
-  ['too late', 'sync reviews', ago(20), ago(0)],
-  ['too late', 'backfill reviews', ago(20), ago(0)],
-  ['too late', 'backfill reviews --to 2035-12-31', ago(20), ago(0)],
-  ['after its last one', 'sync reviews', ago(0), ago(20)],
-  ['after its last one', 'backfill reviews', ago(0), ago(20)],
-  ['right, but not its last one', 'sync reviews', ago(101), ago(1)],
-  ['none', 'sync reviews', null, null],
-] as const)(
-  'an overview whose first date is %s hides no review (%s)',
-  async ([_, command, first, last], { hourly }) => {
-    const { world, twist, cli } = await hourly(400, 6);
+test('an overview hides no review where its first date is too late, or after its last one, or right and not its last one', async ({
+  hourly,
+}) => {
+  const { world, twist, cli } = await hourly(100, 24);
+  for (const [first, last, ...command] of [
+    [ago(20), ago(0), 'sync', 'reviews'],
+    [ago(20), ago(0), 'backfill', 'reviews', '--to', '2035-12-31'],
+    [ago(0), ago(20), 'backfill', 'reviews'],
+    [ago(101), ago(1), 'backfill', 'reviews'],
+  ] as const) {
+    await world.warehouse('delete from warehouse.reviews');
     twist.change = naming(first, last);
-    expect(await cli(...command.split(' '))).toMatchObject({ status: 0 });
-    expect(await held(world)).toBe(400);
-  },
-);
+    expect(await cli(...command)).toMatchObject({ status: 0 });
+    expect([command, await held(world)]).toEqual([command, 100]);
+  }
+});
 
 test('an overview whose first date is too late hides no review from verify or from a reconcile of all days', async ({
   hourly,
 }) => {
-  const { world, twist, cli } = await hourly(400, 6);
+  const { world, twist, cli } = await hourly(100, 24);
   await world.run('sync-reviews');
-  await world.warehouse('delete from warehouse.reviews where id <= 333');
+  await world.warehouse('delete from warehouse.reviews where id <= 83');
   twist.change = naming(ago(10), ago(0));
   const verified = await cli('verify', 'reviews');
-  expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 333 });
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 333 } });
+  expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 83 });
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 83 } });
   const before = listed(world);
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(listed(world) - before).toBeLessThan(50);
@@ -564,13 +546,17 @@ test('an overview whose first date is too late hides no review from verify or fr
 test('a service that refuses or fails on all dates before its first review is asked once, and the run is done', async ({
   hourly,
 }) => {
-  for (const status of [422, 500]) {
-    const { world, twist } = await hourly(60);
+  const { world, twist } = await hourly(60);
+  for (const [status, run] of [
+    [422, 'sync-reviews'],
+    [500, 'backfill-reviews'],
+  ] as const) {
+    await world.warehouse('delete from warehouse.reviews');
     twist.change = (answer, call) => {
       const end = call.query.get('end_datetime') ?? '9';
       if (isList(call) && end < ago(2).replace('T', ' ')) Object.assign(answer, { status, body: {} });
     };
-    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+    expect(await world.run(run)).toMatchObject({ outcome: 'done' });
     expect(await held(world)).toBe(60);
   }
 });
