@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFailed, onTestFinished } from 'vitest';
+import { ReviewSyncError } from '../../src/base/errors.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { until } from './patience.ts';
 
@@ -164,7 +165,7 @@ function begin(args: readonly string[], environment: Record<string, string>, isT
     pid: undefined,
     ended,
     saidSoFar: () => stderr,
-    kill: (signal) => stop.abort(new Error(`stopped by ${signal}`)),
+    kill: (signal) => stop.abort(new ReviewSyncError('stopped', `Stopped by ${signal}`, { hint: 'Nothing is lost.' })),
     says: (text) => untilSaid(text, () => stderr, ended),
   };
 }

@@ -10,8 +10,6 @@ import { emptyRedis, hasRedis, startRedis } from './redis.ts';
 export type TestQueue = {
   /** The Redis of these tests; undefined on Postgres. */
   redisUrl(): string | undefined;
-  /** QUEUE_URL, where the queue is not in the warehouse. */
-  environment(): Record<string, string>;
 };
 
 /** A test that is skipped where there is no redis-server. */
@@ -27,16 +25,13 @@ export function onEachQueue(declare: (queue: TestQueue) => void): void {
         if (isRedis) redis = await startRedis();
       });
       afterAll(() => redis?.close());
-      declare({
-        redisUrl: () => redis?.url,
-        environment: () => (redis ? { QUEUE_URL: redis.url } : {}),
-      });
+      declare({ redisUrl: () => redis?.url });
     });
   }
 }
 
-/** Empty queues. */
-export async function openTestQueues(redisUrl: string | undefined): Promise<Queues> {
+/** Empty queues, in Redis where its address is given. */
+export async function openTestQueues(redisUrl?: string): Promise<Queues> {
   if (redisUrl !== undefined) await emptyRedis(redisUrl);
   const queues = await openQueues(redisUrl ?? (await createDatabase('migrated')), 'test');
   onTestFinished(() => queues.close());

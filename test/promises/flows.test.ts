@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startCli, startHere } from '../harness/cli.ts';
-import { onEachQueue, redisTest } from '../harness/each-queue.ts';
-import { emptyRedis, startRedis } from '../harness/redis.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { redisTest } from '../harness/each-queue.ts';
+import { startRedis } from '../harness/redis.ts';
+import { openWorld, until } from '../harness/world.ts';
 
 /** Orders of the shop that are to be at the service, and how many lines they have. */
 const toPush = `
@@ -14,70 +14,63 @@ const pushed = `
     (select count(*)::integer from reference_service.sub_orders) as lines`;
 const every = (seconds: number) => `*/${seconds} * * * * *`;
 
-onEachQueue(({ redisUrl, environment: onQueue }) => {
-  async function world(options: Parameters<typeof openWorld>[0] = {}): Promise<World> {
-    // The jobs that a worker returned when its test ended would otherwise be taken by the worker of the next test.
-    const redis = redisUrl();
-    if (redis !== undefined) await emptyRedis(redis);
-    return openWorld({ ...options, environment: { ...options.environment, ...onQueue() } });
-  }
+redisTest('the worker runs the flows on their schedules, from Redis, and ends cleanly on SIGTERM', async () => {
+  const redis = await startRedis();
+  onTestFinished(redis.close);
+  const schedules = { SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: every(1) };
+  await using here = await openWorld({ environment: { QUEUE_URL: redis.url, LOG_LEVEL: 'info', ...schedules } });
+  const worker = startCli(['worker'], here.environment);
+  const [expected] = await here.shop(toPush);
+  await until(async () => JSON.stringify((await here.atService(pushed))[0]) === JSON.stringify(expected));
+  const done = `select distinct job from sync.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews')`;
+  await until(async () => (await here.warehouse(done)).length === 2);
+  worker.kill('SIGTERM');
+  expect(await worker.ended).toMatchObject({ status: 0 });
+});
 
-  test('the worker runs the flows on their schedules and ends cleanly on SIGTERM', async () => {
-    await using here = await world({
-      environment: { LOG_LEVEL: 'info', SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: every(1) },
-    });
-    const worker = startCli(['worker'], here.environment);
-    const [expected] = await here.shop(toPush);
-    await until(async () => JSON.stringify((await here.atService(pushed))[0]) === JSON.stringify(expected));
-    const done = `select distinct job from sync.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews')`;
-    await until(async () => (await here.warehouse(done)).length === 2);
-    worker.kill('SIGTERM');
-    expect(await worker.ended).toMatchObject({ status: 0 });
+// On Redis: many-workers.test.ts.
+test('what a killed worker had in hand is taken over by another', async () => {
+  await using here = await openWorld({
+    service: { latencyMs: 400 },
+    environment: { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: every(2), TAKE_OVER_SECONDS: '3' },
   });
+  const first = startCli(['worker'], here.environment);
+  await until(async () => (here.service.requests()['GET /v1/reviews'] ?? 0) > 0);
+  first.kill('SIGKILL');
+  expect((await first.ended).signal).toBe('SIGKILL');
+  const [killed] = await here.warehouse<{ id: string }>('select id from sync.runs order by started_at limit 1');
+  expect(killed).toBeDefined();
+  here.service.setFaults({ latencyMs: 0 });
+  const second = startHere(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '' });
+  const ended = await until(async () => {
+    const [run] = await here.warehouse<{ outcome: string | null; error: string | null }>(
+      'select outcome, error from sync.runs where id = $1',
+      [killed?.id],
+    );
+    return run?.outcome ? run : undefined;
+  });
+  expect(ended).toEqual({ outcome: 'done', error: null });
+  expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
+  second.kill('SIGTERM');
+  expect((await second.ended).status).toBe(0);
+});
 
-  test('what a killed worker had in hand is taken over by another', async () => {
-    await using here = await world({
-      service: { latencyMs: 400 },
-      environment: { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: every(2), TAKE_OVER_SECONDS: '3' },
-    });
-    const first = startCli(['worker'], here.environment);
-    await until(async () => (here.service.requests()['GET /v1/reviews'] ?? 0) > 0);
-    first.kill('SIGKILL');
-    expect((await first.ended).signal).toBe('SIGKILL');
-    const [killed] = await here.warehouse<{ id: string }>('select id from sync.runs order by started_at limit 1');
-    expect(killed).toBeDefined();
-    here.service.setFaults({ latencyMs: 0 });
-    const second = startHere(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '' });
-    const ended = await until(async () => {
-      const [run] = await here.warehouse<{ outcome: string | null; error: string | null }>(
-        'select outcome, error from sync.runs where id = $1',
-        [killed?.id],
-      );
-      return run?.outcome ? run : undefined;
-    });
-    expect(ended).toEqual({ outcome: 'done', error: null });
-    expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
-    second.kill('SIGTERM');
-    expect((await second.ended).status).toBe(0);
-  });
-
-  test('an interrupted backfill goes on where it stopped', async () => {
-    await using here = await world({ service: { latencyMs: 300 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
-    const first = startHere(['backfill', 'reviews'], here.environment);
-    await until(async () => (await here.warehouse('select id from sync.export_windows')).length >= 2);
-    first.kill('SIGINT');
-    const stopped = await first.ended;
-    expect(stopped.status).toBe(1);
-    expect(stopped.stderr).toContain('Run the same command again to continue');
-    here.service.setFaults({ latencyMs: 0 });
-    expect((await here.cli('backfill', 'reviews')).status).toBe(0);
-    expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
-    // No span was read twice.
-    const twice = await here.warehouse(`
-      select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
-        and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
-    expect(twice).toEqual([]);
-  });
+test('an interrupted backfill goes on where it stopped', async () => {
+  await using here = await openWorld({ service: { latencyMs: 300 }, environment: { REVIEW_API_CONCURRENCY: '1' } });
+  const first = startHere(['backfill', 'reviews'], here.environment);
+  await until(async () => (await here.warehouse('select id from sync.export_windows')).length >= 2);
+  first.kill('SIGINT');
+  const stopped = await first.ended;
+  expect(stopped.status).toBe(1);
+  expect(stopped.stderr).toContain('Run the same command again to continue');
+  here.service.setFaults({ latencyMs: 0 });
+  expect((await here.cli('backfill', 'reviews')).status).toBe(0);
+  expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
+  // No span was read twice.
+  const twice = await here.warehouse(`
+    select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
+      and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
+  expect(twice).toEqual([]);
 });
 
 test('a run that is still going is not started on top of', async () => {

@@ -8,12 +8,12 @@ import { startRedis } from '../harness/redis.ts';
 import { openWorld, until, type World } from '../harness/world.ts';
 
 /**
- * Four requests a window of 44 days with two pages, a hundred windows: at the ceiling half a minute of work. A killed
- * worker's steps are taken over after as long, so that the others are at work meanwhile.
+ * At least two requests a window of 44 days, a hundred windows: at the ceiling a quarter of a minute of work. A killed
+ * worker's steps are taken over before, so that the others are at work meanwhile.
  */
 const ceiling = 14;
-const reviews = 11_000;
-const daysBetween = 0.4;
+const reviews = 2000;
+const daysBetween = 2.2;
 
 /** A service with years of reviews behind a proxy that counts, and a Redis for the queue. */
 async function openShared(): Promise<{ world: World; proxy: FaultProxy; environment: Record<string, string> }> {
@@ -30,6 +30,7 @@ async function openShared(): Promise<{ world: World; proxy: FaultProxy; environm
     ...world.environment,
     ...off,
     LOG_LEVEL: 'info',
+    TAKE_OVER_SECONDS: '8',
     QUEUE_URL: redis.url,
     REVIEW_YEARS_FROM: '2000',
     REVIEW_API_REQUESTS_PER_SECOND: String(ceiling),

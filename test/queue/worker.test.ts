@@ -79,11 +79,12 @@ const batches = [['0a', '0b', '0c'], [], ['2a', '2b']];
 const inBatches = jobOf(batches);
 const every = batches.flat();
 
+const work = (queues: Queues, context: Calls, take: readonly QueueName[], one = job) =>
+  startTestWorker(queues, { jobs: [one], context, take });
+
+/** What the queue does is tested on both queues, what review-sync makes of it below, on one. */
 onEachQueue(({ redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
-
-  const work = (queues: Queues, context: Calls, take: readonly QueueName[], one = job) =>
-    startTestWorker(queues, { jobs: [one], context, take });
 
   test('a run interrupted while it adds its steps counts each of them once, also those that ended', async () => {
     const queues = await open();
@@ -222,43 +223,6 @@ onEachQueue(({ redisUrl }) => {
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
   });
 
-  test('a run whose connection breaks is tried again, and one that cannot succeed is not', async () => {
-    const queues = await open();
-    const context = calls();
-    const lost = Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-    const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
-    const error = 'wrong column → correct it';
-    for (const [cause, planned, end] of [
-      [lost, 2, { state: 'ended' }],
-      [refused, 1, { state: 'failed', error }],
-    ] as const) {
-      let attempts = 0;
-      const plan: typeof job.plan = async () => {
-        attempts += 1;
-        if (attempts === 1) throw cause;
-        return { state: 0, steps: [] };
-      };
-      const worker = await work(queues, context, ['runs'], { ...job, plan });
-      const { id } = await queues.enqueue(job, {});
-      expect(await runEnded(queues, id)).toMatchObject(end);
-      expect(await queues.isAlive(id)).toBe(false);
-      expect(attempts).toBe(planned);
-      await worker.close();
-    }
-    expect(new Set(context.failed)).toEqual(new Set([error]));
-  });
-
-  test('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
-    const queues = await open();
-    const context = calls();
-    const plan = () => Promise.reject(Object.assign(new Error('terminated'), { severity: 'FATAL', code: '57P01' }));
-    await work(queues, context, ['runs'], { ...job, plan });
-    const jobId = 'a-run';
-    await queues.bull.runs.add(job.name, { payload: {} }, { jobId, attempts: 2, backoff: 10 });
-    expect(await runEnded(queues, jobId)).toMatchObject({ state: 'failed' });
-    expect(context.failed).toHaveLength(1);
-  });
-
   test('once the steps are added the job no longer holds them, so that nobody adds them again', async () => {
     const queues = await open();
     const { id } = await queues.enqueue(job, {});
@@ -292,113 +256,150 @@ onEachQueue(({ redisUrl }) => {
     expect(context.concluded).toEqual([{ state: 2, results: every.map(() => ({ records: 1 })), failures: [] }]);
     expect(seen).toEqual([0, 0, 0]);
   });
+});
 
-  test('after a batch of which no step succeeded no other is planned: a system is down', async () => {
-    const queues = await open();
-    for (const [failing, planned] of [
-      [['0b'], [0, 1, 2]],
-      [['0a', '0b', '0c'], []],
-      [
-        ['2a', '2b'],
-        [0, 1],
-      ],
-    ]) {
-      const context = calls({
-        async step(step) {
-          if (failing?.includes(step as never)) throw new IncompleteError(`${step} cannot be read`);
-          return { records: 1 };
-        },
-      });
-      const { id } = await queues.enqueue(inBatches, {});
-      const worker = await work(queues, context, ['runs', 'steps'], inBatches);
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
-      await worker.close();
-      expect(context.ends).toEqual(planned);
-      const [end] = context.concluded;
-      expect(end?.failures.toSorted()).toEqual(failing?.map((step) => expect.stringContaining(`${step} cannot`)));
-    }
-  });
-
-  test('a run interrupted between two batches plans the next one again, and repeats no step', async () => {
-    const queues = await open();
-    let failures = 2;
-    const context = calls({
-      async next(batch) {
-        // Lost after what `next` saves, and before the plan is written down.
-        if (batch === 0 && failures-- > 0) {
-          throw Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-        }
-      },
-    });
-    const { id } = await queues.enqueue(inBatches, {});
-    await work(queues, context, ['runs', 'steps'], inBatches);
-    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
-    expect(context.ends).toEqual([0, 0, 0, 1, 2]);
-    expect(context.steps.toSorted()).toEqual(every);
-    expect(context.concluded).toHaveLength(1);
-  });
-
-  test('a run that ends while its steps run gets no other step, batch or conclusion, and those in hand are stopped', async () => {
-    const queues = await open();
-    const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
-    const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
-    let end: typeof stopped | undefined;
-    const { id } = await queues.enqueue(inBatches, {});
-    await startTestWorker(queues, {
-      ...{ jobs: [inBatches], context, take: ['runs', 'steps'], concurrency: 2 },
-      endOf: async () => end,
-    });
-    await until(async () => context.steps.length === 2);
-    end = stopped;
-    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
-    expect(context).toMatchObject({ steps: ['0a', '0b'], ends: [], concluded: [], failed: [] });
-    // One that nobody has begun.
-    const second = await queues.enqueue(inBatches, {});
-    expect(await runEnded(queues, second.id)).toMatchObject({ state: 'ended', report: stopped });
-    expect(context).toMatchObject({ planned: 1, failed: [] });
-  });
-
-  test('a run that ends while it is planned or concluded is stopped within a second', async () => {
-    const queues = await open();
-    const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
-    let end: typeof stopped | undefined;
-    const untilStopped = (signal: AbortSignal) => {
-      end = stopped;
-      return delay(3_600_000, undefined as never, { signal });
+test('a run whose connection breaks is tried again, and one that cannot succeed is not', async () => {
+  const queues = await openTestQueues();
+  const context = calls();
+  const lost = Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
+  const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
+  const error = 'wrong column → correct it';
+  for (const [cause, planned, end] of [
+    [lost, 2, { state: 'ended' }],
+    [refused, 1, { state: 'failed', error }],
+  ] as const) {
+    let attempts = 0;
+    const plan: typeof job.plan = async () => {
+      attempts += 1;
+      if (attempts === 1) throw cause;
+      return { state: 0, steps: [] };
     };
-    const hanging: Partial<typeof job>[] = [
-      { plan: (_context, _payload, _run, signal) => untilStopped(signal) },
-      { conclude: (_context, _payload, _run, _end, signal) => untilStopped(signal) },
-    ];
-    for (const stage of hanging) {
-      end = undefined;
-      const one = { ...job, ...stage };
-      const context = calls();
-      const take = ['runs', 'steps'] as const;
-      const worker = await startTestWorker(queues, { jobs: [one], context, take, endOf: async () => end });
-      const { id } = await queues.enqueue(one, {});
-      expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
-      expect(context).toMatchObject({ concluded: [], failed: [] });
-      await worker.close(0);
-    }
-  });
+    const worker = await work(queues, context, ['runs'], { ...job, plan });
+    const { id } = await queues.enqueue(job, {});
+    expect(await runEnded(queues, id)).toMatchObject(end);
+    expect(await queues.isAlive(id)).toBe(false);
+    expect(attempts).toBe(planned);
+    await worker.close();
+  }
+  expect(new Set(context.failed)).toEqual(new Set([error]));
+});
 
-  test('a run whose steps ended because it had ended is not concluded with them', async () => {
-    const queues = await open();
-    const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
-    let end: typeof stopped | undefined;
+test('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
+  const queues = await openTestQueues();
+  const context = calls();
+  const plan = () => Promise.reject(Object.assign(new Error('terminated'), { severity: 'FATAL', code: '57P01' }));
+  await work(queues, context, ['runs'], { ...job, plan });
+  const jobId = 'a-run';
+  await queues.bull.runs.add(job.name, { payload: {} }, { jobId, attempts: 2, backoff: 10 });
+  expect(await runEnded(queues, jobId)).toMatchObject({ state: 'failed' });
+  expect(context.failed).toHaveLength(1);
+});
+
+test('after a batch of which no step succeeded no other is planned: a system is down', async () => {
+  const queues = await openTestQueues();
+  for (const [failing, planned] of [
+    [['0b'], [0, 1, 2]],
+    [['0a', '0b', '0c'], []],
+    [
+      ['2a', '2b'],
+      [0, 1],
+    ],
+  ]) {
     const context = calls({
-      async next() {
-        end = stopped;
+      async step(step) {
+        if (failing?.includes(step as never)) throw new IncompleteError(`${step} cannot be read`);
+        return { records: 1 };
       },
     });
     const { id } = await queues.enqueue(inBatches, {});
-    const take = ['runs', 'steps'] as const;
-    await startTestWorker(queues, { jobs: [inBatches], context, take, endOf: async () => end });
-    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
-    // The second batch has no steps, so that its job does not wait.
-    expect(context).toMatchObject({ ends: [0], concluded: [], failed: [] });
+    const worker = await work(queues, context, ['runs', 'steps'], inBatches);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+    await worker.close();
+    expect(context.ends).toEqual(planned);
+    const [end] = context.concluded;
+    expect(end?.failures.toSorted()).toEqual(failing?.map((step) => expect.stringContaining(`${step} cannot`)));
+  }
+});
+
+test('a run interrupted between two batches plans the next one again, and repeats no step', async () => {
+  const queues = await openTestQueues();
+  let failures = 2;
+  const context = calls({
+    async next(batch) {
+      // Lost after what `next` saves, and before the plan is written down.
+      if (batch === 0 && failures-- > 0) {
+        throw Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
+      }
+    },
   });
+  const { id } = await queues.enqueue(inBatches, {});
+  await work(queues, context, ['runs', 'steps'], inBatches);
+  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'done' } });
+  expect(context.ends).toEqual([0, 0, 0, 1, 2]);
+  expect(context.steps.toSorted()).toEqual(every);
+  expect(context.concluded).toHaveLength(1);
+});
+
+test('a run that ends while its steps run gets no other step, batch or conclusion, and those in hand are stopped', async () => {
+  const queues = await openTestQueues();
+  const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
+  const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+  let end: typeof stopped | undefined;
+  const { id } = await queues.enqueue(inBatches, {});
+  await startTestWorker(queues, {
+    ...{ jobs: [inBatches], context, take: ['runs', 'steps'], concurrency: 2 },
+    endOf: async () => end,
+  });
+  await until(async () => context.steps.length === 2);
+  end = stopped;
+  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+  expect(context).toMatchObject({ steps: ['0a', '0b'], ends: [], concluded: [], failed: [] });
+  // One that nobody has begun.
+  const second = await queues.enqueue(inBatches, {});
+  expect(await runEnded(queues, second.id)).toMatchObject({ state: 'ended', report: stopped });
+  expect(context).toMatchObject({ planned: 1, failed: [] });
+});
+
+test('a run that ends while it is planned or concluded is stopped within a second', async () => {
+  const queues = await openTestQueues();
+  const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+  let end: typeof stopped | undefined;
+  const untilStopped = (signal: AbortSignal) => {
+    end = stopped;
+    return delay(3_600_000, undefined as never, { signal });
+  };
+  const hanging: Partial<typeof job>[] = [
+    { plan: (_context, _payload, _run, signal) => untilStopped(signal) },
+    { conclude: (_context, _payload, _run, _end, signal) => untilStopped(signal) },
+  ];
+  for (const stage of hanging) {
+    end = undefined;
+    const one = { ...job, ...stage };
+    const context = calls();
+    const take = ['runs', 'steps'] as const;
+    const worker = await startTestWorker(queues, { jobs: [one], context, take, endOf: async () => end });
+    const { id } = await queues.enqueue(one, {});
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+    expect(context).toMatchObject({ concluded: [], failed: [] });
+    await worker.close(0);
+  }
+});
+
+test('a run whose steps ended because it had ended is not concluded with them', async () => {
+  const queues = await openTestQueues();
+  const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+  let end: typeof stopped | undefined;
+  const context = calls({
+    async next() {
+      end = stopped;
+    },
+  });
+  const { id } = await queues.enqueue(inBatches, {});
+  const take = ['runs', 'steps'] as const;
+  await startTestWorker(queues, { jobs: [inBatches], context, take, endOf: async () => end });
+  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: stopped });
+  // The second batch has no steps, so that its job does not wait.
+  expect(context).toMatchObject({ ends: [0], concluded: [], failed: [] });
 });
 
 test('another installation on the same server takes no run of this one', async () => {
@@ -430,8 +431,7 @@ test('a run whose workers were lost five times is taken over once more', async (
 });
 
 test('a job of a dead worker is taken over within the given seconds: its lock ends, then a worker looks for such locks', async () => {
-  const queues = await openQueues(await createDatabase('migrated'), 'test');
-  onTestFinished(() => queues.close());
+  const queues = await openTestQueues();
   const seconds: number[] = [];
   const Worker = new Proxy(queues.classes.Worker, {
     construct(worker, [name, handler, options]) {
