@@ -6,7 +6,6 @@ const long = [
   ...[
     'reviews-failing',
     'service-without-lookup',
-    'orders-bad-product',
     'many-workers',
     'flows',
     'stays-up',

@@ -110,7 +110,7 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   expect(await world.warehouse(linked)).toEqual([{ id: 3 }]);
 });
 
-test('what the shop changes of a category or a grade reaches the service, also below a category that cannot be read any more', async ({
+test('what the shop changes or clears of a category or a grade reaches the service, also below a category that cannot be read any more', async ({
   openWorld,
 }) => {
   const world = await catalogWorld(openWorld);
@@ -128,6 +128,11 @@ test('what the shop changes of a category or a grade reaches the service, also b
   ]);
   const icons = 'select name, icon_url from reference_service.user_grades';
   expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: 'https://shop.example.com/new.png' }]);
+  expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
+  await world.shop('update c set parent = null; update g set icon = null');
+  expect((await syncCatalog(world)).outcome).toBe('incomplete');
+  expect(await parents(world)).toContainEqual({ code: 'C2', parent: null });
+  expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: null }]);
 });
 
 test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same; one that shows a web page in their place leaves the run incomplete', async ({
@@ -308,22 +313,6 @@ test('grades that the service does not list for a moment are not created a secon
   expect(await world.atService('select name from reference_service.user_grades order by name')).toEqual([
     { name: 'Gold' },
     { name: 'Silver' },
-  ]);
-});
-
-test('a parent and an icon that become null in the shop are cleared at the service', async ({ openWorld }) => {
-  const world = await catalogWorld(openWorld);
-  await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
-    insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
-  await syncCatalog(world);
-  await world.shop('update c set parent = null; update g set icon = null');
-  expect((await syncCatalog(world)).outcome).toBe('done');
-  expect(await parents(world)).toEqual([
-    { code: 'C1', parent: null },
-    { code: 'C2', parent: null },
-  ]);
-  expect(await world.atService('select name, icon_url from reference_service.user_grades')).toEqual([
-    { name: 'Silver', icon_url: null },
   ]);
 });
 

@@ -48,6 +48,23 @@ test('many orders to which the service always responds with 500 stop neither the
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test.for([404, 500])(
+  'a product of which the service answers %i to each sub-order stops only its lines, however many orders have one',
+  async (status, { world }) => {
+    const numbered = Array.from({ length: 8 }, (_, index) => index + 1);
+    await world.place(...numbered.map((n) => order(`O${n}`, line('1', 7), line('2', 8))));
+    world.serviceRule(({ method, path, form }) =>
+      method === 'POST' && path.endsWith('/sub_orders') && form.get('product_id') === '7' ? { status } : 'pass',
+    );
+    const end = await world.cli('sync', 'orders', '--json');
+    expect(end.status).toBe(1);
+    expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 8, lines_failed: 8 });
+    const good = 'select count(*)::integer as n from reference_service.sub_orders where product_id = 8';
+    expect(await world.atService(good)).toEqual([{ n: 8 }]);
+    expect(await world.openDeadLetters()).toHaveLength(8);
+  },
+);
+
 test('a service that fails for every order stops the run and leaves no dead letter', async ({ world }) => {
   await world.place(...orders(30));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));

@@ -24,31 +24,32 @@ const allowanceReturns = (world: OrderWorld) =>
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 const touch = 'update o set updated_at = now()';
 
-test('of sixty removed lines fifty go, the run says that ten are held back, and removes them when asked to', async ({
+test('of eight removed lines as many go as the allowance reaches, the run says that three are held back, and removes them when asked to', async ({
   world,
 }) => {
-  await pushOrders(world, 60);
+  await pushOrders(world, 8);
+  await useUpAllowance(world, removalsPerDay - 5);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   const end = await world.cli('sync', 'orders', '--json');
   expect(end.status).toBe(1);
   const report = JSON.parse(end.stdout) as { counts: Record<string, number>; error: string };
   expect(report.counts).toMatchObject({
-    orders_pushed: 60,
-    orders_held: 10,
-    removals_held: 10,
-    sub_orders_removed: 50,
+    orders_pushed: 8,
+    orders_held: 3,
+    removals_held: 3,
+    sub_orders_removed: 5,
   });
-  expect(report.error).toContain('10 removals of orders and lines held back');
+  expect(report.error).toContain('3 removals of orders and lines held back');
   expect(report.error).toContain('npx review-sync sync orders --allow-removals');
-  expect(await world.atService(subOrders)).toEqual([{ n: 70 }]);
-  expect(await world.openDeadLetters()).toHaveLength(10);
+  expect(await world.atService(subOrders)).toEqual([{ n: 11 }]);
+  expect(await world.openDeadLetters()).toHaveLength(3);
   expect((await world.openDeadLetters())[0]?.reason).toContain('--allow-removals');
   // Held back twice, they are to be tried again in minutes, and the shop has no change that was not read.
   await world.shop(`update o set updated_at = now() - interval '1 day'`);
-  expect(await world.sync()).toMatchObject({ orders_held: 10 });
+  expect(await world.sync()).toMatchObject({ orders_held: 3 });
   const allowed = await world.cli('sync', 'orders', '--allow-removals');
   expect(allowed).toMatchObject({ status: 0 });
-  expect(await world.atService(subOrders)).toEqual([{ n: 60 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 8 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
@@ -201,20 +202,20 @@ test('deletions and removed lines share the allowance, and no later run of the d
 test('removals that are held back stay so when their order changes, and are made once the allowance is there again', async ({
   world,
 }) => {
-  await pushOrders(world, 24);
+  await pushOrders(world, 6);
   await useUpAllowance(world);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   await world.sync();
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
   await world.sync();
   await world.timePasses('1 hour');
-  expect(await world.sync()).toMatchObject({ orders_held: 24 });
-  expect(await world.atService(subOrders)).toEqual([{ n: 48 }]);
-  expect(await world.openDeadLetters()).toHaveLength(24);
+  expect(await world.sync()).toMatchObject({ orders_held: 6 });
+  expect(await world.atService(subOrders)).toEqual([{ n: 12 }]);
+  expect(await world.openDeadLetters()).toHaveLength(6);
   await allowanceReturns(world);
   await world.timePasses('1 day');
   await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 24 }]);
+  expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 

@@ -30,30 +30,6 @@ test('connections that are cut while orders are pushed, by two processes at once
   expect(await world.atService(subOrders)).toEqual([{ n: 80 }]);
 });
 
-test('a process that was killed right after its POST still deletes the order when the shop does', async ({ world }) => {
-  await world.place(...orders(1, () => 2));
-  let kill = () => {};
-  world.serviceRule(({ method, path }) => {
-    if (method !== 'POST' || path !== '/v1/orders') return 'pass';
-    kill();
-    return 'lose';
-  });
-  const command = startCli(['sync', 'orders'], world.environment);
-  kill = () => command.kill('SIGKILL');
-  expect((await command.ended).signal).toBe('SIGKILL');
-  // Nobody else pushes it for three minutes.
-  const held = `select lease_expires_at > now() + interval '100 seconds' as held from sync.order_links`;
-  expect(await world.warehouse(held)).toEqual([{ held: true }]);
-  const codes = 'select code from reference_service.orders';
-  await expect.poll(() => world.atService(codes), { timeout: 20_000 }).toHaveLength(1);
-  world.serviceRule(() => 'pass');
-  await world.shop(`update o set deleted_at = now(), updated_at = now()`);
-  await world.timePasses('1 day');
-  await world.sync({ deletes: 'send' });
-  expect(await world.atService(codes)).toEqual([]);
-  expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
-});
-
 test('a command that waits for an order says who has it and until when, and goes on when the lease runs out', async ({
   world,
 }) => {

@@ -1,8 +1,11 @@
 import { expect } from 'vitest';
+import { previewOrder } from '../../src/orders/compare/show-order.ts';
+import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
+import { orderDeps } from '../harness/sync-orders.ts';
 
 const products = 'insert into reference_service.products (id) values (9), (13) on conflict do nothing';
 
@@ -130,4 +133,21 @@ test('preview shows exactly the requests of the next run, where another integrat
   // The second POST clears what only the response to the first one shows.
   expect(shown.map((text) => text.split(' ')[0])).toEqual(['POST', 'POST', 'PUT', 'POST']);
   expect(await sent(world)).toEqual(shown);
+});
+
+test('preview and verify judge the age by the same clock as the push', async ({ world }) => {
+  // Computed once: the shop and the service hold the same instant.
+  const old = new Date(Math.floor(Date.now() / 1000) * 1000 - 60 * 86_400_000);
+  await world.place(order('OLD', { created_at: old, user_email: 'old@example.com' }));
+  // Another integration pushed it without contact.
+  await world.atService(
+    `insert into reference_service.orders (code, total_price, created_at, updated_at) values ('OLD', 100, $1, now())`,
+    [old],
+  );
+  const now = () => new Date(Date.now() - 50 * 86_400_000);
+  const deps = { ...orderDeps(await world.openApp()), now, onProgress() {} };
+  expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], isYoung: false });
+  // The e-mail address differs, and no repair may send it.
+  const verified = await verifyOrders(deps, { start: undefined, end: undefined }, { repair: false });
+  expect(verified.differences).toEqual([]);
 });

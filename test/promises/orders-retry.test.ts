@@ -10,10 +10,8 @@ const writes = (world: OrderWorld) => world.requests().filter((one) => one.metho
 
 test.for([
   ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
-  ['422 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 422 }],
   ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
   ['401 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 401 }],
-  ['403 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 403 }],
   ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
 ] as const)(
   'once the service is corrected, an order goes by itself within a day, and its dead letter closes: %s',

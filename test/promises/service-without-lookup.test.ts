@@ -4,7 +4,6 @@ import { line, order } from '../harness/shop-orders.ts';
 
 test.for([
   ['400', { status: 400 }],
-  ['a plain list', { status: 200, body: '[]' }],
   ['a list of other orders', { status: 200, body: '[{"id": 7, "code": "other"}]' }],
 ] as const)(
   'a dry run on a service that responds with %s to "get order by code" ends well, and with --diff says what it could not ask and exits 1',
