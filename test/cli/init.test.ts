@@ -64,17 +64,20 @@ test('init recognises the shop, writes its queries and .env, checks them, and a 
   expect(await read('shop-sql/orders.sql')).toBe(await presetFile('solidus', 'orders.sql'));
 });
 
-test('tables outside of the search path are written with their schema, and lines of .env are kept', async () => {
+test('tables outside of the search path are written with their schema; lines of .env, and a README.md, are kept', async () => {
   const { world, cwd, init, read } = await initWorld(
     `create schema "Shop"; set search_path = "Shop"; ${await schemaOf('saleor')}; set search_path = public`,
   );
   await writeFile(join(cwd, '.env'), 'LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres://w:secret@db/w');
+  await mkdir(join(cwd, 'queries'));
+  await writeFile(join(cwd, 'queries', 'README.md'), 'ours');
   const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'elsewhere' }, '--dir', 'queries', '--json');
   expect(end).toMatchObject({ status: 0, stderr: '' });
   const report = JSON.parse(end.stdout);
   expect(report).toMatchObject({ preset: { name: 'saleor', schema: 'Shop' }, warnings: [] });
   expect(report.findings.filter(({ level }: { level: string }) => level === 'fault')).toEqual([]);
   expect(await read('queries/categories.sql')).toContain('from "Shop".product_category c');
+  expect(await read('queries/README.md')).toBe('ours');
   const env = await read('.env');
   expect(env).toMatch(/^LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres:\/\/w:secret@db\/w\n/);
   expect(env.match(/^WAREHOUSE_DATABASE_URL=/gm)).toHaveLength(1);
@@ -92,26 +95,16 @@ test('of two shops in one database the one without a prefix is taken, and --pref
   expect(second.stdout).toContain('prefix eu_ (preset solidus)');
   expect(second.stdout).not.toContain('writes its dates');
   expect(await read('shop-sql/categories.sql')).toContain('from eu_spree_taxons t');
-  expect((await init({}, '--prefix', 'us_')).stderr).toContain(
-    'No tables of a known shop system have the prefix "us_"',
-  );
-  expect((await init({}, '--preset', 'opencart4')).stderr).toContain(
-    'is for OpenCart 4.1, and SHOP_DATABASE_URL is Postgres',
-  );
+  for (const [options, said] of [
+    ['--prefix us_', 'No tables of a known shop system have the prefix "us_"'],
+    ['--preset opencart4', 'is for OpenCart 4.1, and SHOP_DATABASE_URL is Postgres'],
+  ] as const)
+    expect((await runCli(['init', ...options.split(' ')], ofShop(world))).stderr).toContain(said);
   const zoned = await init({ SHOP_TIME_ZONE: 'Asia/Seoul', REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
   expect(zoned.stdout).toMatch(/SHOP_TIME_ZONE is Asia\/Seoul, but Solidus .* writes its dates in UTC\./);
   expect(zoned.stdout).toContain(
     'fill in WAREHOUSE_DATABASE_URL, REVIEW_API_CLIENT_ID, REVIEW_API_CLIENT_SECRET in .env',
   );
-});
-
-test('a README.md that is in the folder already stays', async () => {
-  const { world, cwd, init, read } = await initWorld(await schemaOf('solidus'));
-  await mkdir(join(cwd, 'shop-sql'));
-  await writeFile(join(cwd, 'shop-sql', 'README.md'), 'ours');
-  expect((await init(ofShop(world))).stdout).toContain('(preset solidus)');
-  expect(await read('shop-sql/README.md')).toBe('ours');
-  expect(await read('shop-sql/orders.sql')).toBe(await presetFile('solidus', 'orders.sql'));
 });
 
 test('an unknown shop gets the commented template, and a preset by force says which tables it does not see', async () => {

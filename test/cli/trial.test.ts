@@ -1,9 +1,11 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { watch } from 'node:fs';
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
 import { runCli, runProcess, startCli } from '../harness/cli.ts';
+import { query } from '../harness/database.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
@@ -18,7 +20,12 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
   await writeFile(join(cwd, '.env'), `SHOP_DATABASE_URL=${SHOP_DATABASE_URL}\nSHOP_SQL_DIR=${SHOP_SQL_DIR}\n`);
   const options = ['--port', '0', '--products-from-shop', '--time-zone', 'Europe/Berlin'];
-  const service = startCli(['reference-service', ...options], { HOME: cwd }, cwd);
+  const shared = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
+  await chmod(shared, 0o755);
+  const seen: string[] = [];
+  const watcher = watch(shared, (_event, name) => void seen.push(String(name)));
+  onTestFinished(() => watcher.close());
+  const service = startCli(['reference-service', ...options], { TMPDIR: shared, HOME: cwd }, cwd);
   onTestFinished(() => service.kill('SIGTERM'));
   await service.says('listens on');
   expect(service.saidSoFar()).toContain('It knows 2 products of the shop.');
@@ -27,7 +34,12 @@ test('a trial of an own shop sends every order line and brings reviews, with the
       .saidSoFar()
       .match(/^ {2}\w+=.*$/gm)
       ?.join('\n') ?? '';
-  const environment = { ...(parseEnv(lines) as Record<string, string>), SHOP_DATABASE_URL, SHOP_SQL_DIR };
+  const printed = parseEnv(lines) as Record<string, string>;
+  const environment = { ...printed, SHOP_DATABASE_URL, SHOP_SQL_DIR };
+  // Its Postgres leaves no password where others could read it, and has none that they know.
+  expect(seen.filter((name) => !name.startsWith('node-compile-cache'))).toEqual([]);
+  const known = Object.assign(new URL(printed.WAREHOUSE_DATABASE_URL ?? ''), { password: 'review-sync' });
+  await expect(query(known.href, 'select 1')).rejects.toThrow(/password/);
 
   expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
   const reviews = await runCli(['sync', 'reviews'], environment);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf, runCli, startCli } from '../harness/cli.ts';
+import { addressOf, runCli, startHere } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, until } from '../harness/world.ts';
@@ -130,7 +130,7 @@ test('no log, reason, run, alert, page, metric or finding shows a customer who i
   await Promise.all([run('sync', 'catalog'), run('sync', 'orders'), run('sync', 'reviews')]);
   await Promise.all([run('sync', 'reconcile'), run('verify', 'reviews')]);
 
-  const serving = startCli(['serve'], environment);
+  const serving = startHere(['serve'], environment);
   const url = await addressOf(serving);
   const hooks = [
     JSON.stringify([{ brand_id: 1, reviews: [{ id: email }, { id: phone }, { id: name, updated_at: everything }] }]),

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
-import { watch } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
-import { startCli } from '../harness/cli.ts';
 import { query } from '../harness/database.ts';
 
 const run = promisify(execFile);
@@ -55,24 +53,3 @@ test('a kept server has a random password of its own, in a folder that no other 
     await again.close();
   }
 });
-
-test('the reference service leaves no password in the shared temporary folder, not even while it starts', async () => {
-  const [shared, cwd] = [await folder(), await folder()];
-  const seen: string[] = [];
-  const watcher = watch(shared, (_event, name) => void seen.push(String(name)));
-  onTestFinished(() => watcher.close());
-  const service = startCli(['reference-service', '--port', '0'], { TMPDIR: shared, HOME: cwd }, cwd);
-  onTestFinished(() => service.kill('SIGTERM'));
-  await service.says('listens on');
-  expect(seen.filter((name) => !name.startsWith('node-compile-cache'))).toEqual([]);
-  const url = `postgres://postgres:review-sync@127.0.0.1:${await portOf(join(cwd, '.review-sync'))}/postgres`;
-  await expect(query(url, `copy (select 1) to program 'true'`)).rejects.toThrow(/password/);
-  service.kill('SIGTERM');
-  expect(await service.ended).toMatchObject({ status: 0 });
-});
-
-/** The port that the server wrote into its own folder. */
-async function portOf(kept: string): Promise<string> {
-  const text = await readFile(join(kept, 'postgres', 'data', 'postmaster.pid'), 'utf8');
-  return text.split('\n')[3] ?? '';
-}
