@@ -32,10 +32,12 @@ async function breakOff(
   expect(hasEnded).toBe(true);
 }
 
-test.for([
+const ends = [
   [['backfill', 'orders'], 'kill -9'],
   [['verify', 'orders', '--repair'], 'credentials refused'],
-] as const)(
+] as const;
+
+test.for(ends)(
   '%s ends by %s after orders were posted without contact: no later run sends e-mail or phone of them',
   async ([command, end], { world }) => {
     await world.place(
@@ -68,25 +70,26 @@ test.for([
   },
 );
 
-test('a backfill ends by kill -9 between orders of 100 days ago and their sub-orders: the next sync of orders completes them', async ({
-  world,
-}) => {
-  await world.place(order('NEW', line('1', 99)));
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-  const old = new Date(Date.now() - 100 * 86_400_000);
-  const dates = { created_at: old, updated_at: old };
-  await world.place(...numbered.map((n) => order(`O${n}`, dates, line('1', n), line('2', n))));
-  await breakOff(world, ['backfill', 'orders'], { end: 'kill -9', at: isCreate });
-  const isIncomplete = `select code from reference_service.orders o where code <> 'NEW'
-    and (select count(*) from reference_service.sub_orders s where s.order_id = o.id) <> 2`;
-  const incomplete = await world.atService(isIncomplete);
-  expect(incomplete).not.toEqual([]);
+test.for(ends)(
+  '%s ends by %s between orders of 100 days ago and their sub-orders: the next sync of orders completes them',
+  async ([command, end], { world }) => {
+    await world.place(order('NEW', line('1', 99)));
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+    const old = new Date(Date.now() - 100 * 86_400_000);
+    const dates = { created_at: old, updated_at: old };
+    await world.place(...numbered.map((n) => order(`O${n}`, dates, line('1', n), line('2', n))));
+    await breakOff(world, command, { end, at: isCreate });
+    const isIncomplete = `select code from reference_service.orders o where code <> 'NEW'
+      and (select count(*) from reference_service.sub_orders s where s.order_id = o.id) <> 2`;
+    const incomplete = await world.atService(isIncomplete);
+    expect(incomplete).not.toEqual([]);
 
-  await world.timePasses('1 hour');
-  world.serviceRule(() => 'pass');
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-  expect(await world.atService(isIncomplete)).toEqual([]);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(world.requests()).toEqual([]);
-});
+    await world.timePasses('1 hour');
+    world.serviceRule(() => 'pass');
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+    expect(await world.atService(isIncomplete)).toEqual([]);
+    world.serviceRule(() => 'pass');
+    await world.sync();
+    expect(world.requests()).toEqual([]);
+  },
+);

@@ -70,7 +70,7 @@ test('killed at any call to the queue, the next run ends in the same state', { t
     total = between.sent();
     await between.close();
   }
-  for (const n of sampled(numbers(total), 2)) {
+  for (const n of sampled(numbers(total), 1)) {
     await using world = await openShop();
     const { between, environment } = await openQueue(world);
     const command = startCli(['sync', 'orders'], environment);

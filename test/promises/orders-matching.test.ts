@@ -34,7 +34,7 @@ test('a creation that appears after its gateway gave up, and before the next loo
   expect(creations).toBe(2);
 });
 
-test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour', async ({
+test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour, or than the service refuses to let it go', async ({
   world,
 }) => {
   await world.place(sizes);
@@ -52,9 +52,15 @@ test('a creation that is carried out after the next run has sent it again leaves
   await world.sync();
   expect(await atService()).toBe(copies + 2);
   await world.timePasses('1 minute');
+  world.serviceRule(({ method }) => (method === 'DELETE' ? { status: 403 } : 'pass'));
+  await world.sync();
+  expect(await world.openDeadLetters()).not.toEqual([]);
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
   expect(await world.sync()).toMatchObject({ sub_orders_removed: copies });
   expect(await world.atService(subOrders)).toEqual(both);
-  // It is looked for only once.
+  expect(await world.openDeadLetters()).toEqual([]);
+  // It is looked for no more.
   world.serviceRule(() => 'pass');
   await world.timePasses('1 day');
   await world.sync();
@@ -149,27 +155,6 @@ test('a process dies while it takes over a sub-order of another integration, and
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(await world.atService(subOrders)).toEqual([{ product: 7, price: '20', status: 'paid', size: null }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('a duplicate that the service does not let go stays known, and is removed once it does', async ({ world }) => {
-  await world.place(sizes);
-  const late = Promise.withResolvers<void>();
-  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
-  await world.sync();
-  const copies = world.requests().filter(isCreate).length;
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  late.resolve();
-  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(copies + 2);
-  world.serviceRule(({ method }) => (method === 'DELETE' ? { status: 403 } : 'pass'));
-  await world.timePasses('1 hour');
-  await world.sync();
-  expect(await world.openDeadLetters()).not.toEqual([]);
-  world.serviceRule(() => 'pass');
-  await world.timePasses('2 days');
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual(both);
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
