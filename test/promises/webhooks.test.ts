@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere } from '../harness/cli.ts';
@@ -10,35 +8,20 @@ import { openWorld, until, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-part-of-the-path';
 
-type Post = { headers?: Record<string, string>; path?: string };
-
 /** `serve` with its receiver, and a way to send to it. */
 async function openReceiver(environment: Record<string, string> = {}) {
   const serving = await openServe({ WEBHOOK_SECRET: secret, ...environment });
-  const post = (body: unknown, { headers = {}, path = `/webhooks/${secret}` }: Post = {}) =>
-    send(`${serving.url}${path}`, body, headers);
+  const post = (body: unknown) => send(serving.url, body);
   return { ...serving, post };
 }
 
-async function send(url: string, body: unknown, headers: Record<string, string> = {}) {
-  const sent = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const answer = await fetch(url, {
+/** What the receiver at this address answers. */
+const send = (url: string, body: unknown) =>
+  fetch(`${url}/webhooks/${secret}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: sent as string,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
   });
-  return { status: answer.status, text: await answer.text() };
-}
-
-/** Announces a body and sends nothing of it: a server that refuses its length answers, whatever would have come. */
-async function statusOfAnnounced(url: string, length: number): Promise<number | undefined> {
-  const headers = { 'content-type': 'application/json', 'content-length': length };
-  const announced = request(url, { method: 'POST', headers });
-  announced.flushHeaders();
-  const [answer] = (await once(announced, 'response')) as [IncomingMessage];
-  announced.on('error', () => {}).destroy();
-  return answer.statusCode;
-}
 
 const applied = (world: World) =>
   until(async () => {
@@ -170,7 +153,7 @@ test('what was answered 200 survives kill -9 right after, and is applied by the 
   const cli = startCli(['serve'], environment);
   const url = await addressOf(cli);
   const rows = hints(await addReviews(world, 30));
-  const posts = rows.map((row) => send(`${url}/webhooks/${secret}`, [{ brand_id: 1, reviews: [row] }]));
+  const posts = rows.map((row) => send(url, [{ brand_id: 1, reviews: [row] }]));
   expect((await Promise.all(posts)).map((answer) => answer.status)).toEqual(rows.map(() => 200));
   cli.kill('SIGKILL');
   await cli.ended;
@@ -181,29 +164,6 @@ test('what was answered 200 survives kill -9 right after, and is applied by the 
   worker.kill('SIGTERM');
   expect((await worker.ended).status).toBe(0);
   await world[Symbol.asyncDispose]();
-});
-
-test('a wrong secret, a wrong method, no JSON, no array, a foreign type and too much are refused, and nothing of it is kept', async () => {
-  await using serve = await openReceiver();
-  const event = [{ brand_id: 1, reviews: [{ id: 1 }] }];
-  const statuses = [
-    (await serve.post(event, { path: '/webhooks/wrong' })).status,
-    (await fetch(`${serve.url}/webhooks/${secret}`)).status,
-    (await serve.post('[{"brand_id":')).status,
-    (await serve.post('')).status,
-    (await serve.post({ brand_id: 1 })).status,
-    (await serve.post('a=b', { headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status,
-    await statusOfAnnounced(`${serve.url}/webhooks/${secret}`, 1024 * 1024 + 1),
-  ];
-  expect(statuses).toEqual([404, 404, 400, 400, 422, 415, 422]);
-  expect(await serve.world.warehouse('select from sync.changed_reviews')).toEqual([]);
-  const { stderr } = await serve.stop();
-  expect(stderr).not.toContain(secret);
-  // Those who know the secret leave a trace, strangers none.
-  const refused = [...stderr.matchAll(/"status":(\d+),"msg":"a webhook was refused"/g)].map(([, status]) =>
-    Number(status),
-  );
-  expect(refused).toEqual([400, 400, 422, 415, 422]);
 });
 
 test('brands that are not ours are ignored; where nothing says which is, no summary of a second brand is believed', async () => {
@@ -259,7 +219,7 @@ test('a review that the service cannot show holds back no other, is tried again,
   const cli = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   const url = await addressOf(cli);
   const ids = [{ id: 0 }, { id: bad?.id }, { id: good?.id }];
-  expect((await send(`${url}/webhooks/${secret}`, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
+  expect((await send(url, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
   await until(async () => (await held(world))[0]?.n === 1);
   await cli.says('a changed review could not be read');
   const waiting = () => world.warehouse('select review_id::integer as id from sync.changed_reviews');
@@ -305,11 +265,7 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
   await world.atService(`alter database ${database} with allow_connections false`);
   await world.atService('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);
-  const refused = await fetch(`${serve.url}/webhooks/${secret}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+  const refused = await serve.post(body);
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
   vi.advanceTimersByTime(1000);
   expect((await fetch(`${serve.url}/readyz`)).status).toBe(503);

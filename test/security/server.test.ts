@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,24 +61,46 @@ test('wrong tokens are refused wherever they come, and logged once a minute for 
   expect(stderr).not.toContain('not-the');
 });
 
-test('a webhook comes in by a long secret; no prefix of it suffices, and a path that is too long is not said back', async () => {
+test('a webhook comes in by a long secret; a prefix of it, another method and what is no list of events are refused, kept nowhere and not said back', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
-  const post = async (path: string, body: string) => {
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(`${serving.url}/webhooks/${path}`, { method: 'POST', headers, body });
-    return { status: response.status, text: await response.text() };
-  };
-  expect((await post(secret, '[]')).status).toBe(200);
+  const post = (path: string, body: string, type = 'application/json') =>
+    fetch(`${serving.url}/webhooks/${path}`, { method: 'POST', headers: { 'content-type': type }, body });
   for (const wrong of [secret.slice(0, -1), secret.slice(0, 16), secret.slice(0, 1), `${secret}x`, 'x'.repeat(2000)]) {
-    const { status, text } = await post(wrong, '[]');
-    expect(status).toBe(404);
-    if (wrong.length > 1) expect(text).not.toContain(wrong);
+    const answer = await post(wrong, '[]');
+    expect(answer.status).toBe(404);
+    if (wrong.length > 1) expect(await answer.text()).not.toContain(wrong);
   }
-  expect((await post(secret, `${'['.repeat(100_000)}`)).status).toBe(400);
-  expect((await post(secret, `[${'1,'.repeat(1000)}1]`)).status).toBe(422);
-  expect((await post(secret, JSON.stringify(['x'.repeat(256 * 1024)]))).status).toBe(422);
-  expect((await post(secret, JSON.stringify([{ brand_id: 1, reviews: [{ id: 'x' }] }]))).status).toBe(200);
+  expect((await fetch(`${serving.url}/webhooks/${secret}`)).status).toBe(404);
+  const refused = [
+    await post(secret, '[{"brand_id":'),
+    await post(secret, ''),
+    await post(secret, `${'['.repeat(100_000)}`),
+    await post(secret, JSON.stringify({ brand_id: 1, reviews: [{ id: 1 }] })),
+    await post(secret, `[${'1,'.repeat(1000)}1]`),
+    await post(secret, JSON.stringify(['x'.repeat(256 * 1024)])),
+    await post(secret, 'a=b', 'application/x-www-form-urlencoded'),
+  ].map(({ status }) => status);
+  expect(refused).toEqual([400, 400, 400, 422, 422, 422, 415]);
+  expect(await statusOfAnnounced(`${serving.url}/webhooks/${secret}`, 1024 * 1024 + 1)).toBe(422);
+  expect(await serving.world.warehouse('select from sync.changed_reviews')).toEqual([]);
+  for (const body of ['[]', JSON.stringify([{ brand_id: 1, reviews: [{ id: 'x' }] }])])
+    expect((await post(secret, body)).status).toBe(200);
+  const { stderr } = await serving.stop();
+  expect(stderr).not.toContain(secret);
+  // Those who know the secret leave a trace, strangers none.
+  const traces = [...stderr.matchAll(/"status":(\d+),"msg":"a webhook was refused"/g)];
+  expect(traces.map(([, status]) => Number(status))).toEqual([...refused, 422]);
 });
+
+/** Announces a body and sends nothing of it: a server that refuses its length answers, whatever would have come. */
+async function statusOfAnnounced(url: string, length: number): Promise<number | undefined> {
+  const headers = { 'content-type': 'application/json', 'content-length': length };
+  const announced = request(url, { method: 'POST', headers });
+  announced.flushHeaders();
+  const [answer] = (await once(announced, 'response')) as [IncomingMessage];
+  announced.on('error', () => {}).destroy();
+  return answer.statusCode;
+}
 
 const sendTo = (serving: { url: string }, body: unknown) =>
   fetch(`${serving.url}/webhooks/${secret}`, {
