@@ -10,7 +10,7 @@ import { redisTest } from '../harness/each-queue.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startRedis } from '../harness/redis.ts';
 import { openServe } from '../harness/serve.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const start = Date.UTC(2026, 0, 1);
@@ -84,16 +84,15 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
   await using world = await openWorld({ service: { failRate: 0 } });
   await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
     values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
-  const environment = { ...world.environment, ALERT_WEBHOOK_URL: receiver.url };
-  const schedules = { SCHEDULE_REVIEWS: '', SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_RECONCILE: '' };
-  const worker = startHere(['worker'], { ...environment, ...schedules });
+  const environment = { ...world.environment, ...noSchedules, ALERT_WEBHOOK_URL: receiver.url };
+  const worker = startHere(['worker'], environment);
   const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
   await until(async () => texts().length >= 1);
   worker.kill('SIGTERM');
   expect((await worker.ended).status).toBe(0);
   await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
     values ('r2', 'sync-reviews', 'schedule', now(), now(), 'done')`);
-  const next = startHere(['worker'], { ...environment, ...schedules });
+  const next = startHere(['worker'], environment);
   await until(async () => texts().length >= 2);
   next.kill('SIGTERM');
   expect((await next.ended).status).toBe(0);

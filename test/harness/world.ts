@@ -42,6 +42,9 @@ export type WorldOptions = {
   environment?: Record<string, string>;
 };
 
+/** For workers that begin no run by themselves. */
+export const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
+
 /** A shop, a review service over real HTTP and a migrated warehouse, for one test; all gone afterwards. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   await using opened = new AsyncDisposableStack();

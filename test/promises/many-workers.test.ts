@@ -5,7 +5,7 @@ import { redisTest } from '../harness/each-queue.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
 import { type FaultProxy, startFaultProxy } from '../harness/proxy.ts';
 import { startRedis } from '../harness/redis.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 
 /**
  * At least two requests a window of 44 days, a hundred windows: at the ceiling a quarter of a minute of work. A killed
@@ -25,10 +25,9 @@ async function openShared(): Promise<{ world: World; proxy: FaultProxy; environm
   const ago = (n: number) => Date.now() - n * daysBetween * 86_400_000;
   const all = Array.from({ length: reviews }, (_, n) => reviewAt(ago(reviews - n), { product_code: `P${n % 20}` }));
   await seedReviews(world.serviceDatabaseUrl, all);
-  const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
   const environment = {
     ...world.environment,
-    ...off,
+    ...noSchedules,
     LOG_LEVEL: 'info',
     TAKE_OVER_SECONDS: '8',
     QUEUE_URL: redis.url,
@@ -61,10 +60,8 @@ async function windowsOf(worker: RunningCli): Promise<number> {
   );
 }
 
-function startWorker(environment: Record<string, string>): RunningCli {
-  const worker = startCli(['worker'], { ...environment, METRICS_PORT: '0' });
-  return worker;
-}
+const startWorker = (environment: Record<string, string>) =>
+  startCli(['worker'], { ...environment, METRICS_PORT: '0' });
 
 redisTest(
   'three workers share a backfill, one is killed, one joins: each reads windows, no review is missing, the ceiling holds',

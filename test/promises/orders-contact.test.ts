@@ -4,10 +4,9 @@ import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate, Rule } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
-import { until } from '../harness/world.ts';
+import { noSchedules, until } from '../harness/world.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
-const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
 
 /**

@@ -6,7 +6,7 @@ import { writeQueries } from '../harness/order-shop.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
 const backfill = ['backfill', 'reviews', ...range, '--json'];
@@ -41,7 +41,6 @@ test('a backfill repeated after the queue removed the first run reads everything
 
 test('a scheduled run whose moment comes twice, because a clock was set back, does its work twice', async () => {
   await using here = await world();
-  const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
   const { bull } = (await here.openApp()).queues;
   const worker = startHere(['worker'], { ...here.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await worker.says('worker ready');

@@ -8,6 +8,7 @@ import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 import { line, order } from '../harness/shop-orders.ts';
+import { noSchedules } from '../harness/world.ts';
 
 const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_DELETES: 'send' } });
 
@@ -159,8 +160,7 @@ test('an order that vanished is deleted by the second rescan that misses it, a d
 });
 
 test('a rescan that is stopped while a worker deletes orders deletes no more of them', async ({ openWorld }) => {
-  const schedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
-  const world = await openWorld({ environment: { ...schedules, LOG_LEVEL: 'info' } });
+  const world = await openWorld({ environment: { ...noSchedules, LOG_LEVEL: 'info' } });
   await pushOrders(world);
   await missForADay(world, `delete from o where code <> 'NEWEST'`);
   world.serviceRule(async ({ method }): Promise<Fate> => {

@@ -10,11 +10,10 @@ import { reviewAt } from '../harness/hourly-reviews.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
 const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
-const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 
 /**
  * Ends every connection to the shop and the warehouse, the queue's included, as soon as one of them is at work; returns
@@ -50,7 +49,7 @@ test('a worker whose connections are cut again and again goes on, and the next r
   await using world = await openWorld({
     service: { latencyMs: 20 },
     environment: {
-      ...off,
+      ...noSchedules,
       ...soon,
       SCHEDULE_ORDERS: '* * * * * *',
       SCHEDULE_REVIEWS: '* * * * * *',
@@ -140,7 +139,7 @@ test('a service that is out of order for a while is waited for, with a word abou
 test('a worker outlives a service that refuses everything, closes each run, and completes the next one', async () => {
   const { world, proxy, environment } = await monthWorld(100);
   proxy.refuse(() => true, 403);
-  const worker = startHere(['worker'], { ...environment, ...off, SCHEDULE_REVIEWS: '* * * * * *' });
+  const worker = startHere(['worker'], { ...environment, ...noSchedules, SCHEDULE_REVIEWS: '* * * * * *' });
   await until(async () => (await world.warehouse(`select from sync.runs where outcome = 'failed'`)).length > 2);
   proxy.refuse(() => false, 403);
   await until(async () => (await world.warehouse(`select from sync.runs where outcome = 'done'`)).length > 0);
@@ -188,7 +187,7 @@ test('a second signal ends a worker that waits for a running job at once, with s
   await world.place(order('O1'));
   await world.cli('backfill', 'orders', '--detach');
   const oneWaits = await holdUpOrders(world);
-  const worker = startCli(['worker'], { ...world.environment, ...off, LOG_LEVEL: 'info' });
+  const worker = startCli(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await oneWaits();
   worker.kill('SIGTERM');
   await worker.says('stopping: finishing running jobs');

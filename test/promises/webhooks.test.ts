@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
@@ -38,6 +39,8 @@ async function addReviews(world: World, count: number) {
     [count],
   );
 }
+
+const addIds = async (world: World, count: number) => (await addReviews(world, count)).map(({ id }) => id);
 
 const hints = (rows: { id: number; updated_at: Date }[]) =>
   rows.map((row) => ({ id: row.id, updated_at: row.updated_at.toISOString() }));
@@ -222,8 +225,8 @@ test('a review that the service cannot show holds back no other, is tried again,
   expect((await send(url, [{ brand_id: 1, reviews: ids }])).status).toBe(200);
   await until(async () => (await held(world))[0]?.n === 1);
   await cli.says('a changed review could not be read');
-  const waiting = () => world.warehouse('select review_id::integer as id from sync.changed_reviews');
-  expect(await until(async () => (await waiting()).length === 1 && waiting())).toEqual([{ id: bad?.id }]);
+  const waitingIds = () => world.warehouse('select review_id::integer as id from sync.changed_reviews');
+  expect(await until(async () => (await waitingIds()).length === 1 && waitingIds())).toEqual([{ id: bad?.id }]);
   const deadLetters = () =>
     world.warehouse<{ kind: string; attempts: number }>(
       'select kind, attempts from sync.dead_letters where resolved_at is null order by id',
@@ -275,4 +278,108 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   expect(await serve.post(body)).toMatchObject({ status: 200 });
   await applied(world);
   expect(await held(world)).toEqual([{ n: 1 }]);
+});
+
+type Waiting = { attempts: number; isFar: boolean };
+const waiting = (world: World) =>
+  world.warehouse<Waiting>(`select attempts, due_at > now() + interval '1 hour' as "isFar" from sync.changed_reviews`);
+
+test('a review whose request never gets a response holds back no other, waits longer each time, and is left to the runs in the end', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const [bad = 0, good = 0, later = 0] = await addIds(world, 3);
+  const proxy = await world.through(startRuleProxy);
+  let release = () => {};
+  let hang: Promise<'lose'> | undefined = new Promise((resolve) => {
+    release = () => resolve('lose');
+  });
+  proxy.use(({ path }) => (path === `/v1/reviews/${bad}` ? (hang ?? 'lose') : 'pass'));
+  const environment = { ...world.environment, LOG_LEVEL: 'info', PORT: '0' };
+  const serve = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
+  const url = await addressOf(serve);
+  const post = (id: number) => send(url, [{ brand_id: 1, reviews: [{ id }] }]);
+  const isHeld = async (id: number) =>
+    (await world.warehouse('select from warehouse.reviews where id = $1', [id])).length === 1;
+
+  await post(bad);
+  await until(async () => proxy.requests.some(({ path }) => path === `/v1/reviews/${bad}`));
+  // Where this process is killed now, another one takes it within minutes.
+  expect(await waiting(world)).toMatchObject([{ isFar: false }]);
+  await post(good);
+  // The request for the bad review is still under way.
+  await until(() => isHeld(good));
+  hang = undefined;
+  release();
+  const failed = (attempts: number) => serve.says(`"review":"${bad}","attempts":${attempts},`);
+  await failed(1);
+  expect(await waiting(world)).toEqual([{ attempts: 1, isFar: false }]);
+  expect((await world.cli('status')).stdout).toMatch(/Webhooks: .*, 1 waiting since/);
+  // Hours later.
+  await world.warehouse('update sync.changed_reviews set attempts = 7, due_at = now()');
+  await failed(8);
+  expect(await waiting(world)).toEqual([{ attempts: 8, isFar: true }]);
+  await post(later);
+  await until(() => isHeld(later));
+  // Hours later again.
+  await world.warehouse('update sync.changed_reviews set attempts = 8, due_at = now()');
+  await until(async () => (await waiting(world)).length === 0, 40);
+  expect(await world.warehouse('select from sync.dead_letters')).toEqual([]);
+  // Webhooks use two of the requests that the client may have in flight.
+  let [running, most, pair] = [0, 0, Promise.withResolvers<void>()];
+  // A request is held until a second one is there, and both for as long as others would have come beside them.
+  proxy.use(async (): Promise<'pass'> => {
+    running += 1;
+    most = Math.max(most, running);
+    const { promise, resolve } = pair;
+    if (running === 1) await promise;
+    else {
+      await waiting(world);
+      resolve();
+      pair = Promise.withResolvers<void>();
+    }
+    running -= 1;
+    return 'pass';
+  });
+  for (const id of await addIds(world, 8)) await post(id);
+  await until(async () => (await waiting(world)).length === 0);
+  expect(most).toBe(2);
+  serve.kill('SIGTERM');
+  await serve.ended;
+});
+
+test('a process that is to end reads what it has begun before it ends', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const proxy = await world.through(startRuleProxy);
+  const applier = startWebhookApplier(await world.openApp());
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  proxy.use(async () => {
+    asked.resolve();
+    await answered.promise;
+    return 'pass' as const;
+  });
+  await world.warehouse('insert into sync.changed_reviews (review_id) values ($1)', await addIds(world, 1));
+  await asked.promise;
+  const closed = applier.close().then(() => 'closed');
+  expect(await Promise.race([closed, waiting(world)])).toMatchObject([{ attempts: 1 }]);
+  answered.resolve();
+  await closed;
+  expect(await waiting(world)).toEqual([]);
+  expect(await world.warehouse('select from warehouse.reviews')).toHaveLength(1);
+});
+
+test('a process reads at most twenty changed reviews a second, however fast the service is', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const proxy = await world.through(startRuleProxy);
+  const ids = await addIds(world, 20);
+  await world.warehouse('insert into sync.changed_reviews (review_id) select unnest($1::bigint[])', [ids]);
+  const atMs: number[] = [];
+  proxy.use(({ path }) => {
+    if (path.startsWith('/v1/reviews/')) atMs.push(performance.now());
+    return 'pass';
+  });
+  const applier = startWebhookApplier(await world.openApp());
+  await until(async () => (await waiting(world)).length === 0);
+  await applier.close();
+  expect(atMs).toHaveLength(20);
+  // Two loops with 100 ms for each review; the first of them waits for a token.
+  expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThan(750);
 });

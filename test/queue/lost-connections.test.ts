@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { openLog } from '../../src/base/log.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import { startWorker } from '../../src/queue/worker.ts';
+import type { RunJob } from '../../src/queue/job.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { redisTest } from '../harness/each-queue.ts';
+import { redisTest, startTestWorker } from '../harness/each-queue.ts';
 import { startRedis } from '../harness/redis.ts';
 import { until } from '../harness/world.ts';
 
@@ -13,33 +12,20 @@ test('a worker whose connections broke while it waited, and again when it looked
   const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
   const started: string[] = [];
-  const worker = await startWorker<null>({
-    queues,
-    jobs: [
-      {
-        name: 'test-run',
-        priority: 1,
-        step: { name: 'test-step', parse: () => ({}), run: async () => ({}) },
-        parse: () => ({}),
-        async begin(_context, run) {
-          started.push(run.id);
-          return false;
-        },
-        plan: async () => ({ state: null, steps: [] }),
-        conclude: async () => ({ outcome: 'done', counts: {} }),
-        fail: async () => {},
-      },
-    ],
-    context: null,
-    take: ['scheduled'],
-    concurrency: 1,
-    takeOverSeconds: 25,
-    abort: new AbortController(),
-    log: openLog('silent'),
-    now: () => new Date(),
-    endOf: async () => undefined,
-  });
-  onTestFinished(() => worker.close(0));
+  const job: RunJob<null, object, null, object> = {
+    name: 'test-run',
+    priority: 1,
+    step: { name: 'test-step', parse: () => ({}), run: async () => ({}) },
+    parse: () => ({}),
+    async begin(_context, run) {
+      started.push(run.id);
+      return false;
+    },
+    plan: async () => ({ state: null, steps: [] }),
+    conclude: async () => ({ outcome: 'done', counts: {} }),
+    fail: async () => {},
+  };
+  await startTestWorker(queues, { jobs: [job], context: null, take: ['scheduled'] });
   await queues.bull.scheduled.add('test-run', { payload: {} }, { jobId: 'due', delay: 4000 });
 
   // The connection on which the worker waits is cut, a first attempt to open another one fails, and so does the
