@@ -14,6 +14,8 @@ export type FoundColumn = Readonly<{ name: string; typeName: string }> & ColumnT
 /** What `session.ts` needs to know of a kind of database. Texts that it gives are SQL. */
 export type SqlWords = {
   dialect: SqlDialect;
+  /** How a statement over a query of the shop begins: `<select> … from (…) w`. */
+  select: string;
   /** A value of a key as a literal of the column's type; undefined where the type cannot hold it: no row has it. */
   keyLiteral(type: string, key: string): string | undefined;
   /** That `w.code` is there, is not blank, and can be stored. Never null. */

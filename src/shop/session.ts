@@ -101,7 +101,7 @@ export function shopSession(
     Object.fromEntries(columns.map((name) => [name, textOf(typeOf(query, name), row[name])]));
 
   async function select(query: ShopQuery, columns: readonly string[], rest = ''): Promise<RawRow[]> {
-    const rows = await run(query, `select ${shown(query, columns)} from ${query.body} w ${rest}`);
+    const rows = await run(query, `${words.select} ${shown(query, columns)} from ${query.body} w ${rest}`);
     return rows.map((row) => readRow(query, columns, row));
   }
 
@@ -138,7 +138,7 @@ export function shopSession(
     const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
     const rows = await run(
       query,
-      `select ${shown(query, [name, 'code'])} from ${body} w
+      `${words.select} ${shown(query, [name, 'code'])} from ${body} w
        where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
          and ${compare(query, name, '<', before)} ${isFirst ? '' : `and (${isLater})`}
        order by w.${name}, w.code limit ${size}`,
@@ -179,7 +179,7 @@ export function shopSession(
       const list = asked.map(({ literal }) => literal).join(', ');
       const rows = await run(
         query,
-        `select ${words.placeIn(`w.${key}`, list)} as key_place, ${shown(query, columns)}
+        `${words.select} ${words.placeIn(`w.${key}`, list)} as key_place, ${shown(query, columns)}
          from ${query.body} w where w.${key} in (${list})`,
       );
       return rows.map((row) => ({

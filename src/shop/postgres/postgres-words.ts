@@ -14,6 +14,7 @@ const dateLiteral = (read: ColumnType['read'], at: string) =>
 
 export const postgresWords: SqlWords = {
   dialect: 'postgres',
+  select: 'select',
   keyLiteral: (type, key) => (canHold(type, key) ? `${pg.escapeLiteral(key)}::${type}` : undefined),
   hasCode: () => `coalesce(btrim(w.code::text), '') <> ''`,
   placeIn: (column, list) => `array_position(array[${list}], ${column})`,
