@@ -71,6 +71,11 @@ test.skipIf(!hasMariadb).each(storages)(
   async ({ preset, drafts, ada: order, state, total, completed, refund, guest: place, erase, remove }) => {
     const shop = await openMariadbShop(preset, { timeZone: 'UTC', products: ['50', '60'] });
     await shop.given(`
+    alter table wp_postmeta convert to character set utf8mb4 collate utf8mb4_unicode_ci;
+    alter table wp_terms convert to character set utf8mb4 collate utf8mb4_unicode_ci;
+    alter table wp_term_taxonomy convert to character set utf8mb4 collate utf8mb4_unicode_ci;
+    alter table wp_woocommerce_order_itemmeta convert to character set utf8mb4 collate utf8mb4_unicode_520_ci;
+    alter table wp_woocommerce_attribute_taxonomies convert to character set utf8mb4 collate utf8mb4_unicode_520_ci;
     insert into wp_terms values (1, 'Clothes &amp; shoes', 'clothes'), (2, 'Shirts', 'shirts'), (9, 'Dark red', 'dark-red'),
       (10, '점 &amp; 선', '%ec%a0%90-%ec%84%a0');
     insert into wp_term_taxonomy values (1, 1, 'product_cat', 0), (2, 2, 'product_cat', 1), (9, 9, 'pa_color', 0), (10, 10, 'pa_무늬', 0);

@@ -89,8 +89,14 @@ select
       m.meta_key = concat('pa_', n.attribute_name)
       or replace(substring(m.meta_key, 4), '%', '') = lower(hex(n.attribute_name))
     )
-    left join wp_term_taxonomy tt on tt.taxonomy = concat('pa_', n.attribute_name)
-      and tt.term_id in (select s.term_id from wp_terms s where s.slug = m.meta_value)
+    -- The tables of a site older than WordPress 4.6 have another collation than those that WooCommerce added later.
+    left join wp_term_taxonomy tt
+      on tt.taxonomy = convert(concat('pa_', n.attribute_name) using utf8mb4) collate utf8mb4_unicode_520_ci
+      and tt.term_id in (
+        select s.term_id
+        from wp_terms s
+        where s.slug = convert(m.meta_value using utf8mb4) collate utf8mb4_unicode_520_ci
+      )
     left join wp_terms t on t.term_id = tt.term_id
     where m.order_item_id = i.order_item_id
       and (
@@ -98,7 +104,8 @@ select
         or exists (
           select 1
           from wp_woocommerce_order_itemmeta v
-          join wp_postmeta a on a.post_id = v.meta_value and a.meta_key = concat('attribute_', m.meta_key)
+          join wp_postmeta a on a.post_id = v.meta_value
+            and a.meta_key = convert(concat('attribute_', m.meta_key) using utf8mb4) collate utf8mb4_unicode_520_ci
           where v.order_item_id = i.order_item_id and v.meta_key = '_variation_id'
         )
       )
