@@ -27,14 +27,21 @@ test.skipIf(!hasMariadb)('a life of orders in OpenCart 4 arrives at the service 
       (${firstId}, 1, 10, 0, 'Shirt', 'S', 2, 20, 40, 1), (${firstId + 1}, 1, 10, 0, 'Shirt', 'S', 1, 20, 20, 1),
       (${firstId + 2}, 1, 21, 20, 'Mug, red', 'M', ${mugs}, 10, ${mugs * 10}, 0);
     insert into oc_order_option (order_id, order_product_id, name, value, type) values
-      (1, ${firstId}, 'Size', 'L', 'select'), (1, ${firstId}, 'Text on it', 'For my love', 'text'), (1, ${firstId + 1}, 'Size', 'M', 'select')`;
+      (1, ${firstId}, 'Size &amp; fit', '20&quot; &lt; L', 'select'), (1, ${firstId}, 'Text on it', 'For my love', 'text'), (1, ${firstId + 1}, 'Size', 'M', 'select')`;
   await shop.step(
     { feed: ['1'] },
-    `insert into oc_order values (1, 7, 2, 'Ada', 'King', 'ada@example.com', '+1 212', 83, 0, :now, :now); ${lines(1, 2)}; ${state(1, 1)}`,
+    `insert into oc_order values (1, 7, 2, 'Ada &quot;A&amp;L&quot;', 'King', 'ada@example.com', '+1 212', 83, 0, :now, :now); ${lines(1, 2)}; ${state(1, 1)}`,
   );
-  const ada = { user: '7', name: 'Ada King', phone: '+1 212', email: 'ada@example.com', grade: 'Gold', created: '+1h' };
+  const ada = {
+    user: '7',
+    name: 'Ada "A&L" King',
+    phone: '+1 212',
+    email: 'ada@example.com',
+    grade: 'Gold',
+    created: '+1h',
+  };
   const medium = { product: '10', price: 21, options: { Size: 'M' } };
-  const large = { product: '10', price: 42, options: { Size: 'L' } };
+  const large = { product: '10', price: 42, options: { 'Size & fit': '20" < L' } };
   const mugs = { product: '20', price: 20 };
   const unpaid = { status: 'unpaid' };
   expect(await shop.orders()).toEqual({

@@ -51,7 +51,11 @@ left join (
   group by p.order_product_id
 ) c on c.order_product_id = l.order_product_id
 left join (
-  select p.order_product_id, json_objectagg(p.name, p.value) as options
+  -- OpenCart keeps these characters as entities.
+  select p.order_product_id, json_objectagg(
+    replace(replace(replace(replace(p.name, '&quot;', '"'), '&lt;', '<'), '&gt;', '>'), '&amp;', '&'),
+    replace(replace(replace(replace(p.value, '&quot;', '"'), '&lt;', '<'), '&gt;', '>'), '&amp;', '&')
+  ) as options
   from oc_order_option p
   where p.type in ('select', 'radio')
   group by p.order_product_id
