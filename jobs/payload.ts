@@ -19,8 +19,8 @@ export function parsePayload<T>(schema: v.GenericSchema<unknown, T>, payload: un
 export const flag = v.optional(v.boolean(), false);
 
 /**
- * ORDER_CONTACT_MAX_AGE_DAYS and ORDER_DELETES of the process that started the run: a worker with other values may do its
- * steps. Absent, as in a payload of a schedule: those of the process that plans.
+ * ORDER_CONTACT_MAX_AGE_DAYS and ORDER_DELETES of the command that started the run: a worker with other values may do its
+ * steps. Absent, as in a payload of a schedule: each worker goes by its own when it plans a batch or concludes.
  */
 export const settings = v.optional(v.object({ contactMaxAgeDays: v.number(), deletes: v.picklist(['off', 'send']) }));
 

@@ -72,8 +72,8 @@ const plannedOf = (data: RunData) => (data.stage === undefined ? undefined : dat
 export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
 
 /**
- * How long finished jobs stay visible. Nothing depends on it: ids are unique, and the job of a run holds the results of
- * its steps.
+ * How long finished jobs of steps and of commands' runs stay visible. Nothing depends on it: their ids are unique, and the
+ * job of a run holds the results of its steps. Those of scheduled runs are gone at once (schedules.ts).
  */
 const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 7 * 86_400, count: 1000 } };
 

@@ -1,6 +1,6 @@
 /**
- * Keeps a value for `ttlMs` after it was made. All callers within that time, and those within `ttlMs` of the first that
- * waits for it, get the same one. A failure is not kept.
+ * Keeps a value for `ttlMs` after it was made. A call that comes more than `ttlMs` after `make` began, while it runs,
+ * begins another. A failure is not kept.
  *
  * @param now milliseconds of any clock.
  */

@@ -115,8 +115,13 @@ export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
 /** The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. */
-export const statement = (name: string) =>
-  readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+export function statement(name: string): Promise<string> {
+  const text = texts.get(name) ?? readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+  texts.set(name, text);
+  return text;
+}
+/** Each is read once: a package that is upgraded under a worker has other ones. */
+const texts = new Map<string, Promise<string>>();
 
 /** The rows of such a statement. @param parameters `$1`, `$2` … */
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>

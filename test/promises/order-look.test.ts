@@ -1,4 +1,9 @@
 import { expect } from 'vitest';
+import { orderDeps } from '../../src/app/deps.ts';
+import { shortLimits } from '../../src/app/require-same-service.ts';
+import { openLookup } from '../../src/orders/compare/look-at-order.ts';
+import { openReviewApi } from '../../src/review-api/index.ts';
+import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -112,6 +117,18 @@ test('preview says when the service could not be asked, and does not call that a
   expect(end.stdout).toContain('The service could not be asked about the order');
   expect(end.stdout).not.toContain('difference');
   expect(await world.cli('explain', 'order', 'A')).toMatchObject({ status: 1 });
+});
+
+test('explain shows what shop and warehouse have of an order while nothing listens at the address of the service', async ({
+  world,
+}) => {
+  await pushThree(world);
+  const baseUrl = `http://127.0.0.1:${await freePort()}`;
+  await using api = openReviewApi({ baseUrl, clientId: 'demo', clientSecret: 'demo', ...shortLimits });
+  const deps = orderDeps(await world.openApp(), new AbortController().signal);
+  const lookup = await openLookup({ ...deps, api });
+  const shown = await lookup.show({ code: 'A', orderId: 1 });
+  expect(shown).toMatchObject({ kind: 'failed', reason: expect.stringContaining('ECONNREFUSED') });
 });
 
 test('the diff of a backfill shows each order field by field, is capped, and sends nothing', async ({ world }) => {

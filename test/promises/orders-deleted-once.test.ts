@@ -24,7 +24,7 @@ test('held deletions are counted once by the next run, and allowed ones are sent
   await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[50])');
   await world.shop(`update o set deleted_at = now(), updated_at = now() where substr(code, 2)::integer <= 8`);
   const dry = await runCli(['sync', 'orders', '--dry-run'], environment);
-  expect(dry.stdout).toContain('8 of them WOULD BE DELETED with their reviews');
+  expect(dry.stdout).toContain('8 of them are deleted in the shop and WOULD BE DELETED at the service');
   expect((await runCli(['sync', 'orders', '--json'], environment)).status).toBe(1);
   const again = await runCli(['sync', 'orders', '--json'], environment);
   expect(again.status).toBe(1);

@@ -5,12 +5,12 @@ import { startHere } from '../harness/cli.ts';
 import { runEnded } from '../harness/each-queue.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { order } from '../harness/shop-orders.ts';
+import { noSchedules } from '../harness/world.ts';
 
 test('a run that a command starts mails and deletes by the settings of the command, though a worker does its steps', async ({
   openWorld,
 }) => {
   const world = await openWorld();
-  const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
   const ofWorker = { ORDER_CONTACT_MAX_AGE_DAYS: '30', ORDER_DELETES: 'send' };
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, ...ofWorker, LOG_LEVEL: 'info' });
   await worker.says('worker ready');

@@ -1,3 +1,4 @@
+-- Closes each gap of the updated axis whose reviews were all read by their creation date since it was opened.
 -- Indexes: reviews_by_creation, export_windows_by_span.
 with oldest as (
   select least(

@@ -1,3 +1,4 @@
+-- Marks reviews deleted, touches what counts them, and suspects them no longer.
 -- $1 bigint[]: reviews. $2 timestamptz: when the service said that they are gone.
 with marked as (
   update warehouse.reviews set deleted_at = $2 where id = any($1::bigint[]) and deleted_at is null

@@ -4,7 +4,7 @@ with recursive jobs (name) as (
   union all
   select (select min(job) from sync.runs where job > name) from jobs where name is not null
 )
-select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error
+select @run_columns
 from jobs
 cross join lateral (
   select * from sync.runs

@@ -1,3 +1,4 @@
+-- Notes reviews to read again; of a changed product its newest one.
 -- $1 bigint[]: reviews that changed. $2 bigint[]: products that changed. Index: reviews_by_product.
 insert into sync.changed_reviews as kept (review_id)
 select id from unnest($1::bigint[]) as id

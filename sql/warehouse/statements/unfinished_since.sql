@@ -1,3 +1,4 @@
+-- The start of the oldest run of a key that began after its newest complete one.
 -- $1 text: key. $2 timestamptz: older runs are not continued. Index: runs_by_key.
 select min(started_at) as since
 from sync.runs

@@ -32,12 +32,15 @@ const readIfThere = (file: string) =>
     throw new UsageError(`${file} cannot be read`, { cause: error });
   });
 
-/** A sentence for each variable that the file has with another value than this one: later commands use that of the file. */
+/** A sentence for each variable that the file has with another value than this one. */
 export async function keptVariables(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
   const there = parseEnvFile((await readIfThere(file)) ?? '');
   return wanted
-    .filter(({ name, value }) => value !== '' && name in there && there[name] !== value)
-    .map(({ name }) => `${file} has another ${name} and was not changed: every other command uses that one.`);
+    .filter(({ name, value }) => value !== '' && there[name] && there[name] !== value)
+    .map(
+      ({ name }) =>
+        `${file} has another ${name} and was not changed: commands use that one, unless their environment has the variable.`,
+    );
 }
 
 function quoted(name: string, value: string): string {

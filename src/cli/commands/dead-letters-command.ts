@@ -117,7 +117,9 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const whyClosed = (one: DeadLetter) => {
     const again = openNow(one);
     if (again) return `${one.id} is closed, and its record open as ${again.id}.`;
-    return one.isDiscarded ? `${one.id} is discarded, and a webhook cannot be retried then.` : `${one.id} is synced.`;
+    return one.isDiscarded
+      ? `${one.id} is discarded, and a webhook cannot be retried then.`
+      : `${one.id} is closed already: synced, or gone.`;
   };
   const drawn = catalog && catalog.outcome !== 'done' ? `${drawRun('sync catalog', catalog).text}\n` : '';
   const text =

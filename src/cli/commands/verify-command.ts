@@ -181,7 +181,7 @@ function orderConclusion(
   const { repaired, left, leftCodes } = repair;
   const all = `${counted(repaired, 'order')} repaired`;
   if (left === 0) return `${all}; none differs any more.`;
-  const isDeletion = differences.some(({ difference }) => difference?.isDeletion);
+  const isDeletion = differences.some(({ code, difference }) => difference?.isDeletion && leftCodes.includes(code));
   const allow = isDeletion
     ? ' Deletions beyond the allowance of a day: npx review-sync sync orders --allow-removals'
     : '';

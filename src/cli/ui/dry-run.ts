@@ -11,7 +11,8 @@ export function drawForecast(forecast: OrdersForecast, contact: string): string 
       `${counted(unchanged, 'other')} without a change.`,
     ...(toDelete > 0
       ? [
-          `${formatCount(toDelete)} of them WOULD BE DELETED with their reviews, as far as the allowance of a day reaches.`,
+          `${formatCount(toDelete)} of them are deleted in the shop and WOULD BE DELETED at the service, but for those with ` +
+            'reviews and beyond the allowance of a day.',
         ]
       : []),
     ...faultLines(forecast),

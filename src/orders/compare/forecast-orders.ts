@@ -12,7 +12,7 @@ export type OrdersForecast = {
   /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
   unchanged: number;
   toSend: number;
-  /** How many of those to send the shop has deleted, and a push deletes at the service, as far as the allowance reaches. */
+  /** How many of those to send the shop has deleted: at most these are deleted at the service (promise 6). */
   toDelete: number;
   /** Upserts and new sub-orders; changes of sub-orders that are there already may come on top. */
   requests: number;

@@ -1,4 +1,5 @@
-import type { OrderDetail } from '../../review-api/index.ts';
+import { describeError } from '../../base/errors.ts';
+import { type OrderDetail, UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
@@ -65,7 +66,11 @@ export async function openLookup(deps: OrderDeps) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
 
   async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {
-    const found = await findOrder(deps, order, openRequests(deps));
+    const found = await findOrder(deps, order, openRequests(deps)).catch((error: unknown) => {
+      // Without a connection, what the shop and the warehouse have is shown all the same.
+      if (!(error instanceof UnavailableError)) throw error;
+      return { kind: 'failed' as const, reason: describeError(error) };
+    });
     if (found.kind === 'done') return { kind: 'found', detail: found.value };
     return found.kind === 'absent' ? found : { kind: 'failed', reason: found.reason };
   }

@@ -52,7 +52,8 @@ export function isSameCode(theirs: string, ours: string): boolean {
 
 /** Dates of the service are exact to the second (docs/interface.md, "Conventions"). */
 export function isSameSecond(theirs: string | null | undefined, ours: string | null | undefined): boolean {
-  return parseInstant(theirs) === parseInstant(ours);
+  const second = parseInstant(theirs);
+  return second === undefined ? (theirs ?? null) === (ours ?? null) : second === parseInstant(ours);
 }
 
 function toHundredths(decimal: string): bigint {

@@ -1,5 +1,6 @@
 import { addCounts, type Conclusion, type Counts, counted } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
+import { UnavailableError } from '../../review-api/index.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { missingInShop } from '../order/read-orders.ts';
@@ -60,7 +61,7 @@ async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: bool
     return deletion ?? { kind: 'absent' };
   } catch (error) {
     await store.release(leased, { isBrokenOff: true }).catch(() => {});
-    if (!(error instanceof LeaseLostError)) throw error;
+    if (!(error instanceof LeaseLostError || error instanceof UnavailableError)) throw error;
     return failed(describeError(error));
   }
 }

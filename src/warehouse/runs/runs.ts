@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type pg from 'pg';
-import { type Db, rowsOf } from '../index.ts';
+import { type Db, rowsOf, statement } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 
 export type Run = {
@@ -90,25 +90,27 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
   return run?.since ?? undefined;
 }
 
-const selectRuns = sql`
-  select id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error
-  from sync.runs`;
+/** The columns of a Run. */
+const columns = `
+  id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error`;
+
+async function runsOf(db: Db, name: string, ...parameters: unknown[]): Promise<Run[]> {
+  const text = (await statement(name)).replaceAll('@run_columns', columns);
+  return (await db.executeQuery<Run>(CompiledQuery.raw(text, parameters))).rows;
+}
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
 export async function openRuns(db: Db): Promise<Run[]> {
-  const { rows } = await sql<Run>`${selectRuns} where finished_at is null order by started_at`.execute(db);
+  const { rows } =
+    await sql<Run>`select ${sql.raw(columns)} from sync.runs where finished_at is null order by started_at`.execute(db);
   return rows;
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
-export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
-  const { rows } = await sql<Run>`
-    ${selectRuns} order by finished_at is null desc, started_at desc limit ${limit}`.execute(db);
-  return rows;
-}
+export const lastRuns = (db: Db, limit: number) => runsOf(db, 'last_runs', limit);
 
 /**
  * The newest run of each job that has ended, however long ago. Without those that somebody stopped, which say nothing
  * about the state of the job, and those that began while a clock was hours ahead.
  */
-export const newestEnded = (db: Db) => rowsOf<Run>(db, 'newest_ended');
+export const newestEnded = (db: Db) => runsOf(db, 'newest_ended');
