@@ -56,7 +56,7 @@ test('the suite shares no code with what it is to judge', async () => {
   }
 });
 
-test('elsewhere in the world, and in the v2 form of the options, nothing differs, and what is only said of v2 is told', async () => {
+test('elsewhere in the world, and in the v2 form of the options, nothing differs, and what is only said of v2 is named', async () => {
   const elsewhere = { timeZone: 'America/New_York', currency: 'BRL', lastPageLink: 'real' } as const;
   const { url } = await seededService({ ...elsewhere, reviewOptionsForm: 'v2' });
   const sections = ['orders', 'review-reading', 'review-list', 'review-writes', 'limits'];

@@ -120,8 +120,8 @@ export async function openQueues(url: string, installation: string): Promise<Que
 
   async function progress(runId: string): Promise<JobProgress> {
     const job = await findRun(runId);
-    const state = await job?.getState();
-    if (!job || state === 'unknown') return { state: 'lost', planned: undefined, ended: 0 };
+    if (!job) return { state: 'lost', planned: undefined, ended: 0 };
+    const state = await job.getState();
     if (state === 'completed' || state === 'failed') {
       // The run may have ended after the job was read, so read the result again.
       const ended = (await findRun(runId)) ?? job;

@@ -125,7 +125,11 @@ const texts = new Map<string, Promise<string>>();
 
 /** The rows of such a statement. @param parameters `$1`, `$2` … */
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
-  (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
+  rowsOfText(db, await statement(name), parameters);
+
+/** The same for a text that was filled in. */
+export const rowsOfText = async <Row>(db: Db, text: string, parameters: unknown[]): Promise<Row[]> =>
+  (await db.executeQuery<Row>(CompiledQuery.raw(text, parameters))).rows;
 
 /** The clock of the warehouse, for comparisons with dates that it wrote. */
 export const warehouseNow = async (db: Db) => (await rowOf<{ now: Date }>(db)`select clock_timestamp() as now`).now;

@@ -68,7 +68,7 @@ export async function openLookup(deps: OrderDeps) {
   async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {
     const found = await findOrder(deps, order, openRequests(deps)).catch((error: unknown) => {
       // Without a connection, what the shop and the warehouse have is shown all the same.
-      if (!(error instanceof UnavailableError)) throw error;
+      if (!(error instanceof UnavailableError && error.retryable)) throw error;
       return { kind: 'failed' as const, reason: describeError(error) };
     });
     if (found.kind === 'done') return { kind: 'found', detail: found.value };

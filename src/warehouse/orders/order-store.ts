@@ -1,8 +1,8 @@
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { maskedReason, type NewDeadLetter } from '../dead-letters.ts';
-import { type Db, statement } from '../index.ts';
+import { type Db, rowsOfText, statement } from '../index.ts';
 import { LeaseLostError, newOwner } from '../leases.ts';
 import {
   type ContactDecision,
@@ -68,14 +68,12 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const withParts = async (name: string) =>
     (await statement(name)).replaceAll(/^@(\w+)/gm, (at, part: string) => parts.get(part) ?? at);
   const leaseSql = (await statement('lease_orders')).replace('@order_link_columns', orderLinkColumns);
-  const rows = async <Row>(text: string, values: unknown[]) =>
-    (await db.executeQuery<Row>(CompiledQuery.raw(text, values))).rows;
 
   type Given = { orderCode: string; token: string };
   /** Batches a statement that returns the code of each order whose lease is still ours. */
   const whereOurs = (text: string, ...more: unknown[]) =>
     openBatch(async (items: readonly Given[]) => {
-      const ours = await rows<{ orderCode: string }>(text, [asStorableJson(items), ...more]);
+      const ours = await rowsOfText<{ orderCode: string }>(db, text, [asStorableJson(items), ...more]);
       const codes = new Set(ours.map((row) => row.orderCode));
       return items.map((item) => codes.has(item.orderCode));
     });
@@ -87,7 +85,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const lease = openBatch(async (wanted: readonly WantedLease[]) => {
     const items = wanted.map((one) => ({ ...one, token: newOwner() }));
     const renewedAtMs = performance.now();
-    const leased = await rows<OrderLink & { token: string; isNew: boolean }>(leaseSql, [
+    const leased = await rowsOfText<OrderLink & { token: string; isNew: boolean }>(db, leaseSql, [
       JSON.stringify(items),
       leaseMs,
     ]);

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
 import { contentKey, isRecord, printed, splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
-import { type Db, isErrorOfTheData, type Statements, type Warehouse } from '../index.ts';
+import { type Db, isErrorOfTheData, rowsOfText, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 
 /** Numbers of reviews. */
@@ -94,8 +94,8 @@ const landedOf = ({ inserted, updated }: Written, count: number): Landed => ({
 });
 
 async function land(trx: Db, { landReviews }: Statements, values: unknown[]): Promise<Written> {
-  const { rows } = await trx.executeQuery<Written>(CompiledQuery.raw(landReviews, values));
-  return rows[0] as Written;
+  const [written] = await rowsOfText<Written>(trx, landReviews, values);
+  return written as Written;
 }
 
 /** Runs `work` behind a savepoint: an error of the data leaves the transaction usable, any other one is thrown. */

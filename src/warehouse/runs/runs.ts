@@ -1,6 +1,6 @@
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import type pg from 'pg';
-import { type Db, rowsOf, statement } from '../index.ts';
+import { type Db, rowsOf, rowsOfText, statement } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 
 export type Run = {
@@ -94,10 +94,8 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
 const columns = `
   id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error`;
 
-async function runsOf(db: Db, name: string, ...parameters: unknown[]): Promise<Run[]> {
-  const text = (await statement(name)).replaceAll('@run_columns', columns);
-  return (await db.executeQuery<Run>(CompiledQuery.raw(text, parameters))).rows;
-}
+const runsOf = async (db: Db, name: string, ...parameters: unknown[]) =>
+  rowsOfText<Run>(db, (await statement(name)).replaceAll('@run_columns', columns), parameters);
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
 export async function openRuns(db: Db): Promise<Run[]> {
