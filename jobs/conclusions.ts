@@ -37,10 +37,16 @@ async function concludeOrders(
 
 /** What every run of orders has: a regular one, a rescan and a backfill end by the same rules. */
 export const runOfOrders = {
+  readsShop: true,
   step: pushOrdersStep,
   deadLetters: ['order', 'order_line'],
   conclusion: concludeOrders,
 } as const;
 
 /** The same for every run of reviews. */
-export const runOfReviews = { step: readWindow, deadLetters: ['review'], conclusion: countReviews } as const;
+export const runOfReviews = {
+  readsShop: false,
+  step: readWindow,
+  deadLetters: ['review'],
+  conclusion: countReviews,
+} as const;

@@ -1,5 +1,5 @@
 import type { App } from '../src/app/app.ts';
-import type { AnyRunJob } from '../src/queue/job.ts';
+import type { AnyRunJob } from '../src/runs/job.ts';
 import { backfillOrders } from './backfill-orders.ts';
 import { backfillReviews } from './backfill-reviews.ts';
 import { reconcileReviews } from './reconcile-reviews.ts';

@@ -1,7 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
+import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';
-import { defineRun } from './define-run.ts';
 import type { ReadWindow } from './read-window.ts';
 
 const name = 'reconcile-reviews';
@@ -11,10 +11,9 @@ export const reconcileReviews = defineRun({
   name,
   schedule: 'reconcile',
   ...runOfReviews,
-  priority: 20,
+  trigger: 'rescan',
   completesAlways: true,
-  parse: () => ({}),
-  async plan(app, _payload, _run, signal) {
+  async plan(app, _run, signal) {
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
     return { steps: windows.map((window): ReadWindow => ({ ...window, findAbsent: true })), state: {} };
   },

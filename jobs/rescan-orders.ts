@@ -1,13 +1,13 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
+import { pushRights } from '../src/app/run-rights.ts';
 import { isoOf } from '../src/base/time/span.ts';
 import { settleVanished } from '../src/orders/push/vanished-orders.ts';
 import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
+import { defineRun } from '../src/runs/define-run.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { runOfOrders } from './conclusions.ts';
-import { defineRun } from './define-run.ts';
-import { parsePayload, type Removals, removals, settingsOf } from './payload.ts';
-import { stepsUnder } from './push-orders.ts';
+import { stepsOf } from './push-orders.ts';
 
 /** `start`: the oldest creation that the rescan reads, in seconds since 1970; undefined: it reads no orders. */
 type State = WalkState & { start?: number };
@@ -23,29 +23,26 @@ export const rescanOrders = defineRun({
   name: 'rescan-orders',
   schedule: 'reconcile',
   ...runOfOrders,
-  priority: 20,
+  trigger: 'rescan',
   completesAlways: true,
-  parse: (payload) => parsePayload(removals, payload),
-  async plan(app, payload) {
+  async plan(app) {
     const { shop, warehouse, config } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return { steps: [], state: {} };
     if (config.orderRescanDays === 0) return { steps: [], state: {} };
     const today = Math.floor(Date.parse(await shop.now()) / 1000 / daySeconds) * daySeconds;
-    return walk(app, payload, { start: today - config.orderRescanDays * daySeconds });
+    return walk(app, { start: today - config.orderRescanDays * daySeconds });
   },
-  async next(app, payload, state: State) {
-    return state.next === undefined ? undefined : walk(app, payload, state);
+  async next(app, _run, state: State) {
+    return state.next === undefined ? undefined : walk(app, state);
   },
-  async complete(app, { state: { start }, payload, signal }) {
+  async complete(app, { state: { start }, run, signal }) {
     if (start === undefined) return { counts: {} };
-    return settleVanished({ ...orderDeps(app, signal), ...payload.settings }, isoOf(start), payload.allowRemovals);
+    return settleVanished(orderDeps(app, signal), isoOf(start), pushRights(app.config, run.rights));
   },
 });
 
-async function walk(app: App, { allowRemovals, settings = settingsOf(app) }: Removals, { start, next }: State) {
-  const { shop, warehouse, config } = app;
-  const policy = { contact: 'young', allowRemovals, settings } as const;
+async function walk({ shop, warehouse, config }: App, { start, next }: State) {
   const range = { start, end: undefined };
   const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});
-  return stepsUnder(policy, { ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
+  return stepsOf({ ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
 }

@@ -4,8 +4,8 @@ import { addCounts } from '../src/base/counts.ts';
 import { learnFromOrders } from '../src/orders/catalog/learn-from-orders.ts';
 import { syncCategories } from '../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../src/orders/catalog/sync-user-grades.ts';
-import type { StepJob } from '../src/queue/job.ts';
-import { defineRun } from './define-run.ts';
+import { defineRun } from '../src/runs/define-run.ts';
+import type { StepJob } from '../src/runs/job.ts';
 
 /** Step: all categories and member grades, few enough in any shop for one; and the products that lines wait for. */
 const pushCatalog: StepJob<App, Record<string, never>> = {
@@ -23,9 +23,9 @@ export const syncCatalog = defineRun({
   name: 'sync-catalog',
   schedule: 'catalog',
   step: pushCatalog,
-  priority: 1,
+  trigger: 'sync',
+  readsShop: true,
   deadLetters: ['category', 'user_grade'],
-  parse: () => ({}),
   plan: async () => ({ steps: [{}], state: {} }),
   complete: async () => ({ counts: {} }),
 });

@@ -2,25 +2,24 @@ import { reviewDeps } from '../src/app/deps.ts';
 import { gapsProblem } from '../src/reviews/export-window.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan-sync-reviews.ts';
 import { retryRefused } from '../src/reviews/refresh-review.ts';
+import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';
-import { defineRun } from './define-run.ts';
 
 /** Scheduled: the reviews that were written or changed since the last run. */
 export const syncReviews = defineRun({
   name: 'sync-reviews',
   schedule: 'reviews',
   ...runOfReviews,
-  priority: 1,
+  trigger: 'sync',
   completesAlways: true,
-  parse: () => ({}),
-  async plan(app, _payload, run, signal) {
-    const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.trigger === 'command' };
+  async plan(app, run, signal) {
+    const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.startedBy === 'command' };
     const state = await planSyncReviews(reviewDeps(app, signal), options);
     return { steps: state.windows, state };
   },
   async complete(app, { state, run, failures, signal }) {
     const { db } = app.warehouse;
-    await retryRefused(reviewDeps(app, signal), { areDueOnly: run.trigger === 'schedule' });
+    await retryRefused(reviewDeps(app, signal), { areDueOnly: run.startedBy === 'schedule' });
     await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     return { counts: {}, problem: failures.length === 0 ? await gapsProblem(db) : undefined };
   },

@@ -15,8 +15,6 @@ export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
   now: app.now,
   signal,
   onWait: app.onWait,
-  contactMaxAgeDays: app.config.orderContactMaxAgeDays,
-  deletes: app.config.orderDeletes,
   limits: defaultLimits,
 });
 

@@ -1,6 +1,8 @@
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
+import { mayDo } from './may-do.ts';
+import { differingSystems } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
 import { waitingText } from './status-view.ts';
 
@@ -18,6 +20,7 @@ export type Issue = {
 export function issuesOf(report: StatusReport): Issue[] {
   return [
     ...queueDown(report),
+    ...leftRuns(report),
     ...neverRun(report),
     ...failedRuns(report),
     ...lagging(report),
@@ -41,6 +44,23 @@ function queueDown({ queue }: StatusReport): Issue[] {
   return urgent('queue', `the queue cannot be read: ${queue.error}`, hint);
 }
 
+/** A run of a stopped or killed worker: what it may do is done as soon as somebody continues it. */
+function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
+  return leftRuns.map((run) => {
+    const steps =
+      run.stepsLeft === undefined ? '' : `, ${counted(run.stepsLeft, 'step')} wait${run.stepsLeft === 1 ? 's' : ''}`;
+    const differing = differingSystems(run.systems, systems).map(({ what }) => `; ${what}`);
+    return {
+      key: `left run ${run.id}`,
+      what:
+        `${run.job} (begun ${run.startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC) has not ended and no process ` +
+        `carries it out${steps}. ${mayDo(run)}${differing.join('')}`,
+      hint: `npx review-sync worker continues it; npx review-sync runs end ${run.id} ends it`,
+      isUrgent: false,
+    };
+  });
+}
+
 function neverRun({ flows, newest }: StatusReport): Issue[] {
   return flows.flatMap(({ flow, watermark, isScheduled }) => {
     if (!isScheduled || watermark !== null || newest.some(({ job }) => job === `sync-${flow}`)) return [];
@@ -53,10 +73,10 @@ function neverRun({ flows, newest }: StatusReport): Issue[] {
 const commandIssueMs = 7 * 86_400_000;
 
 function failedRuns({ newest, at }: StatusReport): Issue[] {
-  return newest.flatMap(({ job, trigger, outcome, reason, error, finishedAt }) => {
+  return newest.flatMap(({ job, startedBy, outcome, reason, error, finishedAt }) => {
     if (outcome !== 'failed' && (outcome !== 'incomplete' || reason === 'dead-letters')) return [];
     const ageMs = at.getTime() - (finishedAt?.getTime() ?? 0);
-    if (trigger === 'command' && ageMs > commandIssueMs) return [];
+    if (startedBy === 'command' && ageMs > commandIssueMs) return [];
     const what = `the last ${job} ${outcome === 'failed' ? 'failed' : 'was incomplete'}: ${error ?? ''}`;
     const doctor = 'npx review-sync doctor says what is broken';
     const hint = outcome === 'failed' ? doctor : `the next run tries again; if that does not help, ${doctor}`;

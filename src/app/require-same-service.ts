@@ -65,7 +65,8 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
 const isSameService = (before: ConnectedService, now: ConnectedService): boolean =>
   before.address === now.address && before.client === now.client;
 
-const serviceOf = ({ baseUrl, clientId }: Config['api']): ConnectedService => ({
+/** The service of a configuration, as the warehouse records it. */
+export const serviceOf = ({ baseUrl, clientId }: Config['api']): ConnectedService => ({
   address: baseUrl,
   client: createHash('sha256').update(clientId).digest('hex').slice(0, 12),
 });

@@ -12,8 +12,9 @@ import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.t
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
-import { lastRuns, newestEnded } from '../warehouse/runs/runs.ts';
+import { isUnattended, lastRuns, newestEnded, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { App } from './app.ts';
+import { systemsOf } from './run-rights.ts';
 
 type FlowStatus = {
   flow: Flow;
@@ -30,6 +31,8 @@ type FlowStatus = {
 type QueueStatus = {
   queue: { kind: 'redis' | 'postgres'; jobs: Record<string, Record<string, number>>; error?: string };
   scheduled: PlannedRun[];
+  /** Open runs that no process carries out, with the steps that wait, where the queue says how many. */
+  leftRuns: (Run & { stepsLeft: number | undefined })[];
 };
 
 /** What a report is read from. `queues` is an error where the queue could not be opened. */
@@ -47,6 +50,7 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
   const days = await coverageByDay(db);
+  const open = await openRuns(db);
   const flows: Flow[] = ['orders', 'reviews'];
   return {
     /** When the report was made. */
@@ -84,17 +88,27 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     webhooks: await inboxState(db),
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
-    ...(await readQueue(queues, config.queueUrl)),
+    ...(await readQueue(queues, config.queueUrl, open, at)),
+    /** The zone and systems of this process. */
+    systems: systemsOf(config),
   };
 }
 
-async function readQueue(queues: Queues | Error, url: string): Promise<QueueStatus> {
+async function readQueue(queues: Queues | Error, url: string, open: readonly Run[], at: Date): Promise<QueueStatus> {
   const kind = isRedis(url) ? 'redis' : 'postgres';
+  const left = open.filter((run) => isUnattended(run, at));
   try {
     if (queues instanceof Error) throw queues;
-    return { queue: { kind, jobs: await queues.counts() }, scheduled: await plannedRuns(queues) };
+    const jobs = await queues.counts(open.map(({ id }) => id));
+    const leftRuns = [];
+    for (const run of left) {
+      const { planned, ended } = await queues.progress(run.id);
+      leftRuns.push({ ...run, stepsLeft: planned === undefined ? undefined : planned - ended });
+    }
+    return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), leftRuns };
   } catch (error) {
-    return { queue: { kind, jobs: {}, error: describeError(error) }, scheduled: [] };
+    const leftRuns = left.map((run) => ({ ...run, stepsLeft: undefined }));
+    return { queue: { kind, jobs: {}, error: describeError(error) }, scheduled: [], leftRuns };
   }
 }
 

@@ -64,7 +64,7 @@ export function statusTables(report: StatusReport) {
       rows: Object.entries(report.queue.jobs).map(([name, n]) => [
         name,
         formatCount(n.active ?? 0),
-        formatCount((n.waiting ?? 0) + (n.prioritized ?? 0)),
+        formatCount(n.waiting ?? 0),
         formatCount(n['waiting-children'] ?? 0),
         formatCount(n.delayed ?? 0),
         formatCount(n.failed ?? 0),

@@ -1,29 +1,50 @@
 import type { App } from '../app/app.ts';
-import { reviewDeps } from '../app/deps.ts';
+import { orderDeps, reviewDeps } from '../app/deps.ts';
+import { ownPushRights } from '../app/run-rights.ts';
+import { pushOrders } from '../orders/push/push-slice.ts';
 import { retryRefusedReview } from '../reviews/refresh-review.ts';
+import { slicesOf } from '../shop/orders.ts';
 import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
+import { readCursor } from '../warehouse/runs/cursors.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 import { readEvents } from '../webhooks/event.ts';
 
+/** What a retry does beside the catalog, which is a run of its own. */
+type CatalogRetry = () => Promise<void>;
+
 /**
- * Retries open dead letters. Reviews are read from the service at once. What a webhook names is stored again: serve or a
- * worker reads it.
+ * Retries open dead letters, one kind after the other: reviews are read from the service at once; what a webhook names is
+ * stored again, and serve or a worker reads it; the catalog; and these orders alone, for a first `sync orders` would push
+ * the whole shop.
  *
- * @returns what is to be read from the shop again, for the caller to do in this order: the catalog, and these orders,
- *   which are due.
+ * @param retryCatalog called where a category or a member grade is among them, before the orders.
+ * @returns the codes of the orders that were pushed again.
+ * @throws when the service, the shop or the warehouse fails.
  */
 export async function retryDeadLetters(
   app: App,
   deadLetters: readonly DeadLetter[],
-): Promise<{ isCatalog: boolean; codes: string[] }> {
-  const { db } = app.warehouse;
+  signal: AbortSignal,
+  retryCatalog: CatalogRetry,
+): Promise<string[]> {
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
   const codes = [...new Set(isOf('order', 'order_line').flatMap(({ orderCode }) => orderCode ?? []))];
-  if (codes.length > 0) await makeDue(db, codes);
-  return { isCatalog: isOf('category', 'user_grade').length > 0, codes };
+  if (codes.length > 0) await makeDue(app.warehouse.db, codes);
+  if (isOf('category', 'user_grade').length > 0) await retryCatalog();
+  await retryOrders(app, codes, signal);
+  return codes;
+}
+
+async function retryOrders(app: App, codes: readonly string[], signal: AbortSignal): Promise<void> {
+  const isBeforeFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
+  const rights = ownPushRights(app.config, isBeforeFirst ? 'retry before the first sync' : 'retry');
+  const ends = await Promise.allSettled(
+    slicesOf(codes).map((slice) => app.sliceSlots(() => pushOrders(orderDeps(app, signal), slice, rights))),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {

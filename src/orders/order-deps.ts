@@ -6,7 +6,7 @@ import type { Db } from '../warehouse/index.ts';
 import type { OrderStore } from '../warehouse/orders/order-store.ts';
 import type { RequestLimits } from './requests.ts';
 
-/** What reading, comparing and pushing orders works with. */
+/** What reading, comparing and pushing orders works with. What a push may do is no part of it: see PushRights. */
 export type OrderDeps = {
   api: ReviewApi;
   shop: Shop;
@@ -18,10 +18,6 @@ export type OrderDeps = {
   now: () => Date;
   /** Slots for the orders that this process pushes or compares at the same time. */
   slots: LimitFunction;
-  /** ORDER_CONTACT_MAX_AGE_DAYS. */
-  contactMaxAgeDays: number;
-  /** ORDER_DELETES: whether an order that the shop deletes is deleted at the service. */
-  deletes: 'off' | 'send';
   limits: RequestLimits;
   /** Called when orders wait for another process. */
   onWait?: ((wait: Wait) => void) | undefined;

@@ -1,84 +1,57 @@
-import { randomBytes } from 'node:crypto';
 import { isRedis, type QueueClasses, queueClasses, respondsInTime } from './connection.ts';
-import type { AnyRunJob, RunReport } from './job.ts';
 
-/**
- * Three queues. `scheduled` holds the runs that cron starts, `runs` those that commands start: the worker inside a
- * command takes no scheduled run. `steps` holds the steps of both.
- */
-export type QueueName = 'scheduled' | 'runs' | 'steps';
+/** A queue of BullMQ. */
+export type BullQueue = InstanceType<QueueClasses['Queue']>;
 
-type BullQueue = InstanceType<QueueClasses['Queue']>;
-
-/**
- * Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them.
- */
-export type RunData = { payload: unknown; key?: string } & ({ stage?: undefined } | AddingRun | WaitingRun);
-
-/** `steps`: the payloads of the batch that is being added. */
-export type AddingRun = PlannedRun & { stage: 'adding'; steps: unknown[] };
-export type WaitingRun = PlannedRun & { stage: 'waiting' };
-
-type PlannedRun = {
-  startedAt: string;
-  /** What the job's `plan` or `next` wants to know again. */
-  state?: unknown;
-  /** Steps of all batches so far. */
-  planned: number;
-  /** Steps of the batches before the last one, and how many of them succeeded. */
-  before: number;
-  succeeded: number;
-};
-export type StepData = { runId: string; payload: unknown };
-
-export type JobProgress = {
+/** How far a run is, as the queue knows it. */
+export type RunProgress = {
   /** `running`: not ended yet, so it may still wait for a worker. `lost`: the queue does not have it. */
   state: 'running' | 'ended' | 'failed' | 'lost';
-  /** Undefined until the run is planned. */
+  /** Steps planned so far; undefined until the run is planned. */
   planned: number | undefined;
   ended: number;
-  report?: RunReport;
+  /** Why the run's job failed. */
   error?: string;
 };
 
+export type QueueCounts = Record<'scheduled' | 'runs' | 'steps', Record<string, number>>;
+
+/**
+ * One queue in which cron puts a job for each run that is due, and one queue for each run that has not ended: it holds
+ * the run's own job and its steps. So a process takes the jobs of the runs that it was told to carry out, and no others.
+ */
 export type Queues = AsyncDisposable & {
   readonly url: string;
   readonly kind: 'redis' | 'postgres';
   readonly classes: QueueClasses;
-  /** As the server has them. */
-  readonly names: Readonly<Record<QueueName, string>>;
-  readonly bull: Readonly<Record<QueueName, BullQueue>>;
-  /**
-   * Enqueues a run and returns its id, which is unique.
-   *
-   * @param key what the run is about. Where a run of the same key has not ended, its id is returned and `joined` is
-   *   true. The queue decides this atomically: of several commands at the same moment, one starts the run and the
-   *   others join it.
-   */
-  enqueue(job: AnyRunJob<never>, payload: unknown, key?: string): Promise<{ id: string; joined: boolean }>;
-  progress(runId: string): Promise<JobProgress>;
-  /** From now on no other run joins this one. */
-  forgetKey(runId: string): Promise<void>;
+  /** False where the warehouse could not say which queues are ours. */
+  readonly areOurs: boolean;
+  /** Runs that are due by their schedule. */
+  readonly scheduled: BullQueue;
+  /** The queue of a run, opened when it is first asked for. */
+  ofRun(runId: string): Promise<BullQueue>;
+  /** Puts the run's own job into the run's queue. Does nothing where the job is there. */
+  add(jobName: string, runId: string): Promise<void>;
+  progress(runId: string): Promise<RunProgress>;
   /** Whether the run's job is in the queue and has not ended. */
   isAlive(runId: string): Promise<boolean>;
-  counts(): Promise<Record<QueueName, Record<string, number>>>;
+  /** Removes a run's queue with everything in it, unless a job of it is in the hands of a process. */
+  drop(runId: string): Promise<void>;
+  /** Jobs by state: runs that are due, and the jobs and steps of these runs. */
+  counts(runIds: readonly string[]): Promise<QueueCounts>;
   close(): Promise<void>;
 };
-
-/** Steps of all batches so far; undefined until the run is planned. */
-const plannedOf = (data: RunData) => (data.stage === undefined ? undefined : data.planned);
 
 /** A run that fails because of a broken connection is retried for fifteen seconds: its stages are safe to repeat. */
 export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
 
-/**
- * How long finished jobs of steps and of commands' runs stay visible. Nothing depends on it: their ids are unique, and the
- * job of a run holds the results of its steps. Those of scheduled runs are gone at once (schedules.ts).
- */
-const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: { age: 7 * 86_400, count: 1000 } };
+/** Queues of runs that a process keeps open. On Redis each one has a connection. */
+const mostOpen = 20;
+
+const countedStates = ['active', 'waiting', 'waiting-children', 'delayed', 'failed'] as const;
 
 /**
- * Opens the three queues.
+ * Opens the queues.
  *
  * @param installation goes into their names: another installation on the same server must not take these runs, which
  *   it would carry out on its own shop.
@@ -86,12 +59,9 @@ const retention = { removeOnComplete: { age: 3600, count: 1000 }, removeOnFail: 
  */
 export async function openQueues(url: string, installation: string): Promise<Queues> {
   const classes = await queueClasses(url);
-  const nameOf = (name: QueueName) => `review-sync-${name}-${installation}`;
-  const names = { scheduled: nameOf('scheduled'), runs: nameOf('runs'), steps: nameOf('steps') };
-  const open = async (name: QueueName) => {
-    const queue = new classes.Queue(names[name], {
+  const open = async (name: string): Promise<BullQueue> => {
+    const queue = new classes.Queue(`review-sync-${name}-${installation}`, {
       connection: classes.connection,
-      defaultJobOptions: retention,
       // BullMQ would write its version and its default number of events for each queue that is opened.
       skipMetasUpdate: true,
       ...classes.telemetry,
@@ -101,65 +71,83 @@ export async function openQueues(url: string, installation: string): Promise<Que
     await queue.waitUntilReady();
     return queue;
   };
-  // One after the other, so that all three use one connection.
-  const bull = { scheduled: await open('scheduled'), runs: await open('runs'), steps: await open('steps') };
-
-  const findRun = async (id: string) => (await bull.runs.getJob(id)) ?? (await bull.scheduled.getJob(id));
+  const scheduled = await open('scheduled');
+  // The one that was used last comes last.
+  const runs = new Map<string, Promise<BullQueue>>();
+  function ofRun(runId: string): Promise<BullQueue> {
+    const queue = runs.get(runId) ?? open(`run-${runId}`);
+    runs.delete(runId);
+    runs.set(runId, queue);
+    const [oldest] = runs;
+    if (oldest && runs.size > mostOpen) {
+      runs.delete(oldest[0]);
+      void oldest[1].then((one) => one.close()).catch(() => {});
+    }
+    return queue;
+  }
 
   async function closeAll(): Promise<void> {
-    await Promise.all(Object.values(bull).map((queue) => queue.close()));
+    const opened = await Promise.allSettled(runs.values());
+    const all = [scheduled, ...opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))];
+    await Promise.all(all.map((queue) => queue.close()));
     await classes.close();
   }
   // The server may be down already.
   const close = () => respondsInTime(closeAll()).catch(() => {});
 
   async function isAlive(runId: string): Promise<boolean> {
-    const state = await (await findRun(runId))?.getState();
+    const state = await (await (await ofRun(runId)).getJob(runId))?.getState();
     return state !== undefined && !['completed', 'failed', 'unknown'].includes(state);
   }
 
-  async function progress(runId: string): Promise<JobProgress> {
-    const job = await findRun(runId);
+  async function progress(runId: string): Promise<RunProgress> {
+    const job = await (await ofRun(runId)).getJob(runId);
     if (!job) return { state: 'lost', planned: undefined, ended: 0 };
     const state = await job.getState();
-    if (state === 'completed' || state === 'failed') {
-      // The run may have ended after the job was read, so read the result again.
-      const ended = (await findRun(runId)) ?? job;
-      const planned = plannedOf(ended.data as RunData) ?? 0;
-      return state === 'completed'
-        ? { state: 'ended', planned, ended: planned, report: ended.returnvalue as RunReport }
-        : { state: 'failed', planned, ended: 0, error: ended.failedReason ?? '' };
-    }
-    const planned = plannedOf(job.data as RunData);
+    const { planned } = job.data as { planned?: number };
+    if (state === 'completed') return { state: 'ended', planned, ended: planned ?? 0 };
+    if (state === 'failed') return { state: 'failed', planned, ended: 0, error: job.failedReason ?? '' };
     if (planned === undefined) return { state: 'running', planned, ended: 0 };
     const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
     return { state: 'running', planned, ended: processed + ignored };
+  }
+
+  async function counts(runIds: readonly string[]): Promise<QueueCounts> {
+    const sum: QueueCounts = { scheduled: await scheduled.getJobCounts(...countedStates), runs: {}, steps: {} };
+    for (const runId of runIds) {
+      const queue = await ofRun(runId);
+      const own = await (await queue.getJob(runId))?.getState();
+      for (const [state, n] of Object.entries(await queue.getJobCounts(...countedStates))) {
+        const ofTheRun = state === own ? 1 : 0;
+        sum.runs[state] = (sum.runs[state] ?? 0) + ofTheRun;
+        sum.steps[state] = (sum.steps[state] ?? 0) + n - ofTheRun;
+      }
+    }
+    return sum;
+  }
+
+  async function drop(runId: string): Promise<void> {
+    const queue = await ofRun(runId);
+    // Nobody may take a job meanwhile. BullMQ refuses where a process has one in hand.
+    await queue.obliterate({ force: false });
+    runs.delete(runId);
+    await queue.close();
   }
 
   return {
     url,
     kind: isRedis(url) ? 'redis' : 'postgres',
     classes,
-    names,
-    bull,
-    isAlive,
-    async enqueue(job, payload, key) {
-      const jobId = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
-      const data: RunData = { payload, ...(key !== undefined && { key }) };
-      const once = key === undefined ? {} : { deduplication: { id: key } };
-      const added = await respondsInTime(bull.runs.add(job.name, data, { jobId, ...runAttempts, ...once }));
-      return { id: String(added.id), joined: added.id !== jobId };
+    areOurs: installation !== '',
+    scheduled,
+    ofRun,
+    async add(jobName, runId) {
+      await respondsInTime(ofRun(runId).then((queue) => queue.add(jobName, {}, { jobId: runId, ...runAttempts })));
     },
     progress: (runId) => respondsInTime(progress(runId)),
-    async forgetKey(runId) {
-      await respondsInTime(findRun(runId).then((job) => job?.removeDeduplicationKey()));
-    },
-    async counts() {
-      const states = ['active', 'waiting', 'prioritized', 'waiting-children', 'delayed', 'failed'] as const;
-      const of = (name: QueueName) => bull[name].getJobCounts(...states);
-      const [scheduled, runs, steps] = await respondsInTime(Promise.all([of('scheduled'), of('runs'), of('steps')]));
-      return { scheduled, runs, steps };
-    },
+    isAlive: (runId) => respondsInTime(isAlive(runId)),
+    drop: (runId) => respondsInTime(drop(runId)),
+    counts: (runIds) => respondsInTime(counts(runIds)),
     close,
     [Symbol.asyncDispose]: close,
   };

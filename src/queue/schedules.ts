@@ -4,7 +4,6 @@ import type { Logger } from '../base/log.ts';
 import { repeat } from '../base/timeout.ts';
 import { respondsInTime } from './connection.ts';
 import { type Queues, runAttempts } from './index.ts';
-import type { AnyRunJob } from './job.ts';
 
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = Schedule & { next: Date | undefined };
@@ -20,7 +19,7 @@ export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): 
   respondsInTime(setSchedules(queues, schedules));
 
 async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
-  const queue = queues.bull.scheduled;
+  const queue = queues.scheduled;
   const known = await queue.getJobSchedulers();
   for (const { key } of known) {
     if (!schedules.some((schedule) => schedule.job === key)) await queue.removeJobScheduler(key);
@@ -35,13 +34,13 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
       { pattern, tz: timeZone },
       // The id of a scheduled run is its moment. Where a clock was ahead, that moment comes again, and BullMQ would start no
       // run while a job of that id is left. The history of runs is in the warehouse.
-      { name: job, data: { payload: {} }, opts: { ...runAttempts, removeOnComplete: true, removeOnFail: true } },
+      { name: job, data: {}, opts: { ...runAttempts, removeOnComplete: true, removeOnFail: true } },
     );
   }
 }
 
-/** Clocks of two machines differ by less than this, or two workers would set the next run in turn. */
-const clockErrorMs = 3_600_000;
+/** Clocks of two machines differ by less than this: a moment that is further ahead comes from a clock that is wrong. */
+export const clockErrorMs = 3_600_000;
 
 /** Whether the next run is later than its pattern says: a clock was ahead when the run before it was taken. */
 export function isTooFarAhead({ pattern, timeZone, next }: PlannedRun, now: Date): boolean {
@@ -77,7 +76,7 @@ export function watchSchedules(
 
 /** The schedules in the queue. */
 export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
-  const schedulers = await respondsInTime(queues.bull.scheduled.getJobSchedulers());
+  const schedulers = await respondsInTime(queues.scheduled.getJobSchedulers());
   return schedulers.map((one) => ({
     job: one.key,
     pattern: one.pattern ?? '',
@@ -88,7 +87,7 @@ export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
 
 /** The schedules of those jobs that have a cron pattern; an empty pattern turns a schedule off. */
 export function schedulesOf(
-  jobs: readonly AnyRunJob<never>[],
+  jobs: readonly { name: string; schedule?: string }[],
   patterns: Readonly<Record<string, string>>,
   timeZone: string,
 ): Schedule[] {

@@ -47,9 +47,13 @@ export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, log
       // Read-only: a step that is retried by hand would belong to a run that has ended.
       const adapter = new FastifyAdapter();
       adapter.setBasePath('/queues');
-      createBullBoard({
-        queues: Object.values(app.queues.bull).map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
-        serverAdapter: adapter,
+      const { setQueues } = createBullBoard({ queues: [], serverAdapter: adapter });
+      // Each open run has a queue of its own.
+      board.addHook('onRequest', async () => {
+        const { runs } = await reports.get();
+        const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
+        const queues = [app.queues.scheduled, ...(await Promise.all(open.map(({ id }) => app.queues.ofRun(id))))];
+        setQueues(queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })));
       });
       await board.register(adapter.registerPlugin(), { prefix: '/queues' });
     });

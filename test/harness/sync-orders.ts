@@ -1,23 +1,25 @@
 import type { App } from '../../src/app/app.ts';
 import { orderDeps as depsOf } from '../../src/app/deps.ts';
+import { ownPushRights } from '../../src/app/run-rights.ts';
 import { addCounts, type Counts } from '../../src/base/counts.ts';
-import type { ContactPolicy } from '../../src/orders/order/contact-rule.ts';
+import type { PushRights } from '../../src/orders/contact-rule.ts';
 import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
 import { walkOrders } from '../../src/orders/which/orders-by-day.ts';
 
-export type SyncRun = Partial<OrderDeps> & { allowRemovals?: boolean; contact?: ContactPolicy };
+export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
 
 /** One incremental run of orders in this process, without the queue. */
 export async function syncOrdersOnce(app: App, run: SyncRun = {}): Promise<Counts> {
-  const { allowRemovals = false, contact = 'young', ...more } = run;
-  const deps = orderDeps(app, more);
+  const rights = rightsOf(app, run);
+  const { allowRemovals } = rights;
+  const deps = orderDeps(app, run);
   const options = { lookbackMinutes: 100_000, batchSize: 50_000, isAnyTime: allowRemovals };
   const counts: Counts[] = [];
   let batch = await planChangedOrders(deps, options);
   for (;;) {
-    counts.push(await pushOrders(deps, batch.codes, { contact, allowRemovals }));
+    counts.push(await pushOrders(deps, batch.codes, rights));
     const next = await nextChangedOrders(deps, batch.state, options);
     if (next === undefined) break;
     batch = next;
@@ -33,11 +35,22 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
   const counts: Counts[] = [];
   for (let next: object | undefined = {}; next !== undefined; ) {
     const batch = await walkOrders(deps, { start, end: undefined }, 50_000, next);
-    counts.push(await pushOrders(deps, batch.codes, { contact: 'young', allowRemovals: false }));
+    counts.push(await pushOrders(deps, batch.codes, rightsOf(app, { trigger: 'rescan' })));
     next = batch.state.next && batch.state;
   }
   return addCounts(counts);
 }
+
+/** What a push of this process may do, unless the test says otherwise. */
+export const rightsOf = (app: App, given: Partial<PushRights> = {}): PushRights => ({
+  ...ownPushRights(app.config, given.trigger ?? 'sync'),
+  ...pick(given),
+});
+
+const pick = ({ allowRemovals, contactMaxAgeDays, deletes, createdIn }: Partial<PushRights>) =>
+  Object.fromEntries(
+    Object.entries({ allowRemovals, contactMaxAgeDays, deletes, createdIn }).filter(([, value]) => value !== undefined),
+  );
 
 /** What a push of this process needs, with short waits. */
 export const orderDeps = (app: App, more: Partial<OrderDeps> = {}): OrderDeps => ({

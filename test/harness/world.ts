@@ -2,7 +2,7 @@ import { jobs } from '../../jobs/index.ts';
 import { type App, openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import type { RunInfo, RunReport } from '../../src/queue/job.ts';
+import type { RunReport } from '../../src/runs/job.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
 import { type CliEnd, runCli } from './cli.ts';
@@ -30,7 +30,7 @@ export type World = AsyncDisposable & {
    * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
    * @param job the name of the job: `sync-orders`.
    */
-  run(job: string, payload?: object, trigger?: RunInfo['trigger']): Promise<RunReport>;
+  run(job: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command'): Promise<RunReport>;
 };
 
 export type WorldOptions = {
@@ -94,11 +94,11 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       environment.REVIEW_API_BASE_URL = proxy.url;
       return proxy;
     },
-    async run(name, payload, trigger) {
+    async run(name, asked, startedBy) {
       const job = jobs.find((one) => one.name === name);
       if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
       shared ??= open();
-      return runJob(await shared, job, payload, trigger);
+      return runJob(await shared, job, asked, startedBy);
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -63,7 +63,7 @@ async function openOurQueues(config: Config): Promise<Queues> {
 }
 
 /** Whether the names of the queues are ours, see openOurQueues. */
-const areOurs = ({ names }: Queues) => !names.runs.endsWith('-');
+const areOurs = (queues: Queues) => queues.areOurs;
 
 async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {
   const findings = await check().catch((error: unknown) => [asFault(error)]);

@@ -1,19 +1,17 @@
 import { Option } from 'commander';
-import {
-  type BackfillOrders,
-  backfillOrders,
-  backfillOrdersKey,
-  backfillPolicy,
-} from '../../../jobs/backfill-orders.ts';
-import { type BackfillReviews, backfillReviews } from '../../../jobs/backfill-reviews.ts';
+import { backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
+import { backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
+import { ownPushRights } from '../../app/run-rights.ts';
 import { counted } from '../../base/counts.ts';
+import { UsageError } from '../../base/errors.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
-import { type CreationRange, ordersByCreation } from '../../orders/which/orders-by-day.ts';
+import type { PushRights } from '../../orders/contact-rule.ts';
+import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
 import {
   backfillReviewsKey,
   estimateRequests,
@@ -21,12 +19,13 @@ import {
   spanOf,
 } from '../../reviews/plan-backfill-reviews.ts';
 import { spanTotals } from '../../warehouse/reviews/export-windows.ts';
+import type { RunRights } from '../../warehouse/runs/run-rights.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
 import { optionOf } from '../ui/option-of.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, enqueueOnly, runToEnd } from '../ui/run-to-end.ts';
+import { drawRun, drawToEnd, startOnly } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
@@ -93,26 +92,31 @@ Examples:
 
 async function runBackfillReviews(context: Context, options: ReviewOptions): Promise<Report> {
   const { from, to, gaps = false } = options;
-  const payload: BackfillReviews = { from, to, gaps };
+  const asked = { from, to, gaps };
   // Wrong days are reported before anything is opened.
-  spanOfDays(payload, context.config().api.timeZone);
+  spanOfDays(asked, context.config().api.timeZone);
   const progress = openProgress(context.terminal, 'backfill reviews', 'windows');
   return withApp(context, progress, async (app) => {
     // Days without any plausible date, too, before a run is recorded.
     const deps = reviewDeps(app, context.signal);
-    spanOf(payload, deps, deps.plausible);
-    if (options.dryRun) return await planReviews(context, app, payload);
-    const run = { job: backfillReviews, payload, key: backfillReviewsKey(payload) };
-    if (options.detach) return await enqueueOnly(app, run);
+    spanOf(asked, deps, deps.plausible);
+    if (options.dryRun) return await planReviews(context, app, asked);
+    const run = { job: backfillReviews, asked, key: backfillReviewsKey(asked) };
+    if (options.detach) return await startOnly(app, run);
+    const drawn = { progress, signal: context.signal, say: context.terminal.say };
     const note = async (runId: string) => {
       const { reviews, requests } = await spanTotals(app.warehouse.db, runId);
       return `${counted(reviews, 'review')}, ${counted(requests, 'request')}`;
     };
-    return drawRun('backfill reviews', await runToEnd(app, run, { progress, signal: context.signal, note }));
+    return drawRun('backfill reviews', await drawToEnd(app, run, { ...drawn, note }));
   });
 }
 
-async function planReviews(context: Context, app: App, { gaps, ...range }: BackfillReviews): Promise<Report> {
+async function planReviews(
+  context: Context,
+  app: App,
+  { gaps, ...range }: Pick<RunRights, 'from' | 'to' | 'gaps'>,
+): Promise<Report> {
   const { timeZone } = app.config.api;
   const unfinished = await unfinishedSince(app.warehouse.db, backfillReviewsKey({ ...range, gaps }), app.now());
   const since = gaps ? undefined : (unfinished ?? app.now());
@@ -130,35 +134,47 @@ async function planReviews(context: Context, app: App, { gaps, ...range }: Backf
 
 async function runBackfillOrders(context: Context, options: OrderOptions): Promise<Report> {
   const { from, to, withEmail = false, allowRemovals = false } = options;
-  const payload: BackfillOrders = { from, to, withEmail, allowRemovals };
-  const range = spanOfDays(payload, context.config().api.timeZone);
+  const config = context.config();
+  const asked = { trigger: withEmail ? 'backfill with e-mail' : 'backfill', from, to, allowRemovals } as const;
+  const rights = ownPushRights(config, asked.trigger, asked);
+  if (withEmail && rights.contactMaxAgeDays <= 0) throw new UsageError(noContact, { hint: noContactHint });
   const progress = openProgress(context.terminal, 'backfill orders', 'slices of orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app);
-    if (options.diff) return await showDiff(context, app, range, payload, options.limit);
-    if (options.dryRun) return await forecastBackfill(context, app, range, payload);
+    if (options.diff) return await showDiff(context, app, rights, options.limit);
+    if (options.dryRun) return await forecastBackfill(context, app, rights, withEmail);
     context.terminal.say(
       withEmail
         ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
         : 'No e-mail address and no phone number is sent that the service does not have already: ' +
             'nobody is mailed (--with-email would).',
     );
-    const run = { job: backfillOrders, payload, key: backfillOrdersKey(payload), replaces: true };
-    if (options.detach) return await enqueueOnly(app, run);
-    return drawRun('backfill orders', await runToEnd(app, run, { progress, signal: context.signal }));
+    const run = { job: backfillOrders, asked, key: backfillOrdersKey(asked), replaces: true };
+    if (options.detach) return await startOnly(app, run);
+    return drawRun(
+      'backfill orders',
+      await drawToEnd(app, run, {
+        progress,
+        signal: context.signal,
+        say: context.terminal.say,
+      }),
+    );
   });
 }
 
-async function showDiff({ signal }: Context, app: App, range: CreationRange, options: BackfillOrders, limit: number) {
-  const diff = await diffBackfill(orderDeps(app, signal), range, { policy: backfillPolicy(options), limit });
+const noContact = '--with-email was asked for, and ORDER_CONTACT_MAX_AGE_DAYS is 0: this process sends no contact';
+const noContactHint = 'Set ORDER_CONTACT_MAX_AGE_DAYS to a number of days, or leave out --with-email.';
+
+async function showDiff({ signal }: Context, app: App, rights: PushRights, limit: number) {
+  const diff = await diffBackfill(orderDeps(app, signal), { rights, limit });
   const incomplete = diff.orders.some(({ kind }) => kind === 'not compared');
   return { text: drawDiff(diff, limit), json: diff, incomplete };
 }
 
-async function forecastBackfill({ signal }: Context, app: App, range: CreationRange, options: BackfillOrders) {
-  const orders = ordersByCreation(app.shop, range);
-  const forecast = await forecastOrders(orderDeps(app, signal), orders, backfillPolicy(options));
-  const contact = options.withEmail
+async function forecastBackfill({ signal }: Context, app: App, rights: PushRights, withEmail: boolean) {
+  const orders = ordersByCreation(app.shop, rights.createdIn);
+  const forecast = await forecastOrders(orderDeps(app, signal), orders, rights);
+  const contact = withEmail
     ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
     : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
       'The regular sync sends those of young orders: npx review-sync sync orders --dry-run';

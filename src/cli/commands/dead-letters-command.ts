@@ -1,9 +1,9 @@
-import { pushNow, stepsUnder } from '../../../jobs/push-orders.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import type { App } from '../../app/app.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
+import type { RunReport } from '../../runs/job.ts';
 import {
   type DeadLetter,
   deadLettersById,
@@ -13,10 +13,9 @@ import {
   payloadOf,
   reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
-import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, runToEnd } from '../ui/run-to-end.ts';
+import { drawRun, drawToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
 
@@ -90,18 +89,12 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const found = ids.length > 0 ? await deadLettersById(db, ids) : await openDeadLetters(db);
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
-  const following = { progress, signal: context.signal };
-  const { isCatalog, codes } = await retryDeadLetters(app, deadLetters);
-  // With an App of its own: its end aborts what that one sends.
-  const catalog = isCatalog
-    ? await withApp(context, progress, (own) => runToEnd(own, { job: syncCatalog, payload: {} }, following))
-    : undefined;
-  // Before the first `sync orders` nobody has said that customers may be mailed.
-  const contact = (await readCursor(db, 'orders')) === undefined ? 'never' : 'young';
-  // These orders alone: a first `sync orders` would push the whole shop.
-  const { steps } = stepsUnder({ contact, allowRemovals: false }, { codes, state: undefined });
-  const ends = await Promise.allSettled(steps.map((step) => pushNow(app, step, context.signal)));
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  const following = { progress, signal: context.signal, say: context.terminal.say };
+  let catalog: RunReport | undefined;
+  const codes = await retryDeadLetters(app, deadLetters, context.signal, async () => {
+    // With an App of its own: the end of that one aborts what it sends.
+    catalog = await withApp(context, progress, (own) => drawToEnd(own, { job: syncCatalog }, following));
+  });
   const after = await deadLettersById(
     db,
     deadLetters.map(({ id }) => id),

@@ -10,8 +10,10 @@ import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
 import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import type { AnyRunJob, RunReport } from '../../queue/job.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
+import { startWorker } from '../../runs/follow-run.ts';
+import type { AnyRunJob, RunReport } from '../../runs/job.ts';
+import { startRun } from '../../runs/start-run.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
@@ -19,7 +21,7 @@ import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/option-of.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, follow, workerOf } from '../ui/run-to-end.ts';
+import { drawFollowed, drawRun } from '../ui/run-to-end.ts';
 import { startServing } from '../ui/serving.ts';
 import { table } from '../ui/table.ts';
 
@@ -52,7 +54,13 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
   const { app, metrics, reports } = await openMeasuredApp(stage.config, await context.log('error'), opened);
-  const worker = await workerOf(app, ['scheduled', 'runs', 'steps'], { onStep: metrics.onStep });
+  const schedules = schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone);
+  const worker = await startWorker(
+    app,
+    jobs,
+    schedules.map(({ job }) => job),
+    { onStep: metrics.onStep },
+  );
   opened.defer(() => worker.close());
 
   await writeReviews(context, app, stage, source);
@@ -80,7 +88,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   const page = await startServing({ app, metrics, reports }, opened);
   await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhooks.secret}`);
   process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), addresses(stage, page)].join('\n\n')}\n`);
-  await applySchedules(app.queues, schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone));
+  await applySchedules(app.queues, schedules);
   if (!context.signal.aborted) await once(context.signal, 'abort');
   return undefined;
 }
@@ -107,8 +115,8 @@ async function runOne(
   unit: string,
 ): Promise<RunReport> {
   const progress = openProgress(context.terminal, `sync ${label}`, unit);
-  const { id } = await app.queues.enqueue(job, {});
-  const report = await follow(app, id, { progress, signal: context.signal }).finally(() => progress.stop());
+  const { id } = await startRun(app, { job });
+  const report = await drawFollowed(app, id, { progress, signal: context.signal });
   const drawn = drawRun(`   ${label}`, report);
   context.terminal.say(drawn.text);
   if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);

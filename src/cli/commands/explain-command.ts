@@ -7,6 +7,7 @@ import {
   type Part,
   reviewParts,
 } from '../../app/explain-view.ts';
+import { ownPushRights } from '../../app/run-rights.ts';
 import { UsageError } from '../../base/errors.ts';
 import { explainOrder } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/explain-review.ts';
@@ -24,7 +25,7 @@ export const command: Command = {
         run(async (context) => {
           const asked = orderCode(code);
           return await withApp(context, undefined, async (app) => {
-            const order = await explainOrder(orderDeps(app, context.signal), asked);
+            const order = await explainOrder(orderDeps(app, context.signal), asked, ownPushRights(app.config, 'show'));
             const text = otherSpelling(asked, order.code) + draw(orderParts(order));
             const incomplete = order.lookupFault !== undefined || isUnknownOrder(order);
             return { text, json: order, incomplete };

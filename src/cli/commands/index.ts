@@ -12,6 +12,7 @@ export const summaries = {
   worker: 'run the jobs and their schedules until a signal stops it',
   serve: 'the webhook receiver, the status page, /metrics, /healthz and /readyz',
   status: 'watermarks, lag, coverage by month, queue depth, last runs, dead letters',
+  runs: 'runs that have not ended and what they may do: list, end',
   'dead-letters': 'what could not be synced and why: list, show, retry, discard',
   explain: 'the life of one record',
   preview: 'what would be sent about one order, and how it compares to the service now; sends nothing',

@@ -2,6 +2,7 @@ import { orderDeps } from '../../app/deps.ts';
 import { comparisonLines } from '../../app/difference-text.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
 import { otherSpelling, shopTables } from '../../app/explain-view.ts';
+import { ownPushRights } from '../../app/run-rights.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
 import type { OrderRequest } from '../../orders/order/order-difference.ts';
 import type { Command } from '../command.ts';
@@ -19,7 +20,11 @@ export const command: Command = {
         run(async (context) => {
           const asked = orderCode(code);
           return await withApp(context, undefined, async (app) => {
-            const previewed = await previewOrder(orderDeps(app, context.signal), asked);
+            const previewed = await previewOrder(
+              orderDeps(app, context.signal),
+              asked,
+              ownPushRights(app.config, 'show'),
+            );
             const { shop, atService } = previewed;
             return {
               text: `${otherSpelling(asked, previewed.code)}${draw(previewed)}`,

@@ -5,19 +5,19 @@ import { ordersToSync, syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
 import { orderDeps } from '../../app/deps.ts';
+import { ownPushRights } from '../../app/run-rights.ts';
 import { addCounts, counted } from '../../base/counts.ts';
 import { describeWithHint, IncompleteError } from '../../base/errors.ts';
 import { secondOf } from '../../base/time/span.ts';
 import { sleep } from '../../base/timeout.ts';
 import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
-import type { PushPolicy } from '../../orders/order/desired-order.ts';
 import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
-import type { RunReport } from '../../queue/job.ts';
+import type { RunReport } from '../../runs/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawForecast } from '../ui/dry-run.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, runJob, runToEnd } from '../ui/run-to-end.ts';
+import { drawRun, drawToEnd, runJob } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type OrderOptions = { allowRemovals?: true; dryRun?: true };
@@ -28,7 +28,7 @@ export const command: Command = {
     commander
       .command('catalog')
       .description('push categories and member grades')
-      .action(() => run((context) => runJob(context, 'sync catalog', 'parts', syncCatalog, true)));
+      .action(() => run((context) => runJob(context, 'sync catalog', 'parts', syncCatalog)));
     commander
       .command('orders')
       .description('push the orders that changed since the last run; the first run pushes all of them')
@@ -38,7 +38,7 @@ export const command: Command = {
     commander
       .command('reviews')
       .description('export the reviews that changed since the last run')
-      .action(() => run((context) => runJob(context, 'sync reviews', 'windows', syncReviews, false)));
+      .action(() => run((context) => runJob(context, 'sync reviews', 'windows', syncReviews)));
     commander
       .command('reconcile')
       .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
@@ -52,17 +52,22 @@ async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderO
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app);
     if (dryRun) {
-      const forecast = await forecastOrders(orderDeps(app, context.signal), ordersToSync(app), policy);
+      const forecast = await forecastOrders(
+        orderDeps(app, context.signal),
+        ordersToSync(app),
+        ownPushRights(app.config, syncOrders.trigger),
+      );
       return { text: drawForecast(forecast, contactText(app, forecast.withContact)), json: forecast };
     }
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
-    const request = { job: syncOrders, payload: { allowRemovals: allowRemovals === true } };
-    return drawRun('sync orders', await runToEnd(app, request, { progress, signal: context.signal }));
+    const request = { job: syncOrders, asked: { allowRemovals: allowRemovals === true } };
+    return drawRun(
+      'sync orders',
+      await drawToEnd(app, request, { progress, signal: context.signal, say: context.terminal.say }),
+    );
   });
 }
-
-const policy: PushPolicy = { contact: 'young', allowRemovals: false };
 
 const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customers: number): string =>
   customers === 0
@@ -77,7 +82,11 @@ const thinkMs = 10_000;
 async function announceContact({ terminal, signal }: Context, app: App): Promise<void> {
   const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
   const young = ordersByCreation(app.shop, { start, end: undefined });
-  const { withContact } = await forecastOrders(orderDeps(app, signal), young, policy);
+  const { withContact } = await forecastOrders(
+    orderDeps(app, signal),
+    young,
+    ownPushRights(app.config, syncOrders.trigger),
+  );
   if (withContact === 0) return;
   terminal.say(contactText(app, withContact));
   terminal.say(`The first run begins in ${thinkMs / 1000} seconds; Ctrl-C stops it.`);
@@ -97,9 +106,9 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
     ['orders', rescanOrders],
   ] as const) {
     const progress = openProgress(context.terminal, `sync reconcile: ${name}`, 'steps');
-    const following = { progress, signal: context.signal };
+    const following = { progress, signal: context.signal, say: context.terminal.say };
     const report = await withApp(context, progress, (app) =>
-      runToEnd(app, { job, payload: { allowRemovals } }, following).catch((error: unknown): RunReport => {
+      drawToEnd(app, { job, asked: { allowRemovals } }, following).catch((error: unknown): RunReport => {
         if (context.signal.aborted) throw error;
         return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
       }),

@@ -1,5 +1,6 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
@@ -109,13 +110,13 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
 }
 
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
-  const { api, orderDeletes: deletes } = context.config();
-  const range = spanOfDays(days, api.timeZone);
+  const { orderDeletes: deletes } = context.config();
+  const rights = ownPushRights(context.config(), 'repair', days);
   const progress = openProgress(context.terminal, 'verify orders', 'orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app);
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
-    const report = await verifyOrders({ ...orderDeps(app, context.signal), onProgress }, range, { repair });
+    const report = await verifyOrders({ ...orderDeps(app, context.signal), onProgress }, { repair, rights });
     const { differing, extra, notCompared } = report;
     // With ORDER_DELETES=off, orders that left the shop stay at the service.
     const isFine =

@@ -5,10 +5,11 @@ import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
+import { startWorker } from '../../runs/follow-run.ts';
+import { endRunsOfSchedulesOff } from '../../runs/start-run.ts';
 import { startServer } from '../../server/index.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
-import { workerOf } from '../ui/run-to-end.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
 
 export const command: Command = {
@@ -38,13 +39,15 @@ async function work(context: Context): Promise<undefined> {
     log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
   });
   const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
+  const scheduled = schedules.map(({ job }) => job);
   await applySchedules(app.queues, schedules);
+  await endRunsOfSchedulesOff(app, scheduled);
   const watching = watchSchedules(app, schedules);
   opened.defer(() => watching.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
-  const running = await workerOf(app, ['scheduled', 'runs', 'steps'], { onStep: metrics.onStep });
+  const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep });
   const applier = startWebhookApplier(app);
   opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
   if (config.metricsPort !== undefined) {

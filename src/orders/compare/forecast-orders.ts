@@ -1,10 +1,10 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
-import { ageClock, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
-import { type PushPolicy, whyNothing } from '../order/desired-order.ts';
+import { ageClock, mayCarryContact, type PushRights } from '../contact-rule.ts';
+import { whyNothing } from '../order/desired-order.ts';
 import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type CreationRange, ordersByCreation } from '../which/orders-by-day.ts';
+import { ordersByCreation } from '../which/orders-by-day.ts';
 import { type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {
@@ -35,7 +35,7 @@ export type OrdersForecast = {
 export async function forecastOrders(
   deps: OrderDeps,
   pages: AsyncIterable<RawOrder[]>,
-  policy: PushPolicy,
+  rights: PushRights,
 ): Promise<OrdersForecast> {
   const now = ageClock(deps.now, await warehouseNow(deps.db))();
   const [customers, withContact] = [new Set<string>(), new Set<string>()];
@@ -48,22 +48,22 @@ export async function forecastOrders(
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
-    for (const one of await shopOrders(deps, raws)) {
+    for (const one of await shopOrders(deps, raws, rights)) {
       const { code, desired, link } = one;
       if (!desired) fault(one.fault ?? '', code);
       for (const { reason, key } of desired?.faulty ?? []) fault(reason, key);
       sums.waitingLines += desired?.waiting.length ?? 0;
-      if (needsNothing(one, policy)) sums.unchanged += 1;
-      if (!desired || needsNothing(one, policy)) continue;
+      if (needsNothing(one, rights)) sums.unchanged += 1;
+      if (!desired || needsNothing(one, rights)) continue;
       const isKnown = link !== undefined && link.contact !== null;
       sums.toSend += 1;
-      if (desired.order.deletedAt && deps.deletes === 'send') sums.toDelete += 1;
+      if (desired.order.deletedAt && rights.deletes === 'send') sums.toDelete += 1;
       sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
       const customer = desired.body.user_email ?? desired.body.user_phone;
       if (!customer) continue;
       customers.add(customer);
-      const isYoung = isYoungAt(now, desired.order.createdAt, deps.contactMaxAgeDays);
-      if (mayCarryContact(link?.contact ?? null, isYoung, policy.contact)) withContact.add(customer);
+      const { createdAt } = desired.order;
+      if (mayCarryContact({ decision: link?.contact ?? null, createdAt, now }, rights)) withContact.add(customer);
     }
   }
   return {
@@ -103,24 +103,23 @@ export type BackfillDiff = {
 };
 
 /**
- * Compares the orders that a backfill of the range would send with what the service has, until `limit` of them were
+ * Compares the orders that a backfill of these rights would send with what the service has, until `limit` of them were
  * compared. Sends nothing but GET, at most three requests an order; writes nothing.
  */
 export async function diffBackfill(
   deps: OrderDeps,
-  range: CreationRange,
-  { policy, limit }: { policy: PushPolicy; limit: number },
+  { rights, limit }: { rights: PushRights; limit: number },
 ): Promise<BackfillDiff> {
   const lookup = await openLookup(deps);
   const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
-  for await (const raws of ordersByCreation(deps.shop, range)) {
+  for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
-    const due = (await shopOrders(deps, raws)).filter((one) => !needsNothing(one, policy));
+    const due = (await shopOrders(deps, raws, rights)).filter((one) => !needsNothing(one, rights));
     diff.unchanged += raws.length - due.length;
     const looked = due.slice(0, limit - diff.orders.length).map((one) =>
       deps.slots(async (): Promise<BackfilledOrder> => {
-        if (one.desired) return backfilled(await lookup.look(one, policy.contact));
+        if (one.desired) return backfilled(await lookup.look(one, rights));
         return { code: one.code, kind: 'dead letter', reason: one.fault, difference: undefined };
       }),
     );
@@ -133,8 +132,8 @@ export async function diffBackfill(
   return diff;
 }
 
-const needsNothing = ({ desired, link }: ShopOrder, policy: PushPolicy): boolean =>
-  desired !== undefined && whyNothing(desired, link, policy) !== undefined;
+const needsNothing = ({ desired, link }: ShopOrder, rights: PushRights): boolean =>
+  desired !== undefined && whyNothing(desired, link, rights) !== undefined;
 
 function backfilled({ code, desired, shown, difference }: OrderLook): BackfilledOrder {
   const order = { code, reason: undefined, difference: difference && withoutPersonalData(difference) };

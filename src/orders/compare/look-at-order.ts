@@ -6,11 +6,11 @@ import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import {
   ageClock,
   type ContactField,
-  type ContactPolicy,
   contactFields,
   isYoungAt,
   mayCarryContact,
-} from '../order/contact-rule.ts';
+  type PushRights,
+} from '../contact-rule.ts';
 import type { DesiredOrder } from '../order/desired-order.ts';
 import { findOrder } from '../order/find-order.ts';
 import { type OrderDifference, orderDifference, type Remembered } from '../order/order-difference.ts';
@@ -43,11 +43,11 @@ export type OrderLook = ShopOrder & {
 };
 
 /** What the shop gave, with what is remembered of it. */
-export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[]): Promise<ShopOrder[]> {
+export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rights: PushRights): Promise<ShopOrder[]> {
   const codes = raws.map((raw) => raw.order.code ?? '');
   const links = await orderLinks(deps.db, codes);
   const lines = await orderLines(deps.db, codes);
-  const { orders, deadLetters } = await desiredOrders(deps, raws);
+  const { orders, deadLetters } = await desiredOrders(deps, raws, rights);
   const byCode = new Map(orders.map((one) => [one.code, one]));
   const faults = new Map(deadLetters.map(({ key, reason }) => [key, reason]));
   return raws.map((raw): ShopOrder => {
@@ -77,16 +77,17 @@ export async function openLookup(deps: OrderDeps) {
 
   return {
     show,
-    /** @param policy of the push that would follow. */
-    async look(order: ShopOrder, policy: ContactPolicy): Promise<OrderLook> {
+    /** @param rights of the push that would follow. */
+    async look(order: ShopOrder, rights: PushRights): Promise<OrderLook> {
       const { code, desired, link } = order;
       const shown = await show({ code, orderId: link?.orderId });
       if (!desired) return { ...order, shown, difference: undefined, withheld: [], isYoung: undefined };
-      const isYoung = isYoungAt(now(), desired.order.createdAt, deps.contactMaxAgeDays);
-      const withContact = mayCarryContact(link?.contact ?? null, isYoung, policy);
+      const { createdAt } = desired.order;
+      const isYoung = isYoungAt(now(), createdAt, rights.contactMaxAgeDays);
+      const withContact = mayCarryContact({ decision: link?.contact ?? null, createdAt, now: now() }, rights);
       const withheld = withContact ? [] : contactFields.filter((field) => desired.body[field] !== undefined);
       const detail = shown.kind === 'found' ? shown.detail : undefined;
-      const rules = { withContact, deletes: deps.deletes };
+      const rules = { withContact, deletes: rights.deletes };
       const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, order, rules);
       return { ...order, shown, difference, withheld, isYoung };
     },

@@ -2,6 +2,7 @@ import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
+import type { PushRights } from '../contact-rule.ts';
 import { whyNothing } from '../order/desired-order.ts';
 import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -12,13 +13,13 @@ import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
  *
  * @param asked its code. Where the shop's column ignores case, the order is called by the shop's own code from here on.
  */
-async function lookUp(deps: OrderDeps, asked: string) {
+async function lookUp(deps: OrderDeps, asked: string, rights: PushRights) {
   const [raw] = await deps.shop.orders([asked]);
   const code = raw?.order.code ?? asked;
   const link = (await orderLinks(deps.db, [code])).get(code);
   const lookup = await openLookup(deps);
-  const [ours] = raw ? await shopOrders(deps, [raw]) : [];
-  const look = ours && (await lookup.look(ours, 'young'));
+  const [ours] = raw ? await shopOrders(deps, [raw], rights) : [];
+  const look = ours && (await lookup.look(ours, rights));
   const shown = look?.shown ?? (await lookup.show({ code, orderId: link?.orderId }));
   const lookupFault = shown.kind === 'failed' ? shown.reason : undefined;
   return { code, raw, link, look, shown, lookupFault };
@@ -53,9 +54,9 @@ export type OrderPreview = {
 /**
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
-export async function previewOrder(deps: OrderDeps, asked: string): Promise<OrderPreview> {
-  const { code, raw, look, shown, lookupFault } = await lookUp(deps, asked);
-  const nothingToSend = nothingOf(look);
+export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
+  const { code, raw, look, shown, lookupFault } = await lookUp(deps, asked, rights);
+  const nothingToSend = nothingOf(look, rights);
   const difference = look?.difference;
   const isShown = difference !== undefined && nothingToSend !== 'deleted in the shop';
   return {
@@ -73,12 +74,12 @@ export async function previewOrder(deps: OrderDeps, asked: string): Promise<Orde
   };
 }
 
-function nothingOf(look: OrderLook | undefined): NothingToSend | undefined {
+function nothingOf(look: OrderLook | undefined, rights: PushRights): NothingToSend | undefined {
   if (!look) return 'not in the shop';
   const { desired, link, shown } = look;
   if (!desired) return 'cannot be read';
   if (desired.order.deletedAt !== undefined && shown.kind === 'absent') return 'deleted in the shop';
-  return whyNothing(desired, link, { contact: 'young', allowRemovals: false });
+  return whyNothing(desired, link, rights);
 }
 
 export type OrderExplanation = {
@@ -101,8 +102,8 @@ export type OrderExplanation = {
  * The life of one order: what the shop has, what was pushed, what the service has, and how they compare. Changes
  * nothing.
  */
-export async function explainOrder(deps: OrderDeps, asked: string): Promise<OrderExplanation> {
-  const { code, raw, link, look, shown, lookupFault } = await lookUp(deps, asked);
+export async function explainOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderExplanation> {
+  const { code, raw, link, look, shown, lookupFault } = await lookUp(deps, asked, rights);
   const isFound = shown.kind === 'found';
   return {
     code,

@@ -3,11 +3,12 @@ import { isoOf } from '../../base/time/span.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
+import type { PushRights } from '../contact-rule.ts';
 import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../order/order-difference.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { pushOrders } from '../push/push-slice.ts';
-import { type CreationRange, inPages, ordersByCreation } from '../which/orders-by-day.ts';
+import { inPages, ordersByCreation } from '../which/orders-by-day.ts';
 import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
 
 /**
@@ -70,15 +71,16 @@ export type VerifyDeps = OrderDeps & { onProgress(orders: number, note: string):
  * Compares shop and service order by order over the orders created in the range, one request an order; then looks for
  * pushed orders that the shop no longer shows. Memory does not grow with the range, but for the codes to repair.
  *
- * @param options.repair pushes again what is missing or differs, without e-mail address and phone number.
+ * @param options.repair pushes again what is missing or differs. @param options.rights of the trigger `repair`, which
+ *   carries no contact: contact that the service lacks is no difference.
  * @throws the errors of the shop and of the client when one of them fails as a whole.
  */
 export async function verifyOrders(
   deps: VerifyDeps,
-  range: CreationRange,
-  { repair: mustRepair }: { repair: boolean },
+  { repair: mustRepair, rights }: { repair: boolean; rights: PushRights },
 ): Promise<OrderVerification> {
-  const { db, shop, signal, slots, deletes } = deps;
+  const { db, shop, signal, slots } = deps;
+  const { deletes, createdIn: range } = rights;
   const lookup = await openLookup(deps);
   const report: OrderVerification = {
     orders: 0,
@@ -96,9 +98,8 @@ export async function verifyOrders(
   };
   const toRepair: string[] = [];
   const known: string[] = [];
-  // A repair carries no contact, so contact that the service lacks is no difference.
   const looks = async (raws: readonly RawOrder[]) =>
-    Promise.all((await shopOrders(deps, raws)).map((one) => slots(() => lookup.look(one, 'never'))));
+    Promise.all((await shopOrders(deps, raws, rights)).map((one) => slots(() => lookup.look(one, rights))));
 
   for await (const raws of ordersByCreation(shop, range)) {
     signal.throwIfAborted();
@@ -113,7 +114,7 @@ export async function verifyOrders(
     // Not those that were never pushed: where the repair breaks off, no other run is to push them with contact (promise
     // 7).
     await makeDue(db, known);
-    const counts = await pushOrders(deps, toRepair, { contact: 'never', allowRemovals: false });
+    const counts = await pushOrders(deps, toRepair, rights);
     const left = new Set(toRepair);
     for await (const raws of inPages(shop, toRepair)) {
       for (const look of await looks(raws)) if (isFine(judge(look, deletes).kind)) left.delete(look.code);
@@ -141,7 +142,7 @@ type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; 
  * An order that the shop has deleted is no difference where it was never pushed, nor are lines that it lacks where it stays
  * at the service.
  */
-function judge({ desired, fault = '', link, shown, difference }: OrderLook, deletes: OrderDeps['deletes']): Verdict {
+function judge({ desired, fault = '', link, shown, difference }: OrderLook, deletes: PushRights['deletes']): Verdict {
   if (!desired) return { kind: 'unknown', reason: fault };
   const isDeleted = desired.order.deletedAt !== undefined;
   if (isDeleted && (link === undefined || link.contact === null)) return { kind: 'deleted' };
@@ -163,7 +164,7 @@ const withoutNewLines = (difference: OrderDifference): OrderDifference => ({
 const isFine = (kind: Verdict['kind']) => kind === 'equal' || kind === 'deleted';
 
 /** Enters an order into the report. @returns whether a repair is to push it. */
-function enter(report: OrderVerification, look: OrderLook, deletes: OrderDeps['deletes']): boolean {
+function enter(report: OrderVerification, look: OrderLook, deletes: PushRights['deletes']): boolean {
   const { code, shown, difference } = look;
   const { kind, reason = '' } = judge(look, deletes);
   report.orders += 1;

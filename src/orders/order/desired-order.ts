@@ -6,13 +6,10 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
-import { type ContactPolicy, contactFields, mayCarryContact } from './contact-rule.ts';
+import { contactFields, isContactAskedFor, type PushRights } from '../contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';
 import { optionalFields, orderBody, subOrderBody } from './order-body.ts';
 import type { Line } from './sub-orders.ts';
-
-/** What a push is allowed to do. `allowRemovals`: remove beyond the day's allowance, and all lines of an order. */
-export type PushPolicy = { contact: ContactPolicy; allowRemovals: boolean };
 
 /** An order of the shop, checked against the contract, as it should be at the service. */
 export type DesiredOrder = {
@@ -34,7 +31,7 @@ export type DesiredOrder = {
   fingerprint: string;
 };
 
-/** `products`, `grades`: the service's ids of the shop's codes, as far as they are known. `deletes`: ORDER_DELETES. */
+/** `products`, `grades`: the service's ids of the shop's codes, as far as they are known. `deletes`: of the rights. */
 export type KnownIds = {
   products: ReadonlyMap<string, number>;
   grades: ReadonlyMap<string, number>;
@@ -113,10 +110,12 @@ function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
 export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
 
 /** Whether the order was last pushed as it is in the shop now, and is not due. */
-export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, policy: PushPolicy): boolean {
+export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, rights: PushRights): boolean {
   if (!link || link.fingerprint !== desired.fingerprint || link.isDue) return false;
-  if (policy.allowRemovals && link.failedPushes > 0) return false;
-  if (!mayCarryContact(link.contact, false, policy.contact)) return true;
+  if (rights.allowRemovals && link.failedPushes > 0) return false;
+  const { createdAt } = desired.order;
+  // The clock is of no importance where contact goes whatever the age.
+  if (!isContactAskedFor({ decision: link.contact, createdAt, now: createdAt }, rights)) return true;
   return contactFields.every((field) => desired.body[field] === undefined || link.sentFields.includes(field));
 }
 
@@ -127,9 +126,9 @@ export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, 
 export function whyNothing(
   desired: DesiredOrder,
   link: OrderLink | undefined,
-  policy: PushPolicy,
+  rights: PushRights,
 ): 'unchanged' | 'deleted in the shop' | undefined {
-  if (isUnchanged(desired, link, policy)) return 'unchanged';
+  if (isUnchanged(desired, link, rights)) return 'unchanged';
   const isNew = link === undefined || link.contact === null;
   return isNew && desired.order.deletedAt !== undefined ? 'deleted in the shop' : undefined;
 }

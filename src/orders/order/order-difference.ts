@@ -1,7 +1,7 @@
 import { isUsableCode } from '../../base/is-storable.ts';
 import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
-import { contactFields } from './contact-rule.ts';
+import { contactFields } from '../contact-rule.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';
 import type { OptionalField } from './order-body.ts';
 import { centsText, isSameCode, isSamePrice, isSameSecond } from './same-value.ts';
@@ -37,7 +37,7 @@ export type OrderDifference = {
 
 /**
  * @param withContact whether a request about the order may carry contact, see mayCarryContact. @param deletes
- * ORDER_DELETES.
+ * whether an order that the shop has deleted is deleted at the service.
  */
 export type DifferenceRules = { withContact: boolean; deletes: 'off' | 'send' };
 

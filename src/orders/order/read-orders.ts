@@ -5,6 +5,7 @@ import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
 import { productIds } from '../../warehouse/orders/products.ts';
+import type { PushRights } from '../contact-rule.ts';
 import { type DesiredOrder, desiredOrder } from './desired-order.ts';
 
 export type ReadOrders = { orders: DesiredOrder[]; deadLetters: NewDeadLetter[] };
@@ -14,8 +15,9 @@ export type ReadOrders = { orders: DesiredOrder[]; deadLetters: NewDeadLetter[] 
  * dead letters.
  */
 export async function desiredOrders(
-  { db, deletes }: { db: Db; deletes: 'off' | 'send' },
+  { db }: { db: Db },
   raws: readonly RawOrder[],
+  { deletes }: Pick<PushRights, 'deletes'>,
 ): Promise<ReadOrders> {
   const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);

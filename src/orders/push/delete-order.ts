@@ -2,7 +2,7 @@ import { sleep } from '../../base/timeout.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import type { FailureKind } from '../backoff.ts';
-import type { PushPolicy } from '../order/desired-order.ts';
+import type { PushRights } from '../contact-rule.ts';
 import { findOrder } from '../order/find-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { Requests } from '../requests.ts';
@@ -26,7 +26,7 @@ export type Deletion =
  * Deletes an order at the service that the shop does not have any more, and forgets it (docs/interface.md, "Delete an
  * order"). Never one with reviews, and never one of another code that has its id by now (promise 6).
  *
- * With ORDER_DELETES=off this only looks whether the service has the order.
+ * Where the rights say `off` this only looks whether the service has the order.
  *
  * @throws the client's errors when the service as a whole fails.
  */
@@ -34,10 +34,10 @@ export async function deleteOrder(
   deps: OrderDeps,
   leased: LeasedOrder,
   requests: Requests,
-  { allowRemovals }: Pick<PushPolicy, 'allowRemovals'>,
+  { allowRemovals, deletes }: Pick<PushRights, 'allowRemovals' | 'deletes'>,
 ): Promise<Deletion> {
   const { orderCode: code, link } = leased;
-  const isWanted = deps.deletes === 'send';
+  const isWanted = deletes === 'send';
   const find = () => findOrder(deps, { code, orderId: link.orderId }, requests);
   const found = await find();
   if (found.kind === 'unknown' || found.kind === 'failed') return { kind: 'unknown', failure: failureOf(found) };

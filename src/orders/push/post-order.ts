@@ -1,7 +1,7 @@
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import type { FailureKind } from '../backoff.ts';
-import { contactFields } from '../order/contact-rule.ts';
+import { contactFields } from '../contact-rule.ts';
 import { type DesiredOrder, requestBody } from '../order/desired-order.ts';
 import { shownWithoutShop } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';

@@ -5,8 +5,14 @@ import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.t
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { lookAgainMs } from '../backoff.ts';
-import { type ContactPolicy, contactFields, firstDecision, isYoungAt, mayCarryContact } from '../order/contact-rule.ts';
-import { type DesiredOrder, type PushPolicy, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
+import {
+  contactFields,
+  firstDecision,
+  isContactLeftToSync,
+  mayCarryContact,
+  type PushRights,
+} from '../contact-rule.ts';
+import { type DesiredOrder, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
 import { orderDifference } from '../order/order-difference.ts';
 import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -18,7 +24,7 @@ import { sendSubOrders } from './send-sub-orders.ts';
 
 /** What the orders of one slice share. */
 export type SlicePush = {
-  policy: PushPolicy;
+  rights: PushRights;
   /** The warehouse's clock just before the orders were read from the shop. */
   readAt: Date;
   /** The clock of ages, see ageClock. */
@@ -55,18 +61,18 @@ export type PushOutcome =
  */
 export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<PushOutcome> {
   const { store } = deps;
-  const orderedAt = given.order.createdAt;
+  const { createdAt } = given.order;
   const leased = await store.lease({
     code: given.code,
-    contact: firstDecision(isYoungAt(slice.now(), orderedAt, deps.contactMaxAgeDays), slice.policy.contact),
-    orderedAt,
+    contact: firstDecision({ createdAt, now: slice.now() }, slice.rights),
+    orderedAt: createdAt,
   });
   if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
   using _heartbeat = store.keepAlive(leased);
   let desired: DesiredOrder | undefined;
   try {
-    desired = isStale(deps, leased, slice.readAt) ? await slice.readAgain(given.code) : given;
-    const nothing = desired && whyNothing(desired, leased.isNew ? undefined : leased.link, slice.policy);
+    desired = isStale(leased, slice) ? await slice.readAgain(given.code) : given;
+    const nothing = desired && whyNothing(desired, leased.isNew ? undefined : leased.link, slice.rights);
     if (!desired || nothing) {
       await store.release(leased, { isBrokenOff: false });
       const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
@@ -92,8 +98,8 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
  * service nothing is remembered, so it looks like a new one. Of a push that broke off nobody knows what was sent; its
  * fingerprint counts as unknown.
  */
-const isStale = ({ deletes }: OrderDeps, { link, isNew }: LeasedOrder, readAt: Date): boolean => {
-  if (isNew) return deletes === 'send';
+const isStale = ({ link, isNew }: LeasedOrder, { rights, readAt }: SlicePush): boolean => {
+  if (isNew) return rights.deletes === 'send';
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
 };
 
@@ -106,11 +112,11 @@ async function sendOrder(
 ): Promise<Counts> {
   const attempt = slice.breaker.begin(leased.link.failedPushes > 0);
   const requests = openRequests(deps, () => deps.store.assertLease(leased));
-  const deletion = desired.order.deletedAt ? await deleteOrder(deps, leased, requests, slice.policy) : undefined;
+  const deletion = desired.order.deletedAt ? await deleteOrder(deps, leased, requests, slice.rights) : undefined;
   if (deletion?.kind === 'deleted' || deletion?.kind === 'absent') {
     attempt.responded();
     // What was deleted at the service is forgotten; there is nothing to record.
-    if (deps.deletes === 'off') await deps.store.record(leased, pushRecord(leased, desired, []));
+    if (slice.rights.deletes === 'off') await deps.store.record(leased, pushRecord(leased, desired, []));
     return deletion.kind === 'deleted' ? { orders_deleted: 1 } : {};
   }
   if (deletion?.kind === 'kept' && deletion.failure && !mayHaveContact(leased.link)) {
@@ -158,28 +164,28 @@ async function bringInLine(
   leased: LeasedOrder,
   desired: DesiredOrder,
   requests: Requests,
-  { policy, readAt, now }: SlicePush,
+  { rights, readAt, now }: SlicePush,
   onAccepted: () => void,
 ): Promise<InLine | ({ kind: 'failed' } & PushFailure)> {
   const { link } = leased;
-  const mayCarry = (contact: ContactPolicy) =>
-    mayCarryContact(link.contact, isYoungAt(now(), desired.order.createdAt, deps.contactMaxAgeDays), contact);
+  const asked = () => ({ decision: link.contact, createdAt: desired.order.createdAt, now: now() });
+  const mayCarry = () => mayCarryContact(asked(), rights);
   const counts: Counts[] = [];
   const failures: PushFailure[] = [];
   let links = leased.lines as readonly LineLink[];
   let orderId = link.orderId;
   let doubts: ReadonlyMap<string, PushFailure> = new Map();
   for (let look = 1; ; look += 1) {
-    const posted = await postOrder(deps, requests, desired, link, () => mayCarry(policy.contact));
+    const posted = await postOrder(deps, requests, desired, link, mayCarry);
     if (posted.kind === 'failed') return posted;
     onAccepted();
     const failed = failures.flatMap(({ lineCode }) => lineCode ?? []);
     const remembered = { link: { ...link, orderId }, lines: links };
-    const rules = { withContact: mayCarry(policy.contact), deletes: deps.deletes };
+    const rules = { withContact: mayCarry(), deletes: rights.deletes };
     const { subOrders } = orderDifference(desired, posted.detail, remembered, rules, failed);
     orderId = posted.detail.id;
 
-    const held = (await mayRemove(deps, desired, policy, subOrders.remove.length)) ? 0 : subOrders.remove.length;
+    const held = (await mayRemove(deps, desired, rights, subOrders.remove.length)) ? 0 : subOrders.remove.length;
     const isSaved = subOrders.links.length === links.length && subOrders.links.every((one) => links.includes(one));
     if (!isSaved) await deps.store.saveLines(leased, subOrders.links);
     const remove = held > 0 ? [] : subOrders.remove;
@@ -203,7 +209,7 @@ async function bringInLine(
     const { lines, isWatched } = watchedLines(links, failures.length === 0 ? readAt : undefined);
     // A backfill carries no contact. Where the order may have some, the regular sync pushes it once more.
     const hasContact = contactFields.some((field) => desired.body[field] !== undefined);
-    const isContactLeft = policy.contact === 'never' && hasContact && mayCarry('young');
+    const isContactLeft = hasContact && isContactLeftToSync(asked(), rights);
     counts.push({
       orders_pushed: 1,
       ...(held > 0 && { orders_held: 1 }),
@@ -243,8 +249,8 @@ function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
  * Takes what is to be removed from the day's allowance. An order that loses all its lines at once loses none: that
  * looks like a fault of the query rather than like a purchase of nothing.
  */
-const mayRemove = async (deps: OrderDeps, desired: DesiredOrder, policy: PushPolicy, removals: number) =>
-  policy.allowRemovals || removals === 0 || (!isEmptied(desired) && (await takeRemovals(deps.db, removals)));
+const mayRemove = async (deps: OrderDeps, desired: DesiredOrder, rights: PushRights, removals: number) =>
+  rights.allowRemovals || removals === 0 || (!isEmptied(desired) && (await takeRemovals(deps.db, removals)));
 
 const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;

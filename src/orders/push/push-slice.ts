@@ -8,8 +8,8 @@ import { warehouseNow } from '../../warehouse/index.ts';
 import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { retryDelaysMs } from '../backoff.ts';
-import { ageClock } from '../order/contact-rule.ts';
-import { type DesiredOrder, type PushPolicy, whyNothing } from '../order/desired-order.ts';
+import { ageClock, type PushRights } from '../contact-rule.ts';
+import { type DesiredOrder, whyNothing } from '../order/desired-order.ts';
 import { desiredOrders } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker } from '../requests.ts';
@@ -23,11 +23,11 @@ const leasePollMs = 500;
  *
  * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
  */
-export async function pushOrders(deps: OrderDeps, codes: readonly string[], policy: PushPolicy): Promise<Counts> {
+export async function pushOrders(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const counts: Counts[] = [];
   for (const slice of slicesOf(codes)) {
     deps.signal.throwIfAborted();
-    counts.push(await pushSlice(deps, slice, policy));
+    counts.push(await pushSlice(deps, slice, rights));
   }
   return addCounts(counts);
 }
@@ -38,12 +38,12 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], poli
  *    they were pushed.
  * 3. Push the others side by side, and those that another process is pushing once it has finished.
  */
-async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: PushPolicy): Promise<Counts> {
+async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const { db, shop } = deps;
   const readAt = await warehouseNow(db);
   const raws = await shop.orders(codes);
   await requireLines(deps, raws);
-  const { orders, deadLetters } = await desiredOrders(deps, raws);
+  const { orders, deadLetters } = await desiredOrders(deps, raws, rights);
   await recordUnreadable(db, deadLetters, retryDelaysMs);
   const shown = new Set(raws.map((raw) => raw.order.code));
   const gone = codes.filter((code) => !shown.has(code));
@@ -53,16 +53,18 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], policy: Push
     unchanged = [],
     'deleted in the shop': deleted = [],
     changed = [],
-  } = Object.groupBy(orders, (desired) => whyNothing(desired, links.get(desired.code), policy) ?? 'changed');
+  } = Object.groupBy(orders, (desired) => whyNothing(desired, links.get(desired.code), rights) ?? 'changed');
   await settleGone(db, [...gone, ...deleted.map(({ code }) => code)]);
 
   const pushed = await pushAll(deps, changed, {
-    policy,
+    rights,
     readAt,
     now: ageClock(deps.now, readAt),
     breaker: openBreaker(),
     readAgain: openBatch(async (some: string[]) => {
-      const again = new Map((await desiredOrders(deps, await shop.orders(some))).orders.map((one) => [one.code, one]));
+      const again = new Map(
+        (await desiredOrders(deps, await shop.orders(some), rights)).orders.map((one) => [one.code, one]),
+      );
       return some.map((code) => again.get(code));
     }),
   });

@@ -3,33 +3,34 @@ import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
+import type { PushRights } from '../contact-rule.ts';
 import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openRequests } from '../requests.ts';
 import { type Deletion, deleteOrder } from './delete-order.ts';
 
 /**
- * Ends a rescan: with ORDER_DELETES=send deletes the orders at the service that have been absent from the shop for a
+ * Ends a rescan: where the rights say `send`, deletes the orders at the service that have been absent from the shop for a
  * day, each looked up once more and taken from the allowance (promise 6). Where the shop shows none of the pushed orders
  * that the rescan read, nothing is deleted.
  *
  * @param since the oldest creation that the rescan read, an instant.
  * @returns a problem where deletions were held back or could not be carried out.
  */
-export async function settleVanished(deps: OrderDeps, since: string, allowRemovals: boolean): Promise<Conclusion> {
+export async function settleVanished(deps: OrderDeps, since: string, rights: PushRights): Promise<Conclusion> {
   const { db, signal } = deps;
   const absent = await absentOrders(db, since);
   const due = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
   const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
-  if (deps.deletes === 'off' || due.length === 0) return { counts: addCounts(counts) };
-  const isNoneLeft = !allowRemovals && !(await isAnyPresent(db, since));
+  if (rights.deletes === 'off' || due.length === 0) return { counts: addCounts(counts) };
+  const isNoneLeft = !rights.allowRemovals && !(await isAnyPresent(db, since));
   const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
 
   const left: string[] = [];
   let isHeld = isNoneLeft;
   for (const code of due) {
     signal.throwIfAborted();
-    const { kind, failure } = noneLeft ?? (await deleteVanished(deps, code, allowRemovals));
+    const { kind, failure } = noneLeft ?? (await deleteVanished(deps, code, rights));
     if (failure) {
       isHeld ||= failure.held !== undefined;
       left.push(`${code} (${failure.held ? usedUp : failure.reason})`);
@@ -47,14 +48,14 @@ export async function settleVanished(deps: OrderDeps, since: string, allowRemova
 const usedUp = 'the removals of 24 hours are used up';
 
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
-async function deleteVanished(deps: OrderDeps, code: string, allowRemovals: boolean): Promise<Deletion> {
+async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights): Promise<Deletion> {
   const { store } = deps;
   const leased = await store.lease({ code, contact: 'withheld', orderedAt: null });
   if ('leasedBy' in leased) return failed(`${leased.leasedBy} is pushing it`);
   try {
     const isBack = leased.isNew || (await missingInShop(deps.shop, [code])).length === 0;
     const requests = openRequests(deps, () => store.assertLease(leased));
-    const deletion = isBack ? undefined : await deleteOrder(deps, leased, requests, { allowRemovals });
+    const deletion = isBack ? undefined : await deleteOrder(deps, leased, requests, rights);
     const isForgotten = deletion?.kind === 'deleted' || deletion?.kind === 'absent';
     if (!isForgotten) await store.release(leased, { isBrokenOff: false });
     if (isBack) await setAbsent(deps.db, [code], false);

@@ -2,13 +2,14 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { type Db, rowsOf, rowsOfText, statement } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
+import type { RunRights, RunSystems } from './run-rights.ts';
 
 export type Run = {
   id: string;
   job: string;
   /** What a backfill is about: `backfill-reviews_2024-01-01_last`. The next one of the same key continues or replaces it. */
   key: string | null;
-  trigger: 'schedule' | 'command';
+  startedBy: 'schedule' | 'command';
   startedAt: Date;
   finishedAt: Date | null;
   outcome: RunOutcome | null;
@@ -16,30 +17,42 @@ export type Run = {
   reason: RunReason | null;
   counts: Record<string, number>;
   error: string | null;
+  rights: RunRights;
+  systems: RunSystems;
+  /** When a process last said that it carries the run out. */
+  attendedAt: Date | null;
+};
+
+export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'rights' | 'systems'> & {
+  key?: string | undefined;
 };
 
 /**
- * Records that a run begins. After a crash the row exists already and keeps its start. The run of a command that has
- * ended stays ended: somebody stopped it before a worker began it. The id of a scheduled run is its moment, which comes
- * twice where a clock is set back: it begins once more.
+ * Records that a run begins, and what it may do. Where the row is there and has not ended, it stays as it is. The id of
+ * a scheduled run is its moment, which comes twice where a clock is set back: the run begins once more.
  *
- * @returns false when a scheduled run of the same job has not ended: this one must not start.
+ * @returns false where another run stands in the way: a scheduled run of the same job, or a run of the same key.
  */
-export async function beginRun(
-  db: Db,
-  run: Pick<Run, 'id' | 'job' | 'trigger' | 'startedAt'> & { key?: string | undefined },
-): Promise<boolean> {
+export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
+  const { rights, systems } = run;
   try {
     await sql`
-      insert into sync.runs as known (id, job, key, trigger, started_at)
-      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.trigger}, ${run.startedAt})
-      on conflict (id) do update set started_at = excluded.started_at,
+      insert into sync.runs as known (
+        id, job, key, started_by, started_at, trigger, allow_removals, first_day, last_day, gaps, contact_max_age_days,
+        order_deletes, time_zone, shop, service)
+      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.startedBy}, ${run.startedAt}, ${rights.trigger},
+        ${rights.allowRemovals}, ${rights.from ?? null}, ${rights.to ?? null}, ${rights.gaps}, ${rights.contactMaxAgeDays},
+        ${rights.deletes}, ${systems.timeZone}, ${systems.shop}, ${systems.service})
+      on conflict (id) do update set started_at = excluded.started_at, trigger = excluded.trigger,
+        allow_removals = excluded.allow_removals, contact_max_age_days = excluded.contact_max_age_days,
+        order_deletes = excluded.order_deletes, time_zone = excluded.time_zone, shop = excluded.shop,
+        service = excluded.service, attended_at = null,
         finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
-      where known.finished_at is not null and known.trigger = 'schedule'`.execute(db);
+      where known.finished_at is not null and known.started_by = 'schedule'`.execute(db);
     return true;
   } catch (error) {
-    const { constraint } = error as pg.DatabaseError;
-    if (constraint === 'runs_one_scheduled_at_a_time') return false;
+    const { constraint = '' } = error as pg.DatabaseError;
+    if (['runs_one_scheduled_at_a_time', 'runs_one_of_a_key_at_a_time'].includes(constraint)) return false;
     throw error;
   }
 }
@@ -52,23 +65,14 @@ export type RunEnd = {
   error?: string;
 };
 
-/** Records how a run ended. Does nothing where it has ended already. */
-export async function finishRun(db: Db, id: string, end: RunEnd): Promise<void> {
+/** Records how a run ended. Does nothing where it has ended already. @returns whether it had not. */
+export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolean> {
   const { finishedAt, outcome, counts = {}, reason = null, error = null } = end;
-  await sql`
+  const { numAffectedRows = 0n } = await sql`
     update sync.runs set finished_at = ${finishedAt}, outcome = ${outcome}, counts = ${JSON.stringify(counts)}::jsonb,
       reason = ${reason}, error = ${error}
     where id = ${id} and finished_at is null`.execute(db);
-}
-
-/** How a run ended; undefined where it has not. */
-export async function endOfRun(
-  db: Db,
-  id: string,
-): Promise<Pick<Run, 'outcome' | 'counts' | 'reason' | 'error'> | undefined> {
-  const { rows } = await sql<Run>`
-    select outcome, counts, reason, error from sync.runs where id = ${id} and finished_at is not null`.execute(db);
-  return rows[0];
+  return numAffectedRows > 0n;
 }
 
 /** A run continues an unfinished run of the same key up to this age: older reads may be outdated. */
@@ -92,17 +96,56 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
 
 /** The columns of a Run. */
 const columns = `
-  id, job, key, trigger, started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts, error`;
+  id, job, key, started_by as "startedBy", started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts,
+  error, attended_at as "attendedAt",
+  jsonb_build_object('trigger', trigger, 'allowRemovals', allow_removals, 'from', first_day, 'to', last_day, 'gaps', gaps,
+    'contactMaxAgeDays', contact_max_age_days, 'deletes', order_deletes) as rights,
+  jsonb_build_object('timeZone', time_zone, 'shop', shop, 'service', service) as systems`;
 
 const runsOf = async (db: Db, name: string, ...parameters: unknown[]) =>
-  rowsOfText<Run>(db, (await statement(name)).replaceAll('@run_columns', columns), parameters);
+  rowsOfText<Run>(db, (await statement(name)).replaceAll('@run_columns', columns), parameters).then((runs) =>
+    runs.map(asRun),
+  );
+
+/** JSON has null where a Run has undefined. */
+const asRun = (row: Run): Run => ({
+  ...row,
+  rights: { ...row.rights, from: row.rights.from ?? undefined, to: row.rights.to ?? undefined },
+});
+
+/** The row of a run; undefined where there is none: then nobody may carry it out. */
+export async function findRun(db: Db, id: string): Promise<Run | undefined> {
+  const { rows } = await sql<Run>`select ${sql.raw(columns)} from sync.runs where id = ${id}`.execute(db);
+  return rows.map(asRun)[0];
+}
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
 export async function openRuns(db: Db): Promise<Run[]> {
   const { rows } =
     await sql<Run>`select ${sql.raw(columns)} from sync.runs where finished_at is null order by started_at`.execute(db);
-  return rows;
+  return rows.map(asRun);
 }
+
+/** Notes that a process carries these runs out. */
+export async function noteAttended(db: Db, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`update sync.runs set attended_at = clock_timestamp() where id = any(${ids}) and finished_at is null`.execute(
+    db,
+  );
+}
+
+/** Notes that this process does not carry these runs out any more; another one that does notes it again at once. */
+export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`.execute(db);
+}
+
+/** A process notes once a second which runs it carries out. Where none did for so long, in milliseconds, none does. */
+const unattendedAfterMs = 5000;
+
+/** Whether no process carries the run out. A run that has just begun waits for its first. */
+export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Date, afterMs = unattendedAfterMs) =>
+  finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
 export const lastRuns = (db: Db, limit: number) => runsOf(db, 'last_runs', limit);

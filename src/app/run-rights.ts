@@ -1,0 +1,59 @@
+import { spanOfDays } from '../base/time/day-range.ts';
+import type { PushRights } from '../orders/contact-rule.ts';
+import type { RunRights, RunSystems, Trigger } from '../warehouse/runs/run-rights.ts';
+import type { Config } from './config.ts';
+import { serviceOf } from './require-same-service.ts';
+
+/** What this process decides for a run, or a push without a run, that it starts. */
+export const ownRights = (config: Config, trigger: Trigger, asked: Partial<RunRights> = {}): RunRights => ({
+  trigger,
+  allowRemovals: asked.allowRemovals ?? false,
+  from: asked.from,
+  to: asked.to,
+  gaps: asked.gaps ?? false,
+  contactMaxAgeDays: config.orderContactMaxAgeDays,
+  deletes: config.orderDeletes,
+});
+
+/**
+ * What this process may do for a run: the stricter of the run's rights and of its own settings (promise 7). A run that a
+ * process with other settings started never does more than this one would.
+ */
+export const pushRights = (config: Config, rights: RunRights): PushRights => ({
+  trigger: rights.trigger,
+  allowRemovals: rights.allowRemovals,
+  contactMaxAgeDays: Math.min(rights.contactMaxAgeDays, config.orderContactMaxAgeDays),
+  deletes: rights.deletes === 'send' && config.orderDeletes === 'send' ? 'send' : 'off',
+  createdIn: spanOfDays(rights, config.api.timeZone),
+});
+
+/** What this process may do without a run, as for a preview. */
+export const ownPushRights = (config: Config, trigger: Trigger, asked: Partial<RunRights> = {}): PushRights =>
+  pushRights(config, ownRights(config, trigger, asked));
+
+/** The zone and systems of this process, as a run that it starts is planned for. */
+export function systemsOf({ api, shop }: Config): RunSystems {
+  const { address, client } = serviceOf(api);
+  const url = new URL(shop.url);
+  // A socket is named by a parameter.
+  const socket = url.searchParams.get('host') ?? '';
+  return {
+    timeZone: api.timeZone,
+    shop: `${url.host}${socket}${url.pathname}`,
+    service: `${address} (client ${client})`,
+  };
+}
+
+const names = {
+  timeZone: 'REVIEW_API_TIME_ZONE',
+  shop: 'SHOP_DATABASE_URL',
+  service: 'REVIEW_API_BASE_URL',
+} as const satisfies Record<keyof RunSystems, string>;
+
+/** Where a run is planned for something else than this process has: each setting with both values. */
+export function differingSystems(planned: RunSystems, own: RunSystems): { name: keyof RunSystems; what: string }[] {
+  const all = Object.entries(names) as [keyof RunSystems, string][];
+  return all
+    .filter(([name]) => planned[name] !== own[name])
+    .map(([name, variable]) => ({ name, what: `${variable} is ${own[name]} here, and ${planned[name]} in its plan` }));
+}

@@ -1,0 +1,47 @@
+import type { App } from '../../app/app.ts';
+import { mayDo } from '../../app/may-do.ts';
+import { utc } from '../../app/status-view.ts';
+import { UsageError } from '../../base/errors.ts';
+import { endRun } from '../../runs/start-run.ts';
+import { isUnattended, openRuns } from '../../warehouse/runs/runs.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { table } from '../ui/table.ts';
+import { withApp } from '../ui/with-app.ts';
+
+export const command: Command = {
+  define(commander, run) {
+    const within = (work: (app: App) => Promise<Report>) =>
+      run((context: Context) => withApp(context, undefined, (app) => work(app)));
+    commander
+      .command('list', { isDefault: true })
+      .description('runs that have not ended, what they may do, and whether a process carries them out')
+      .action(() => within(list));
+    commander
+      .command('end <id>')
+      .description('end a run: what waits of it is not carried out any more; work that is done is kept')
+      .action((id: string) => within((app) => end(app, id)));
+  },
+};
+
+async function list({ warehouse, now }: App): Promise<Report> {
+  const runs = await openRuns(warehouse.db);
+  if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
+  const rows = runs.map((run) => [
+    run.id,
+    utc(run.startedAt),
+    isUnattended(run, now()) ? 'nobody' : 'a process',
+    mayDo(run),
+  ]);
+  const text = [
+    table(['run', 'started (UTC)', 'carried out by', 'may do'], rows),
+    'npx review-sync worker continues what nobody carries out. End one: npx review-sync runs end <id>.',
+  ].join('\n\n');
+  return { text, json: runs };
+}
+
+async function end(app: App, id: string): Promise<Report> {
+  if (await endRun(app, id, 'a person ended it: runs end')) {
+    return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
+  }
+  throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: npx review-sync runs' });
+}

@@ -1,0 +1,103 @@
+import { type Second, secondOf } from '../base/time/span.ts';
+import type { ContactDecision } from '../warehouse/orders/order-links.ts';
+import type { RunRights, Trigger } from '../warehouse/runs/run-rights.ts';
+
+/** The fields by which a customer can be reached (promise 7). */
+export const contactFields = ['user_email', 'user_phone'] as const;
+export type ContactField = (typeof contactFields)[number];
+
+/**
+ * Which orders may carry contact, by why they are pushed: `young`, those younger than ORDER_CONTACT_MAX_AGE_DAYS that no
+ * earlier push has withheld; `never`; `always`, those of the days that the person named.
+ *
+ * This table is the only place that decides it. Callers name their trigger.
+ */
+const contactOf: Readonly<Record<Trigger, 'young' | 'never' | 'always'>> = {
+  sync: 'young',
+  rescan: 'young',
+  backfill: 'never',
+  'backfill with e-mail': 'always',
+  repair: 'never',
+  retry: 'young',
+  // Nobody has said yet that customers may be mailed.
+  'retry before the first sync': 'never',
+  // A preview shows what the next `sync orders` would send.
+  show: 'young',
+};
+
+/** What pushing orders may do: the stricter of the run's rights and of this process's settings. */
+export type PushRights = Readonly<
+  Pick<RunRights, 'trigger' | 'allowRemovals' | 'contactMaxAgeDays' | 'deletes'> & {
+    /** The days of a backfill, `end` left out; an open end is undefined. */
+    createdIn: { start: Second | undefined; end: Second | undefined };
+  }
+>;
+
+const dayMs = 86_400_000;
+
+/**
+ * Whether an order is young enough for contact. An order that is dated more than a day ahead is not: its real age is
+ * unknown, and clocks and zones of two machines differ by less.
+ *
+ * @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS; 0: no order is young, wherever the clocks stand.
+ */
+export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boolean {
+  const ageMs = now.getTime() - createdAt.getTime();
+  return maxAgeDays > 0 && ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
+}
+
+/** An order whose contact is asked about. `decision`: null where no push of the order has begun yet. */
+export type ContactQuestion = { decision: ContactDecision; createdAt: Date; now: Date };
+
+/**
+ * Whether a request about the order may carry the customer's e-mail address and phone number (promise 7). The service
+ * may send a review request to an address that it learns, which costs money and cannot be recalled.
+ */
+export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, rights: PushRights): boolean {
+  // With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact, whoever asks: to stop mails, setting it is enough.
+  if (decision === 'forgotten' || rights.contactMaxAgeDays <= 0) return false;
+  const policy = contactOf[rights.trigger];
+  switch (policy) {
+    case 'never':
+      return false;
+    case 'always':
+      return isOfItsDays(createdAt, rights);
+    case 'young':
+      return decision !== 'withheld' && isYoungAt(now, createdAt, rights.contactMaxAgeDays);
+    default:
+      return policy satisfies never;
+  }
+}
+
+/** A step of the queue may name any order: the contact of other days than the person's is not sent. */
+function isOfItsDays(createdAt: Date, { createdIn: { start, end } }: PushRights): boolean {
+  const at = secondOf(createdAt);
+  return (start === undefined || at >= start) && (end === undefined || at < end);
+}
+
+/** Whose contact a run may carry at all: nobody's, that of young orders, that of all orders of its days. */
+export function contactScope(rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): 'none' | 'young' | 'all' {
+  const policy = rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
+  return policy === 'never' ? 'none' : policy === 'always' ? 'all' : policy;
+}
+
+/** The decision that is written down with the first lease of an order, for as long as the order is remembered. */
+export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
+  mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
+
+/** Whether contact is sent whatever the age and the earlier decision: then an unchanged order is pushed for it. */
+export const isContactAskedFor = (order: ContactQuestion, rights: PushRights): boolean =>
+  contactOf[rights.trigger] === 'always' && mayCarryContact(order, rights);
+
+/** Whether this push leaves contact out that the next `sync orders` may send. */
+export const isContactLeftToSync = (order: ContactQuestion, rights: PushRights): boolean =>
+  contactOf[rights.trigger] === 'never' && mayCarryContact(order, { ...rights, trigger: 'sync' });
+
+/**
+ * The clock by which the age of orders is judged: the later one of this machine's and the warehouse's. A clock that was
+ * set back must not make old orders young (promise 7).
+ */
+export function ageClock(now: () => Date, warehouseNow: Date): () => Date {
+  const behindMs = Math.max(0, warehouseNow.getTime() - now().getTime());
+  return () => new Date(now().getTime() + behindMs);
+}

@@ -1,0 +1,85 @@
+import type { App } from '../app/app.ts';
+import { sameShop } from '../app/require-same-shop.ts';
+import { differingSystems, systemsOf } from '../app/run-rights.ts';
+import { describeWithHint } from '../base/errors.ts';
+import { findRun, noteAttended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import type { AnyRunJob, RunReport } from './job.ts';
+import type { RunState } from './run-worker.ts';
+
+/** A run that could not be looked at is looked at again after so many milliseconds. */
+const lookAgainMs = 10_000;
+
+/**
+ * Which open runs this process carries out: those planned for its zone, its service and, where their steps read the shop,
+ * its shop. A run of another one is left to other processes, which is logged once. Decided once a run.
+ */
+export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
+  const { db } = app.warehouse;
+  const decided = new Map<string, { isOurs: boolean; untilMs: number }>();
+
+  async function decide(run: Run): Promise<{ isOurs: boolean; untilMs: number }> {
+    const definition = jobs.find(({ name }) => name === run.job);
+    try {
+      const why = definition ? await whyNotOurs(app, definition, run) : 'this version does not know the job';
+      if (why) app.log.warn({ run: run.id, why }, 'a run is left to other processes');
+      return { isOurs: why === undefined, untilMs: Number.POSITIVE_INFINITY };
+    } catch (error) {
+      app.log.warn(
+        { run: run.id, error: describeWithHint(error) },
+        'a run is not carried out yet: the shop cannot be read',
+      );
+      return { isOurs: false, untilMs: performance.now() + lookAgainMs };
+    }
+  }
+
+  return {
+    /** The ids of these runs. Notes in the warehouse that this process carries them out. */
+    async runsToCarryOut(): Promise<string[]> {
+      const open = await openRuns(db);
+      for (const id of decided.keys()) if (!open.some((run) => run.id === id)) decided.delete(id);
+      for (const run of open) {
+        const known = decided.get(run.id);
+        if (!known || known.untilMs < performance.now()) decided.set(run.id, await decide(run));
+      }
+      const ours = open.map(({ id }) => id).filter((id) => decided.get(id)?.isOurs);
+      await noteAttended(db, ours);
+      return ours;
+    },
+  };
+}
+
+/**
+ * Why this process may not carry a run out; undefined: it may. The address of the shop proves nothing by itself: a
+ * replica has another one, and a copy may have the same. What counts is that the shop shows the orders that were pushed.
+ *
+ * @throws the errors of the shop.
+ */
+async function whyNotOurs(app: App, { readsShop }: AnyRunJob<App>, { systems }: Run): Promise<string | undefined> {
+  const differing = differingSystems(systems, systemsOf(app.config));
+  const other = differing.find(({ name }) => name !== 'shop');
+  if (other || !readsShop) return other?.what;
+  const verdict = await sameShop({ shop: app.shop, db: app.warehouse.db });
+  if (verdict === 'other') return 'SHOP_DATABASE_URL shows none of the orders that were pushed';
+  return verdict === 'unknown' ? differing[0]?.what : undefined;
+}
+
+/** The run of a command, as long as it is open; a command carries out no other. */
+export async function onlyRun(app: App, runId: string): Promise<string[]> {
+  const run = await findRun(app.warehouse.db, runId);
+  if (!run || run.finishedAt) return [];
+  await noteAttended(app.warehouse.db, [runId]);
+  return [runId];
+}
+
+/** A run's row, as the worker needs it. */
+export async function runState(app: App, runId: string): Promise<RunState | undefined> {
+  const run = await findRun(app.warehouse.db, runId);
+  return run && { job: run.job, run, end: endOf(run) };
+}
+
+/** How a run ended, as its command reports it; undefined where it has not. */
+export function endOf({ outcome, counts, reason, error }: Run): RunReport | undefined {
+  if (outcome === null) return undefined;
+  if (outcome === 'done') return { outcome, counts };
+  return { outcome: 'incomplete', counts, reason: reason ?? 'problem', error: error ?? '' };
+}

@@ -1,0 +1,96 @@
+import type { App } from '../app/app.ts';
+import { requireSameService } from '../app/require-same-service.ts';
+import { requireSameShop } from '../app/require-same-shop.ts';
+import { addCounts, type Conclusion, type Counts, counted } from '../base/counts.ts';
+import { mask } from '../base/mask.ts';
+import { recount } from '../warehouse/bi/recount.ts';
+import { countOpenDeadLetters } from '../warehouse/dead-letters.ts';
+import { finishRun } from '../warehouse/runs/runs.ts';
+import type { DeadLetterKind, RunReason } from '../warehouse/schema.ts';
+import type { RunInfo, RunJob, RunReport, StepsEnd } from './job.ts';
+
+type Completing<State> = {
+  state: State;
+  run: RunInfo;
+  failures: readonly string[];
+  signal: AbortSignal;
+};
+
+type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'conclude' | 'fail'> & {
+  /** Open dead letters of these kinds make the run incomplete. */
+  deadLetters: readonly DeadLetterKind[];
+  /** Of them only those that failed since then; where it is absent or returns undefined, all. */
+  deadLettersSince?(state: State, run: RunInfo): Date | undefined;
+  /**
+   * Called after all steps succeeded. Cursors move here, never ahead of the rows.
+   *
+   * @param at.failures the errors of failed steps. Empty unless `completesAlways`.
+   */
+  complete(app: App, at: Completing<State>): Promise<Conclusion>;
+  /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
+  conclusion?(app: App, run: RunInfo, counts: Counts): Promise<Conclusion>;
+  /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
+  completesAlways?: true;
+};
+
+/** A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). */
+export function defineRun<State, StepPayload>(
+  definition: Definition<State, StepPayload>,
+): RunJob<App, State, StepPayload> {
+  return {
+    ...definition,
+    async plan(app, run, signal) {
+      await requireSameService(app.warehouse.db, app.config.api);
+      if (definition.readsShop) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
+      // The warehouse may have been restored since: what this process remembers of it ends with the run before.
+      app.warehouse.knownProducts.clear();
+      return definition.plan(app, run, signal);
+    },
+    async conclude(app, run, end, signal) {
+      const at = { run, state: end.state, failures: end.failures, signal };
+      const isComplete = end.failures.length === 0 || definition.completesAlways;
+      const completed = isComplete ? await definition.complete(app, at) : undefined;
+      const ofSteps = addCounts([...end.results, completed?.counts ?? {}]);
+      const concluded = await definition.conclusion?.(app, run, ofSteps);
+      const counts = { ...ofSteps, ...concluded?.counts };
+      const problems = [completed?.problem, concluded?.problem].flatMap((one) => (one ? [mask(one)] : []));
+      const since = definition.deadLettersSince?.(end.state, run);
+      const withinMs = since && app.now().getTime() - since.getTime();
+      const deadLetters = await countOpenDeadLetters(app.warehouse.db, definition.deadLetters, withinMs);
+      const report = reportOf({ deadLetters, problems }, counts, end);
+      await recount(app.warehouse.db);
+      await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
+      app.log[report.outcome === 'done' ? 'info' : 'warn'](
+        { run: run.id, ...report },
+        `${definition.name}: ${report.outcome}`,
+      );
+      return report;
+    },
+    async fail(app, run, reason) {
+      const end = { finishedAt: app.now(), outcome: 'failed', error: reason } as const;
+      await finishRun(app.warehouse.db, run.id, end);
+    },
+  };
+}
+
+function reportOf(
+  { deadLetters, problems: found }: { deadLetters: number; problems: readonly string[] },
+  counts: Counts,
+  end: StepsEnd<unknown>,
+): RunReport {
+  const problems: string[] = [...found];
+  let reason: RunReason | undefined = found.length === 0 ? undefined : 'problem';
+  if (end.failures.length > 0) {
+    const reasons = [...new Set(end.failures)].slice(0, 3).join('; ');
+    const all = end.failures.length + end.results.length;
+    reason = 'steps-failed';
+    problems.push(`${end.failures.length} of ${all} steps failed; the next run repeats them: ${reasons}`);
+  }
+  if (deadLetters > 0) {
+    reason ??= 'dead-letters';
+    problems.push(`${counted(deadLetters, 'record')} could not be synced; see them with: npx review-sync dead-letters`);
+  }
+  return reason === undefined
+    ? { outcome: 'done', counts }
+    : { outcome: 'incomplete', counts, reason, error: problems.join('. ') };
+}

@@ -1,0 +1,146 @@
+import { type App, stepsAtATime } from '../app/app.ts';
+import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { sleep, withTimeout } from '../base/timeout.ts';
+import { queueProblem } from '../queue/worker.ts';
+import { findRun, finishRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
+import { endOf, onlyRun, openRunChoice, runState } from './carry-out.ts';
+import type { AnyRunJob, RunReport } from './job.ts';
+import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
+import { type RunRequest, startDueRun, startRun } from './start-run.ts';
+
+type Listeners = Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry'>;
+
+const workerOptions = (app: App, jobs: readonly AnyRunJob<App>[]) => ({
+  queues: app.queues,
+  jobs,
+  context: app,
+  concurrency: stepsAtATime,
+  takeOverSeconds: app.config.takeOverSeconds,
+  log: app.log,
+  abort: app.abort,
+  findRun: (runId: string) => runState(app, runId),
+  onLeft: (runIds: readonly string[]) => noteLeft(app.warehouse.db, runIds),
+});
+
+/**
+ * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due by their
+ * schedule.
+ *
+ * @param scheduled the names of the jobs whose schedule is on: what the queue has of another one is ignored.
+ */
+export function startWorker(
+  app: App,
+  jobs: readonly AnyRunJob<App>[],
+  scheduled: readonly string[],
+  listeners: Listeners = {},
+): Promise<RunningWorker> {
+  const choice = openRunChoice(app, jobs);
+  return startRunWorker({
+    ...workerOptions(app, jobs),
+    ...listeners,
+    runsToCarryOut: () => choice.runsToCarryOut(),
+    async startDue(jobName, dueId) {
+      const job = jobs.find(({ name }) => name === jobName && scheduled.includes(name));
+      if (job) await startDueRun(app, job, dueId);
+    },
+  });
+}
+
+export type Following = {
+  onProgress(ended: number, planned: number | undefined, note: string): void;
+  onRetry(reason: string): void;
+  signal: AbortSignal;
+  /** What the run has brought so far: asked for every two seconds. */
+  note?: (runId: string) => Promise<string>;
+};
+
+/** How often to look whether the run has ended, in milliseconds. */
+const lookEveryMs = 200;
+const noteEveryMs = 2000;
+
+/** The command ends when the queue does not respond for this long. Running workers continue the run. */
+const queueOutageMs = 120_000;
+
+/**
+ * Waits for a run to end and shows its progress. Any worker may do the work.
+ *
+ * @throws IncompleteError where the command is stopped.
+ * @throws ReviewSyncError where the run failed, or the queue has lost it.
+ */
+export async function followRun(
+  app: Pick<App, 'queues' | 'warehouse'>,
+  runId: string,
+  { onProgress, onRetry, signal, note }: Following,
+): Promise<RunReport> {
+  let respondedAtMs = performance.now();
+  let [noted, notedAtMs] = ['', Number.NEGATIVE_INFINITY];
+  while (!signal.aborted) {
+    const at = await app.queues.progress(runId).catch((error: unknown) => {
+      if (performance.now() - respondedAtMs > queueOutageMs) throw error;
+      onRetry(queueProblem(error));
+      return undefined;
+    });
+    if (at !== undefined) {
+      respondedAtMs = performance.now();
+      const isOver = at.state !== 'running';
+      if (note && (isOver || performance.now() - notedAtMs >= noteEveryMs)) {
+        // Where only the note cannot be read, nothing is missing: the run itself reports errors of the database.
+        noted = await note(runId).catch(() => '');
+        notedAtMs = performance.now();
+      }
+      onProgress(at.ended, at.planned, noted);
+      if (isOver) return reportOf(await findRun(app.warehouse.db, runId), at.error);
+    }
+    await sleep(lookEveryMs, signal).catch(() => {});
+  }
+  throw interrupted();
+}
+
+/** The end of a run whose job has ended, or is gone from the queue: the row of the run says which. */
+function reportOf(run: Run | undefined, jobError: string | undefined): RunReport {
+  const report = run && endOf(run);
+  if (report && run.outcome !== 'failed') return report;
+  throw new ReviewSyncError('run', run?.error ?? jobError ?? 'the run is no longer in the queue', {
+    hint: 'Nothing is lost; run it again. review-sync doctor says what is broken.',
+  });
+}
+
+const interrupted = () =>
+  new IncompleteError('Interrupted. Finished work is kept.', {
+    hint: 'Run the same command again to continue. Other workers stop too, within a few seconds.',
+  });
+
+/**
+ * Starts a run and works on it in this process to its end, alone or together with running workers. This process carries
+ * out no other run. An interruption ends the run, one that it joined too: the steps of this process at once, those of
+ * others within seconds.
+ *
+ * @param onStarted called with the id of the run once it is in its row.
+ * @throws as `followRun`; IncompleteError also where the command was stopped before, as between the two runs of a reconcile.
+ */
+export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
+  const { signal, onRetry } = following;
+  if (signal.aborted) throw interrupted();
+  const { id, joined } = await startRun(app, request);
+  if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
+  const runsToCarryOut = () => onlyRun(app, id);
+  const worker = await startRunWorker({ ...workerOptions(app, [request.job]), onRetry, runsToCarryOut });
+  try {
+    return await followRun(app, id, following);
+  } finally {
+    const closing = worker.close(signal.aborted ? 0 : undefined);
+    if (signal.aborted) await endInterrupted(app, id).finally(() => closing);
+    await closing;
+  }
+}
+
+/** @throws ReviewSyncError where the warehouse does not respond within five seconds: a person waits. */
+async function endInterrupted(app: App, id: string): Promise<void> {
+  const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
+  const end = finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
+  const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
+  await withTimeout(end, 5000, late).catch((cause: unknown) => {
+    const message = 'Interrupted, but the run could not be ended: the next worker or command continues it';
+    throw new ReviewSyncError('run', message, { cause });
+  });
+}

@@ -1,0 +1,192 @@
+import type { Counts } from '../base/counts.ts';
+import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { withRun } from '../base/log.ts';
+import { repeat, throttled, withTimeout } from '../base/timeout.ts';
+import {
+  type JobTaker,
+  type QueueJob,
+  type TakeOptions,
+  takeJobs,
+  UnrecoverableError,
+  WaitingChildrenError,
+} from '../queue/worker.ts';
+import { type AnyRunJob, named, type RunInfo, type RunReport, type StepJob } from './job.ts';
+import { type StepData, takeRun } from './stages.ts';
+
+/** A run's row: what it is, and how it ended. */
+export type RunState = { job: string; run: RunInfo; end: RunReport | undefined };
+
+export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSeconds' | 'log' | 'onRetry'> & {
+  jobs: readonly AnyRunJob<Context>[];
+  context: Context;
+  /** Jobs of one run at a time. */
+  concurrency: number;
+  /**
+   * The ids of the open runs that this process carries out. Asked once a second: a worker has eight steps of 500 orders
+   * in hand, and would send 4,000 orders after Ctrl-C if it finished them.
+   */
+  runsToCarryOut(): Promise<readonly string[]>;
+  /** Called with the runs that this process has carried out, once it takes no more jobs. */
+  onLeft?: ((runIds: readonly string[]) => Promise<void>) | undefined;
+  /** The row of a run; undefined where there is none: then whatever the queue has of the run does nothing. */
+  findRun(runId: string): Promise<RunState | undefined>;
+  /** Starts the run of a job that is due by its schedule. Absent: this process takes no scheduled run. */
+  startDue?: (jobName: string, dueId: string) => Promise<void>;
+  /** Called for each step that ended, with its counts, or undefined where it failed. */
+  onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
+  /** Aborted when the time to finish running jobs is over. */
+  abort: AbortController;
+};
+
+export type RunningWorker = {
+  /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
+  close(graceMs?: number): Promise<void>;
+};
+
+/** A run that this process carries out. `stop` aborts its work when the run has ended elsewhere. */
+type Carried = { taker: JobTaker; stop: AbortController };
+
+const lookEveryMs = 1000;
+
+/** Runs that a process carries out at a time: on Postgres each one needs a connection of its own. */
+const runsAtATime = 8;
+
+/**
+ * Carries runs out until closed: takes the jobs of their queues, and of no other. So what else waits in the queue stays
+ * there, and a run that has no row is never touched.
+ *
+ * @throws ReviewSyncError when the queue does not respond.
+ */
+export async function startRunWorker<Context>(options: RunWorkerOptions<Context>): Promise<RunningWorker> {
+  const { queues, log } = options;
+  const carried = new Map<string, Carried>();
+  const ending = new Set<Promise<void>>();
+  const logProblem = throttled(60_000, (text) => log.warn({ error: text }, 'the open runs cannot be looked at'));
+
+  async function carry(runId: string): Promise<void> {
+    const stop = new AbortController();
+    const { name } = await queues.ofRun(runId);
+    const taker = await takeJobs({ ...options, abort: options.abort.signal }, name, (job) =>
+      withRun(runId, () => handle(options, runId, job, stop.signal)),
+    );
+    carried.set(runId, { taker, stop });
+  }
+
+  function letGo(runId: string, { taker, stop }: Carried): void {
+    carried.delete(runId);
+    stop.abort();
+    // Another process may have a job of it in hand, and drops the queue after that.
+    const end = taker.close().then(() => queues.drop(runId).catch(() => {}));
+    ending.add(end.finally(() => ending.delete(end)));
+  }
+
+  async function look(): Promise<void> {
+    try {
+      const open = await options.runsToCarryOut();
+      for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
+      for (const runId of open) if (!carried.has(runId) && carried.size < runsAtATime) await carry(runId);
+    } catch (error) {
+      options.onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
+      logProblem(describeWithHint(error));
+    }
+  }
+  let looking = Promise.resolve();
+  const lookNext = () => {
+    looking = looking.then(look);
+    return looking;
+  };
+
+  let due: JobTaker | undefined;
+  const { startDue } = options;
+  try {
+    if (startDue) {
+      due = await takeJobs(
+        { ...options, concurrency: 1, abort: options.abort.signal },
+        queues.scheduled.name,
+        async (job) => {
+          await startDue(job.name, String(job.id));
+          // Not waited for: it closes takers, which may wait for this job.
+          void lookNext();
+        },
+      );
+    }
+  } catch (cause) {
+    throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
+  }
+  const watch = repeat(lookEveryMs, lookNext);
+
+  return {
+    async close(graceMs = 10_000) {
+      const timer = setTimeout(() => options.abort.abort(), graceMs);
+      const closeAll = async () => {
+        await Promise.all([due?.close(), watch.close()]);
+        await looking;
+        const closing = [...carried].map(async ([runId, { taker }]) => {
+          await taker.close();
+          if ((await options.findRun(runId).catch(() => undefined))?.end) await queues.drop(runId).catch(() => {});
+        });
+        await Promise.all([...closing, ...ending]);
+        await options.onLeft?.([...carried.keys()]);
+      };
+      try {
+        await withTimeout(closeAll(), graceMs + returnJobsMs, () => new Error('The queue takes no jobs back'));
+      } catch {
+        // A server that is down takes no jobs back. Their locks expire by themselves.
+        log.warn('the queue did not take all jobs back in time; another worker takes them over');
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** Time to return aborted jobs to the queue. */
+const returnJobsMs = 5000;
+
+/** What the queue keeps of a job that nobody may carry out. */
+const nothing: Counts = {};
+
+async function handle<Context>(
+  options: RunWorkerOptions<Context>,
+  runId: string,
+  job: QueueJob,
+  stopped: AbortSignal,
+): Promise<Counts | RunReport> {
+  const { abort, queues, context, takeOverSeconds } = options;
+  const found = await options.findRun(runId);
+  if (found === undefined || found.end) return found?.end ?? nothing;
+  const definition = named(options.jobs, found.job);
+  const signal = AbortSignal.any([abort.signal, stopped]);
+  const { run } = found;
+  const endOfRun = async () => (await options.findRun(runId))?.end;
+  try {
+    if (job.id !== runId) return await takeStep(options, named([definition.step], job.name), job, run, signal);
+    const token = job.token ?? '';
+    return await takeRun({ queues, context, takeOverSeconds, definition, job, token, run, endOfRun, signal });
+  } catch (error) {
+    if (!stopped.aborted || error instanceof WaitingChildrenError) throw error;
+    return (await endOfRun()) ?? nothing;
+  }
+}
+
+async function takeStep<Context>(
+  { context, onStep }: RunWorkerOptions<Context>,
+  step: StepJob<Context, unknown>,
+  job: QueueJob,
+  run: RunInfo,
+  signal: AbortSignal,
+): Promise<Counts> {
+  const startedMs = performance.now();
+  const report = (counts?: Counts) => onStep?.(step.name, counts, (performance.now() - startedMs) / 1000);
+  try {
+    const counts = await step.run(context, step.parse((job.data as StepData).payload), { run, signal });
+    report(counts);
+    return counts;
+  } catch (error) {
+    if (!signal.aborted) report();
+    // An IncompleteError is permanent: a retry would fail in the same way.
+    if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
+    // The queue keeps the message only.
+    throw new Error(describeWithHint(error), { cause: error });
+  }
+}

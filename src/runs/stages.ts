@@ -1,0 +1,140 @@
+import type { Counts } from '../base/counts.ts';
+import { describeWithHint } from '../base/errors.ts';
+import { isTransient } from '../base/lost-connections.ts';
+import type { Queues } from '../queue/index.ts';
+import { type QueueJob, UnrecoverableError, WaitingChildrenError } from '../queue/worker.ts';
+import type { AnyRunJob, RunInfo, RunReport } from './job.ts';
+
+/** Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them. */
+export type RunData = { stage?: undefined } | AddingRun | WaitingRun;
+
+/** `steps`: the payloads of the batch that is being added. */
+type AddingRun = PlannedRun & { stage: 'adding'; steps: unknown[] };
+type WaitingRun = PlannedRun & { stage: 'waiting' };
+
+type PlannedRun = {
+  /** What the job's `next` and `conclude` want to know again: how far reading has come. */
+  state?: unknown;
+  /** Steps of all batches so far. */
+  planned: number;
+  /** Steps of the batches before the last one, and how many of them succeeded. */
+  before: number;
+  succeeded: number;
+};
+
+export type StepData = { payload: unknown };
+
+/** A run in the hands of this process. `token`: proves to the queue that the job is ours. */
+export type HeldRun<Context> = {
+  queues: Queues;
+  context: Context;
+  takeOverSeconds: number;
+  definition: AnyRunJob<Context>;
+  job: QueueJob;
+  token: string;
+  run: RunInfo;
+  /** How the run ended elsewhere; undefined where it has not. */
+  endOfRun(): Promise<RunReport | undefined>;
+  /** Aborts when the worker stops, or the run has ended elsewhere. */
+  signal: AbortSignal;
+};
+
+/** The job of the run keeps the result of a step that succeeded. */
+const stepOptions = { attempts: 3, backoff: { type: 'exponential', delay: 2000 }, removeOnComplete: true } as const;
+
+/**
+ * Takes a run from the stage that its job is in as far as it can: plan, then for each batch add the steps, wait for them
+ * and plan the next batch; finally conclude. A stage is repeated after a crash or a broken connection, so each stage
+ * gives the same result when it runs twice.
+ *
+ * @throws WaitingChildrenError while steps are going: the queue calls again when the last of them has ended.
+ * @throws UnrecoverableError when the run failed for good, which is then recorded.
+ */
+export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunReport> {
+  const { context, definition, job, run, signal } = held;
+  try {
+    for (;;) {
+      const data = job.data as RunData;
+      if (data.stage === 'waiting' && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
+      signal.throwIfAborted();
+      // After the steps: a step of a run that has ended does nothing, and must not count as one that succeeded.
+      const report = (await held.endOfRun()) ?? (await takeStage(held, data));
+      if (report) return report;
+    }
+  } catch (error) {
+    if (signal.aborted || error instanceof WaitingChildrenError) throw error;
+    if (isTransient(error) && !isLastAttempt(job)) throw new Error(describeWithHint(error), { cause: error });
+    await definition.fail(context, run, describeWithHint(error));
+    // The reason is recorded with the run; the job keeps words without customers' data.
+    throw new UnrecoverableError(describeWithHint(error));
+  }
+}
+
+/**
+ * Takes a run through the stage that `data` says. Each stage is written down before the next begins, so that a crash
+ * between them repeats at most one.
+ *
+ * @returns how the run ended; undefined where another stage follows.
+ */
+async function takeStage<Context>(held: HeldRun<Context>, data: RunData): Promise<RunReport | undefined> {
+  const { context, definition, job, run, signal } = held;
+  if (data.stage === 'adding') return addSteps(held, data);
+  if (data.stage === undefined) {
+    const { state, steps } = await definition.plan(context, run, signal);
+    return writeDown(held, { state, planned: steps.length, before: 0, succeeded: 0, stage: 'adding', steps });
+  }
+  const results = Object.values(await job.getChildrenValues<Counts>());
+  const { planned, before, succeeded } = data;
+  const isDown = planned > before && results.length === succeeded;
+  const next = isDown ? undefined : await definition.next?.(context, run, data.state);
+  if (next) {
+    const of = { planned: planned + next.steps.length, before: planned, succeeded: results.length };
+    return writeDown(held, { ...next, ...of, stage: 'adding' });
+  }
+  const failures = Object.values(await job.getIgnoredChildrenFailures());
+  const lost = Array.from({ length: planned - results.length - failures.length }, () => lostStep);
+  const end = { state: data.state, results, failures: [...failures, ...lost] };
+  return definition.conclude(context, run, end, signal);
+}
+
+const lostStep = 'the queue has lost the step';
+
+/**
+ * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other
+ * worker's.
+ *
+ * @throws Error where the lock of the job is lost.
+ */
+async function writeDown<Context>(
+  { job, token, takeOverSeconds }: HeldRun<Context>,
+  data: RunData,
+): Promise<undefined> {
+  const isLocked = await job.extendLock(token, takeOverSeconds * 600);
+  if (isLocked !== 1) throw new Error('another worker took this run over');
+  await job.updateData(data);
+}
+
+/**
+ * Adds the steps of a batch at once, unless an interrupted attempt did: a step that has ended meanwhile must not be
+ * added again. Postgres adds all or none. On Redis some may be missing, where the process died or a command of the
+ * pipeline was interrupted: those count as lost, and the run is incomplete.
+ */
+async function addSteps<Context>(held: HeldRun<Context>, { steps, ...data }: AddingRun): Promise<undefined> {
+  const { queues, definition, job, run } = held;
+  const opts = {
+    parent: { id: String(job.id), queue: job.queueQualifiedName },
+    ignoreDependencyOnFailure: true,
+    ...stepOptions,
+  };
+  const added = steps.map((payload, index) => ({
+    name: definition.step.name,
+    data: { payload } satisfies StepData,
+    opts: { ...opts, jobId: `${run.id}-${data.before + index}` },
+  }));
+  const { processed = 0, unprocessed = 0, ignored = 0 } = await job.getDependenciesCount();
+  if (processed + unprocessed + ignored <= data.before) await (await queues.ofRun(run.id)).addBulk(added);
+  return writeDown(held, { ...data, stage: 'waiting' });
+}
+
+/** Whether the queue will not try the job again when it fails now. */
+const isLastAttempt = (job: QueueJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import type { App } from '../app/app.ts';
+import { differingSystems, ownRights, systemsOf } from '../app/run-rights.ts';
+import { ReviewSyncError } from '../base/errors.ts';
+import { clockErrorMs } from '../queue/schedules.ts';
+import { warehouseNow } from '../warehouse/index.ts';
+import type { RunRights } from '../warehouse/runs/run-rights.ts';
+import { beginRun, findRun, finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import type { AnyRunJob } from './job.ts';
+
+/** A run that a person starts. */
+export type RunRequest = {
+  job: AnyRunJob<App>;
+  /** What the person asked for beyond the settings of this process. */
+  asked?: Partial<RunRights>;
+  /** What the run is about: the range of a backfill. At most one run of a key is open. */
+  key?: string;
+  /** A run of the key that has not ended is stopped, not joined. */
+  replaces?: boolean;
+};
+
+/**
+ * Starts a run of a command, or joins the open run of the same key. First the queue gets the run's job, then the
+ * warehouse its row: nobody touches the queue of a run without a row, and a row without a job would stop others.
+ *
+ * A backfill of orders joins none: what that one has read may be older than a correction of the queries, and Ctrl-C must
+ * leave nothing that mails.
+ *
+ * @throws ReviewSyncError where the open run of the key was planned for another zone or system.
+ */
+export async function startRun(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
+  const { job, key, replaces = false } = request;
+  const { db } = app.warehouse;
+  await endLostRuns(app);
+  for (;;) {
+    const id = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
+    await app.queues.add(job.name, id);
+    const rights = ownRights(app.config, request.asked?.trigger ?? job.trigger, request.asked);
+    const row = { id, job: job.name, key, startedBy: 'command', startedAt: app.now() } as const;
+    if (await beginRun(db, { ...row, rights, systems: systemsOf(app.config) })) {
+      app.log.info({ job: job.name, run: id }, 'run started');
+      return { id, joined: false };
+    }
+    await app.queues.drop(id);
+    const other = (await openRuns(db)).find((one) => one.key === key);
+    if (!other) continue;
+    if (!replaces) {
+      requireSameSystems(app, other);
+      return { id: other.id, joined: true };
+    }
+    const error = 'the same command was run again, which reads everything again';
+    await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned', error });
+  }
+}
+
+function requireSameSystems(app: App, run: Run): void {
+  const [differing] = differingSystems(run.systems, systemsOf(app.config));
+  if (!differing) return;
+  throw new ReviewSyncError(
+    'run',
+    `A run of the same days has not ended, and this process may not continue it: ${differing.what}`,
+    {
+      hint: `Correct the setting, or end that run: review-sync runs end ${run.id}`,
+    },
+  );
+}
+
+/**
+ * Starts the run of a job that is due by its schedule.
+ *
+ * @param dueId the id of the moment, which comes twice where a clock is set back.
+ */
+export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string): Promise<void> {
+  const { db } = app.warehouse;
+  const id = dueId.replaceAll(/[^\w-]/g, '-');
+  const running = (await endLostRuns(app, job.name)).find((one) => one.id !== id && one.job === job.name);
+  if (running) {
+    app.log.warn(
+      { job: job.name, running: running.id, since: running.startedAt },
+      'not started: the run before it has not ended',
+    );
+    return;
+  }
+  // What is left of a run of the same moment would be taken for this one's.
+  if ((await findRun(db, id))?.finishedAt) await app.queues.drop(id).catch(() => {});
+  await app.queues.add(job.name, id);
+  const row = { id, job: job.name, startedBy: 'schedule', startedAt: app.now() } as const;
+  const begun = await beginRun(db, {
+    ...row,
+    rights: ownRights(app.config, job.trigger),
+    systems: systemsOf(app.config),
+  });
+  if (begun) app.log.info({ job: job.name, run: id }, 'run started');
+}
+
+/**
+ * Ends the open runs that nobody can carry out any more, so that they stop no other. Nothing is lost: the cursor has not
+ * moved, and the next run reads the same again.
+ *
+ * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
+ * @returns the open runs that are left.
+ */
+async function endLostRuns(app: App, dueJob?: string): Promise<Run[]> {
+  const { db } = app.warehouse;
+  // Not the clock of this machine: where that is behind, it would stop the runs of all others.
+  const now = await warehouseNow(db);
+  const left: Run[] = [];
+  for (const run of await openRuns(db)) {
+    const end = await lostEnd(app, run, now, run.job === dueJob);
+    if (end) await finishRun(db, run.id, { finishedAt: app.now(), ...end });
+    else left.push(run);
+  }
+  return left;
+}
+
+/** A worker that restarts continues its runs within this time, in milliseconds. */
+const leftMs = 60_000;
+
+async function lostEnd(
+  app: App,
+  run: Run,
+  now: Date,
+  isDue: boolean,
+): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
+  // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
+  // then.
+  if (run.startedAt.getTime() > now.getTime() + clockErrorMs) {
+    return { outcome: 'abandoned', error: 'it began under a clock that was ahead. Run it again' };
+  }
+  if (!(await app.queues.isAlive(run.id))) {
+    return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
+  }
+  if (!isDue || run.startedBy !== 'schedule' || !isUnattended(run, now, leftMs)) return undefined;
+  const [differing] = differingSystems(run.systems, systemsOf(app.config));
+  if (!differing) return undefined;
+  return { outcome: 'abandoned', error: `nobody continues it, and this process may not: ${differing.what}` };
+}
+
+/**
+ * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
+ * the run goes too.
+ *
+ * @returns false where no open run has this id.
+ */
+export async function endRun(app: App, id: string, error: string): Promise<boolean> {
+  const isEnded = await finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
+  if (isEnded) await app.queues.drop(id).catch(() => {});
+  return isEnded;
+}
+
+/** Ends the open scheduled runs of jobs whose schedule is off in this process. */
+export async function endRunsOfSchedulesOff(app: App, scheduledJobs: readonly string[]): Promise<void> {
+  const { db } = app.warehouse;
+  for (const run of await openRuns(db)) {
+    if (run.startedBy !== 'schedule' || scheduledJobs.includes(run.job)) continue;
+    await endRun(app, run.id, 'its schedule is off');
+    app.log.warn({ job: run.job, run: run.id }, 'ended: its schedule is off');
+  }
+}
