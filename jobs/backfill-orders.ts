@@ -15,6 +15,7 @@ export const backfillOrders = defineRun({
   name: 'backfill-orders',
   ...runOfOrders,
   trigger: 'backfill',
+  priority: 10,
   plan: (app, run) => walk(app, run),
   async next(app, run, state: WalkState) {
     return state.next === undefined ? undefined : walk(app, run, state);

@@ -11,6 +11,7 @@ export const backfillReviews = defineRun({
   name: 'backfill-reviews',
   ...runOfReviews,
   trigger: 'backfill',
+  priority: 10,
   async plan(app, { rights, startedAt }, signal) {
     const { gaps, from, to } = rights;
     const key = backfillReviewsKey({ gaps, from, to });

@@ -12,6 +12,7 @@ export const reconcileReviews = defineRun({
   schedule: 'reconcile',
   ...runOfReviews,
   trigger: 'rescan',
+  priority: 20,
   completesAlways: true,
   async plan(app, _run, signal) {
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });

@@ -24,6 +24,7 @@ export const rescanOrders = defineRun({
   schedule: 'reconcile',
   ...runOfOrders,
   trigger: 'rescan',
+  priority: 20,
   completesAlways: true,
   async plan(app) {
     const { shop, warehouse, config } = app;

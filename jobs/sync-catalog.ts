@@ -24,6 +24,7 @@ export const syncCatalog = defineRun({
   schedule: 'catalog',
   step: pushCatalog,
   trigger: 'sync',
+  priority: 1,
   readsShop: true,
   deadLetters: ['category', 'user_grade'],
   plan: async () => ({ steps: [{}], state: {} }),

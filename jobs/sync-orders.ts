@@ -18,6 +18,7 @@ export const syncOrders = defineRun({
   schedule: 'orders',
   ...runOfOrders,
   trigger: 'sync',
+  priority: 1,
   async plan(app, { rights }) {
     return stepsOf(await planChangedOrders(depsOf(app), optionsOf(app, rights)));
   },

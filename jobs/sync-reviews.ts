@@ -11,6 +11,7 @@ export const syncReviews = defineRun({
   schedule: 'reviews',
   ...runOfReviews,
   trigger: 'sync',
+  priority: 1,
   completesAlways: true,
   async plan(app, run, signal) {
     const options = { overlapMinutes: app.config.reviewOverlapMinutes, allGaps: run.startedBy === 'command' };

@@ -30,6 +30,8 @@ export type RunJob<Context, State, StepPayload> = Readonly<{
   schedule?: 'catalog' | 'orders' | 'reviews' | 'reconcile';
   /** Why it exists. The command of a backfill may name another one. */
   trigger: Trigger;
+  /** Steps of a run with a higher number wait for those with a lower one. */
+  priority: number;
   /** Whether its steps read the shop: then a process carries it out only where its shop is the same one. */
   readsShop: boolean;
   step: StepJob<Context, StepPayload>;

@@ -12,6 +12,7 @@ import {
 } from '../queue/worker.ts';
 import { type AnyRunJob, named, type RunInfo, type RunReport, type StepJob } from './job.ts';
 import { type StepData, takeRun } from './stages.ts';
+import { openStepSlots, type StepSlots } from './step-slots.ts';
 
 /** A run's row: what it is, and how it ended. */
 export type RunState = { job: string; run: RunInfo; end: RunReport | undefined };
@@ -19,7 +20,7 @@ export type RunState = { job: string; run: RunInfo; end: RunReport | undefined }
 export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSeconds' | 'log' | 'onRetry'> & {
   jobs: readonly AnyRunJob<Context>[];
   context: Context;
-  /** Jobs of one run at a time. */
+  /** Steps at a time, over all runs. */
   concurrency: number;
   /**
    * The ids of the open runs that this process carries out. Asked once a second: a worker has eight steps of 500 orders
@@ -60,6 +61,7 @@ const runsAtATime = 8;
 export async function startRunWorker<Context>(options: RunWorkerOptions<Context>): Promise<RunningWorker> {
   const { queues, log } = options;
   const carried = new Map<string, Carried>();
+  const slots = openStepSlots(options.concurrency);
   const ending = new Set<Promise<void>>();
   const logProblem = throttled(60_000, (text) => log.warn({ error: text }, 'the open runs cannot be looked at'));
 
@@ -67,7 +69,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
     const stop = new AbortController();
     const { name } = await queues.ofRun(runId);
     const taker = await takeJobs({ ...options, abort: options.abort.signal }, name, (job) =>
-      withRun(runId, () => handle(options, runId, job, stop.signal)),
+      withRun(runId, () => handle(options, slots, runId, job, stop.signal)),
     );
     carried.set(runId, { taker, stop });
   }
@@ -148,6 +150,7 @@ const nothing: Counts = {};
 
 async function handle<Context>(
   options: RunWorkerOptions<Context>,
+  slots: StepSlots,
   runId: string,
   job: QueueJob,
   stopped: AbortSignal,
@@ -160,7 +163,10 @@ async function handle<Context>(
   const { run } = found;
   const endOfRun = async () => (await options.findRun(runId))?.end;
   try {
-    if (job.id !== runId) return await takeStep(options, named([definition.step], job.name), job, run, signal);
+    if (job.id !== runId) {
+      const step = named([definition.step], job.name);
+      return await slots(definition.priority, () => takeStep(options, step, job, run, signal));
+    }
     const token = job.token ?? '';
     return await takeRun({ queues, context, takeOverSeconds, definition, job, token, run, endOfRun, signal });
   } catch (error) {
@@ -176,6 +182,7 @@ async function takeStep<Context>(
   run: RunInfo,
   signal: AbortSignal,
 ): Promise<Counts> {
+  signal.throwIfAborted();
   const startedMs = performance.now();
   const report = (counts?: Counts) => onStep?.(step.name, counts, (performance.now() - startedMs) / 1000);
   try {

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest';
+import type { App } from '../../src/app/app.ts';
+import { ownRights } from '../../src/app/run-rights.ts';
 import { openLog } from '../../src/base/log.ts';
-import { openQueues, type QueueName, type Queues } from '../../src/queue/index.ts';
-import type { AnyRunJob } from '../../src/queue/job.ts';
-import { startWorker, type WorkerOptions } from '../../src/queue/worker.ts';
+import { openQueues, type Queues } from '../../src/queue/index.ts';
+import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
+import { type RunState, type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
 import { createDatabase } from './database.ts';
 import { until } from './patience.ts';
 import { emptyRedis, hasRedis, startRedis } from './redis.ts';
@@ -38,24 +41,48 @@ export async function openTestQueues(redisUrl?: string): Promise<Queues> {
   return queues;
 }
 
-/** Starts a worker on queues of a test, which is ended with the test. `abort` stops its jobs. */
-export async function startTestWorker<Context>(
-  queues: Queues,
-  given: { jobs: readonly AnyRunJob<Context>[]; context: Context; take: readonly QueueName[] } & Partial<
-    Pick<WorkerOptions<Context>, 'concurrency' | 'endOf' | 'log' | 'onRetry' | 'onStep'>
-  >,
-) {
-  const abort = new AbortController();
-  const usual = {
-    ...{ concurrency: 4, takeOverSeconds: 25, log: openLog('silent'), now: () => new Date() },
-    endOf: async () => undefined,
+const settings = { orderContactMaxAgeDays: 30, orderDeletes: 'off' } as App['config'];
+
+/** Runs of a test: their rows in memory, their jobs in the queues. */
+export function testRuns(queues: Queues) {
+  const rows = new Map<string, RunState>();
+  /** Writes the row of a run whose id is given. */
+  const row = (id: string, job: string) =>
+    rows.set(id, {
+      job,
+      run: { id, key: null, startedBy: 'command', startedAt: new Date(), rights: ownRights(settings, 'sync') },
+      end: undefined,
+    });
+  return {
+    row,
+    /** Starts a run. @returns its id. */
+    async start(job: Pick<AnyRunJob<never>, 'name'>): Promise<string> {
+      const id = `${job.name}-${randomBytes(6).toString('hex')}`;
+      await queues.add(job.name, id);
+      row(id, job.name);
+      return id;
+    },
+    /** Ends a run, as a person does who stops it. */
+    end(id: string, report: RunReport): void {
+      const state = rows.get(id);
+      if (state) rows.set(id, { ...state, end: report });
+    },
+    /** Starts a worker of these runs, which is ended with the test. `abort` stops its jobs. */
+    async worker<Context>(job: AnyRunJob<Context>, context: Context, more: Partial<RunWorkerOptions<Context>> = {}) {
+      const abort = new AbortController();
+      const worker = await startRunWorker<Context>({
+        ...{ queues, jobs: [job], context, abort, concurrency: 4, takeOverSeconds: 25, log: openLog('silent') },
+        findRun: async (id) => rows.get(id),
+        runsToCarryOut: async () => [...rows].flatMap(([id, { end }]) => (end ? [] : [id])),
+        ...more,
+      });
+      onTestFinished(() => worker.close(0));
+      return { ...worker, abort };
+    },
   };
-  const worker = await startWorker({ ...usual, ...given, queues, abort });
-  onTestFinished(() => worker.close(0));
-  return { ...worker, abort };
 }
 
-/** The progress of a run once it has ended. */
+/** The progress of a run once its job has ended. */
 export const runEnded = (queues: Queues, id: string) =>
   until(async () => {
     const progress = await queues.progress(id);

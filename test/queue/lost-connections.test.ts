@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import type { RunJob } from '../../src/queue/job.ts';
+import type { AnyRunJob } from '../../src/runs/job.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { redisTest, startTestWorker } from '../harness/each-queue.ts';
+import { redisTest, testRuns } from '../harness/each-queue.ts';
 import { startRedis } from '../harness/redis.ts';
 import { until } from '../harness/world.ts';
 
@@ -12,21 +13,10 @@ test('a worker whose connections broke while it waited, and again when it looked
   const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
   const started: string[] = [];
-  const job: RunJob<null, object, null, object> = {
-    name: 'test-run',
-    priority: 1,
-    step: { name: 'test-step', parse: () => ({}), run: async () => ({}) },
-    parse: () => ({}),
-    async begin(_context, run) {
-      started.push(run.id);
-      return false;
-    },
-    plan: async () => ({ state: null, steps: [] }),
-    conclude: async () => ({ outcome: 'done', counts: {} }),
-    fail: async () => {},
-  };
-  await startTestWorker(queues, { jobs: [job], context: null, take: ['scheduled'] });
-  await queues.bull.scheduled.add('test-run', { payload: {} }, { jobId: 'due', delay: 4000 });
+  await testRuns(queues).worker(syncOrders as AnyRunJob<unknown>, undefined, {
+    startDue: async (_job, dueId) => void started.push(dueId),
+  });
+  await queues.scheduled.add('test-run', {}, { jobId: 'due', delay: 4000 });
 
   // The connection on which the worker waits is cut, a first attempt to open another one fails, and so does the
   // question when the next job is due, which BullMQ asks once it waits again.
@@ -70,7 +60,6 @@ redisTest('a Redis that is gone is an error of each call, not a wait without an 
   const queues = await openQueues(redis.url, 'test');
   onTestFinished(() => queues.close());
   await redis.close();
-  const job = { name: 'test' } as unknown as Parameters<typeof queues.enqueue>[0];
-  const ends = await Promise.allSettled([queues.progress('some run'), queues.enqueue(job, {})]);
+  const ends = await Promise.allSettled([queues.progress('some run'), queues.add('test', 'some run')]);
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });

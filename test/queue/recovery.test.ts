@@ -1,20 +1,20 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import type { RunJob } from '../../src/queue/job.ts';
 import { applySchedules } from '../../src/queue/schedules.ts';
-import { onEachQueue, openTestQueues, redisTest, startTestWorker } from '../harness/each-queue.ts';
+import type { RunJob } from '../../src/runs/job.ts';
+import { onEachQueue, openTestQueues, redisTest, testRuns } from '../harness/each-queue.ts';
 import { startRedis } from '../harness/redis.ts';
 import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import { until } from '../harness/world.ts';
 
 /** A run without steps that counts how often it was planned. */
-const counting: RunJob<{ runs: number }, object, number, string> = {
+const counting: RunJob<{ runs: number }, number, string> = {
   name: 'sync-orders',
+  trigger: 'sync',
+  readsShop: false,
   priority: 1,
   step: { name: 'step', parse: String, run: async () => ({}) },
-  parse: () => ({}),
-  begin: async () => true,
   async plan(context) {
     context.runs += 1;
     return { state: 0, steps: [] };
@@ -31,7 +31,10 @@ onEachQueue(({ redisUrl }) => {
     onTestFinished(() => clock.mockRestore());
     const everySecond = [{ job: 'sync-orders', pattern: '* * * * * *', timeZone: 'Asia/Seoul' }];
     const context = { runs: 0 };
-    const start = () => startTestWorker(queues, { jobs: [counting], context, take: ['scheduled'] });
+    const startDue = async () => {
+      context.runs += 1;
+    };
+    const start = () => testRuns(queues).worker(counting, context, { startDue });
     await applySchedules(queues, everySecond);
     const ahead = await start();
     await until(async () => context.runs >= 3);
@@ -55,9 +58,10 @@ redisTest(
     const onRetry = () => {
       failures += 1;
     };
-    await queues.bull.runs.add('sync-orders', { payload: {} });
+    const runs = testRuns(queues);
+    await runs.start(counting);
     await withRedis(redis.url, (client) => client.config('SET', 'maxmemory', '1'));
-    await startTestWorker(queues, { jobs: [counting], context: { runs: 0 }, take: ['runs'], onRetry });
+    await runs.worker(counting, { runs: 0 }, { onRetry });
     const seconds = async () => Number((await withRedis(redis.url, (client) => client.time()))[0]);
     await until(async () => failures > 0);
     const began = await seconds();
@@ -76,11 +80,13 @@ redisTest('a worker follows its Redis through a failover that leaves its connect
   const context = { runs: 0 };
   const queues = await openQueues(`redis://127.0.0.1:${proxy.port}`, 'test');
   onTestFinished(() => queues.close());
-  await startTestWorker(queues, { jobs: [counting], context, take: ['runs'] });
+  const runs = testRuns(queues);
+  await runs.worker(counting, context);
   const add = async (url: string) => {
     const there = await openQueues(url, 'test');
-    await there.bull.runs.add('sync-orders', { payload: {} });
+    const id = await testRuns(there).start(counting);
     await there.close();
+    runs.row(id, counting.name);
   };
   await add(old.url);
   await until(async () => context.runs === 1);

@@ -5,8 +5,11 @@ import { jobs } from '../../jobs/index.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
+import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
 import { openLog } from '../../src/base/log.ts';
 import { applySchedules, plannedRuns, type Schedule, schedulesOf, watchSchedules } from '../../src/queue/schedules.ts';
+import { startDueRun, startRun } from '../../src/runs/start-run.ts';
+import { beginRun, findRun } from '../../src/warehouse/runs/runs.ts';
 import { redisTest } from '../harness/each-queue.ts';
 import { startRedis } from '../harness/redis.ts';
 import { openWorld, until } from '../harness/world.ts';
@@ -14,7 +17,7 @@ import { openWorld, until } from '../harness/world.ts';
 test('the schedules that are being restored when the worker stops are set before its queue is closed', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const { queues } = await world.openApp();
-  const { scheduled } = queues.bull;
+  const { scheduled } = queues;
   const [isReading, mayRead] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const read = scheduled.getJobSchedulers.bind(scheduled);
   scheduled.getJobSchedulers = async () => {
@@ -53,7 +56,7 @@ test('a worker sets its own schedules and removes all others: a schedule that wa
   await applySchedules(queues, [at('sync-orders', '*/7 * * * *')]);
   expect(await plannedRuns(queues)).toMatchObject([at('sync-orders', '*/7 * * * *')]);
   // Each of their runs is tried again where a connection breaks.
-  expect(await queues.bull.scheduled.getDelayed()).toMatchObject([{ name: 'sync-orders', opts: { attempts: 5 } }]);
+  expect(await queues.scheduled.getDelayed()).toMatchObject([{ name: 'sync-orders', opts: { attempts: 5 } }]);
 });
 
 test('a run that fell due while no worker was there is not put off by the next worker', async () => {
@@ -66,7 +69,7 @@ test('a run that fell due while no worker was there is not put off by the next w
   const due = await isDue();
   await applySchedules(queues, everySecond);
   expect(await isDue()).toEqual(due);
-  expect(await queues.bull.scheduled.getDelayed()).toHaveLength(1);
+  expect(await queues.scheduled.getDelayed()).toHaveLength(1);
 });
 
 test('a run that was planned under a clock that was a day ahead is planned again by a running worker', async () => {
@@ -81,7 +84,7 @@ test('a run that was planned under a clock that was a day ahead is planned again
   onTestFinished(() => watching.close());
   const next = async () => (await plannedRuns(queues))[0]?.next?.getTime() ?? 0;
   await until(async () => (await next()) <= Date.now() + 300_000);
-  expect(await queues.bull.scheduled.getDelayed()).toHaveLength(1);
+  expect(await queues.scheduled.getDelayed()).toHaveLength(1);
 });
 
 test('doctor calls a run overdue once it is a minute late, and names schedules that the queue has otherwise', async () => {
@@ -89,7 +92,7 @@ test('doctor calls a run overdue once it is a minute late, and names schedules t
   const schedule = { job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' };
   const look = (next: number | undefined, tz = schedule.timeZone, wanted: readonly Schedule[] = [schedule]) => {
     const one = { key: schedule.job, name: schedule.job, pattern: schedule.pattern, tz, next };
-    const queues = { bull: { scheduled: { getJobSchedulers: async () => (tz === '' ? [] : [one]) } } };
+    const queues = { scheduled: { getJobSchedulers: async () => (tz === '' ? [] : [one]) } };
     return checkSchedules(queues as never, wanted, now);
   };
   const found = async (lateMs: number, tz?: string) =>
@@ -113,8 +116,8 @@ redisTest('schedules that a Redis lost are set again', async () => {
   const { queues } = await world.openApp();
   const schedule = (job: string): Schedule => ({ job, pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' });
   await applySchedules(queues, [schedule('sync-orders')]);
-  await queues.bull.scheduled.removeJobScheduler('sync-orders');
-  const { scheduled } = queues.bull;
+  await queues.scheduled.removeJobScheduler('sync-orders');
+  const { scheduled } = queues;
   const read = scheduled.getJobSchedulers.bind(scheduled);
   let looks = 0;
   scheduled.getJobSchedulers = () => {
@@ -133,55 +136,77 @@ redisTest('schedules that a Redis lost are set again', async () => {
 
 test('a command leaves the runs of the schedule to workers', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  const { scheduled } = (await world.openApp()).queues.bull;
-  await scheduled.add('sync-orders', { payload: {} });
+  const { scheduled } = (await world.openApp()).queues;
+  await scheduled.add('sync-orders', {});
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await scheduled.getJobCounts('waiting')).toEqual({ waiting: 1 });
 });
 
-test('a run of the schedule does not start beside the one before it, unless that began under a clock that was ahead; a command does', async () => {
+const minute = `now() - interval '1 minute'`;
+
+test('a due run starts beside an open one only where that one is another job or lost', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
-  // The queue still has its job: it is due by the clock that was ahead.
-  const isAlive = async () => true;
-  const run = { key: undefined, startedAt: new Date() };
-  for (const [job, begun, trigger, id, isStarted] of [
-    ['sync-orders', `now() - interval '1 minute'`, 'schedule', 'after', false],
-    ['sync-orders', `now() - interval '1 minute'`, 'command', 'after', true],
-    // The run itself, taken over after a crash.
-    ['sync-orders', `now() - interval '1 minute'`, 'schedule', 'before', true],
-    ['sync-reviews', `now() - interval '1 minute'`, 'schedule', 'after', true],
-    ['sync-orders', `now() + interval '50 minutes'`, 'schedule', 'after', false],
-    ['sync-orders', `now() + interval '61 minutes'`, 'schedule', 'after', true],
+  const elsewhere = `time_zone = 'UTC', attended_at = now() - interval '2 minutes'`;
+  for (const [begunBy, openJob, begunAt, change, hasJob, isStarted] of [
+    ['schedule', 'sync-orders', minute, '', true, false],
+    ['command', 'sync-orders', minute, '', true, false],
+    ['command', 'backfill-orders', minute, '', true, true],
+    ['schedule', 'sync-reviews', minute, '', true, true],
+    // Its job is due by the clock that was ahead.
+    ['schedule', 'sync-orders', `now() + interval '50 minutes'`, '', true, false],
+    ['schedule', 'sync-orders', `now() + interval '61 minutes'`, '', true, true],
+    // The queue has lost its job.
+    ['schedule', 'sync-orders', minute, '', false, true],
+    // Nobody may continue it, or somebody else does.
+    ['schedule', 'sync-orders', minute, elsewhere, true, true],
+    ['schedule', 'sync-orders', minute, `time_zone = 'UTC', attended_at = now()`, true, false],
+    ['schedule', 'sync-orders', minute, `attended_at = now() - interval '2 minutes'`, true, false],
   ] as const) {
     await world.warehouse('delete from sync.runs');
-    await world.warehouse(
-      `insert into sync.runs (id, job, trigger, started_at) values ('before', '${job}', 'schedule', ${begun})`,
-    );
-    expect([job, begun, await syncOrders.begin(app, { ...run, trigger, id }, isAlive)]).toEqual([
-      job,
-      begun,
+    const open = { id: 'open', job: openJob, startedBy: begunBy, startedAt: new Date() } as const;
+    const rights = ownRights(app.config, 'sync');
+    await beginRun(app.warehouse.db, { ...open, rights, systems: systemsOf(app.config) });
+    await world.warehouse(`update sync.runs set started_at = ${begunAt} ${change && `, ${change}`}`);
+    if (hasJob) await app.queues.add(openJob, 'open');
+    else await app.queues.drop('open');
+    await startDueRun(app, syncOrders, 'due');
+    const started = await world.warehouse(`select id from sync.runs where id = 'due'`);
+    expect([begunBy, openJob, begunAt, change, hasJob, started.length > 0]).toEqual([
+      begunBy,
+      openJob,
+      begunAt,
+      change,
+      hasJob,
       isStarted,
     ]);
+    await app.queues.drop('due');
   }
-  expect(await world.warehouse(`select outcome from sync.runs where id = 'before'`)).toEqual([
-    { outcome: 'abandoned' },
+});
+
+test('a command starts beside the open run of the schedule, and ends only what is lost', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  await startDueRun(app, syncOrders, 'due');
+  await world.warehouse(`update sync.runs set time_zone = 'UTC', attended_at = now() - interval '2 minutes'`);
+  const { id } = await startRun(app, { job: syncOrders });
+  // The same moment once more, taken over after a crash: the run stays as it is.
+  await world.warehouse(`update sync.runs set time_zone = 'Asia/Seoul'`);
+  await startDueRun(app, syncOrders, 'due');
+  expect(await world.warehouse('select id, outcome from sync.runs order by started_at')).toEqual([
+    { id: 'due', outcome: null },
+    { id, outcome: null },
   ]);
 });
 
 test('a machine whose clock is hours behind stops no run of another one', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
-  const begin = (id: string, hoursBehind: number) => {
-    const now = () => new Date(Date.now() - hoursBehind * 3_600_000);
-    const run = { id, key: undefined, trigger: 'command', startedAt: now() } as const;
-    return syncOrders.begin({ ...app, now }, run, async () => true);
-  };
-  await begin('live', 0);
-  await begin('behind', 2);
-  expect(await world.warehouse('select id, outcome from sync.runs order by id')).toEqual([
-    { id: 'behind', outcome: null },
-    { id: 'live', outcome: null },
+  const live = await startRun(app, { job: syncOrders });
+  const behind = await startRun({ ...app, now: () => new Date(Date.now() - 2 * 3_600_000) }, { job: syncOrders });
+  expect(await world.warehouse('select id, outcome from sync.runs order by started_at')).toEqual([
+    { id: behind.id, outcome: null },
+    { id: live.id, outcome: null },
   ]);
 });
 
@@ -200,12 +225,13 @@ test('each schedule starts its jobs, and steps of a backfill wait for those of r
 test('a run of which steps failed says how many of them and three of the reasons, and keeps its end', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
-  const run = { id: 'a-run', key: undefined, trigger: 'command', startedAt: new Date() } as const;
-  await syncCatalog.begin(app, run, async () => false);
+  const { id } = await startRun(app, { job: syncCatalog });
+  const run = await findRun(app.warehouse.db, id);
+  if (!run) throw new Error('the run has no row');
   const end = { state: {}, results: [{ categories: 2 }, { categories: 3 }], failures: ['a', 'a', 'b', 'c', 'd'] };
   const error = '5 of 7 steps failed; the next run repeats them: a; b; c';
   const report = { outcome: 'incomplete', reason: 'steps-failed', counts: { categories: 5 }, error };
-  expect(await syncCatalog.conclude(app, {}, run, end, app.abort.signal)).toEqual(report);
+  expect(await syncCatalog.conclude(app, run, end, app.abort.signal)).toEqual(report);
   await syncCatalog.fail(app, run, 'the queue was lost after that');
   expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
 });

@@ -1,10 +1,12 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { jobs } from '../../jobs/index.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { runToEnd, workerOf } from '../../src/cli/ui/run-to-end.ts';
+import { type Following, runToEnd, startWorker } from '../../src/runs/follow-run.ts';
+import { startRun } from '../../src/runs/start-run.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { until } from '../harness/world.ts';
@@ -25,25 +27,25 @@ test('a worker that is stopped while the shop takes long for a statement hands t
   await using opened = new AsyncDisposableStack();
   opened.defer(() => app.close());
   await world.shop('update slow set seconds = 25');
-  const running = await workerOf(app, ['runs', 'steps']);
-  await app.queues.enqueue(syncOrders, {});
+  const { id } = await startRun(app, { job: syncOrders });
+  const running = await startWorker(app, jobs, []);
   const asleep = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
   await until(async () => (await world.shop(asleep)).length > 0);
   await running.close(0);
-  const counts = await app.queues.counts();
+  const counts = await app.queues.counts([id]);
   await opened.disposeAsync();
   expect(said).not.toMatch(/did not take all jobs back|Cannot use a pool/);
   expect(counts.runs).toMatchObject({ active: 0, waiting: 1 });
 });
 
-const progress = { update() {}, stop() {}, wait() {} };
+const following = (signal: AbortSignal): Following => ({ onProgress() {}, onRetry() {}, signal });
 
-test('a command that is stopped before it enqueues its run, as between the two of a reconcile, enqueues none', async () => {
+test('a command that is stopped before it starts its run, as between two, starts none', async () => {
   await using world = await openOrderWorld();
   const app = await world.openApp();
-  const request = { job: syncOrders, payload: {} };
-  await expect(runToEnd(app, request, { progress, signal: AbortSignal.abort() })).rejects.toThrow('Interrupted.');
-  expect((await app.queues.bull.runs.getJobs()).length).toBe(0);
+  const running = runToEnd(app, { job: syncOrders }, following(AbortSignal.abort()));
+  await expect(running).rejects.toThrow('Interrupted.');
+  expect(await world.warehouse('select from sync.runs')).toEqual([]);
 });
 
 test('a command that is stopped while the warehouse does not respond says so after five seconds, and has handed its jobs back', async () => {
@@ -57,7 +59,7 @@ test('a command that is stopped while the warehouse does not respond says so aft
   });
   const app = await world.openApp();
   const stop = new AbortController();
-  const running = runToEnd(app, { job: syncOrders, payload: {} }, { progress, signal: stop.signal });
+  const running = runToEnd(app, { job: syncOrders }, following(stop.signal));
   await isPosted.promise;
   const locking = new pg.Client({ connectionString: world.warehouseUrl });
   onTestFinished(() => locking.end());
@@ -67,5 +69,7 @@ test('a command that is stopped while the warehouse does not respond says so aft
   await expect(running).rejects.toThrow('the run could not be ended');
   await locking.query('rollback');
   end.resolve();
-  expect(await app.queues.counts()).toMatchObject({ runs: { active: 0 }, steps: { active: 0 } });
+  const open = await world.warehouse<{ id: string }>('select id from sync.runs');
+  const counts = await app.queues.counts(open.map(({ id }) => id));
+  expect(counts).toMatchObject({ runs: { active: 0 }, steps: { active: 0 } });
 });

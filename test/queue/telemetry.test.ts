@@ -1,7 +1,7 @@
 import { type Span, type SpanOptions, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import { expect, onTestFinished, test } from 'vitest';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
-import { drawRun, runToEnd } from '../../src/cli/ui/run-to-end.ts';
+import { runToEnd } from '../../src/runs/follow-run.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** An OpenTelemetry SDK as small as one can be: it keeps the names of spans. */
@@ -27,10 +27,10 @@ test('with an OpenTelemetry SDK, a run and its steps are spans; it is BullMQ tha
   const names = recordSpans();
   await using world = await openWorld();
   const app = await world.openApp();
-  const following = { progress: { update() {}, stop() {}, wait() {} }, signal: new AbortController().signal };
-  const report = await runToEnd(app, { job: syncCatalog, payload: {} }, following);
-  expect(drawRun('catalog', report).incomplete).toBe(false);
-  expect(names).toContainEqual(expect.stringMatching(/^add review-sync-runs/));
-  expect(names).toContainEqual(expect.stringMatching(/^process review-sync-runs/));
-  expect(names).toContainEqual(expect.stringMatching(/^process review-sync-steps/));
+  const following = { onProgress() {}, onRetry() {}, signal: new AbortController().signal };
+  expect(await runToEnd(app, { job: syncCatalog }, following)).toMatchObject({ outcome: 'done' });
+  expect(names).toContainEqual(expect.stringMatching(/^add review-sync-run-sync-catalog/));
+  // The job of the run twice, before and after its step.
+  const handled = names.filter((name) => name.startsWith('process review-sync-run-sync-catalog'));
+  expect(handled).toHaveLength(3);
 });
