@@ -7,9 +7,11 @@ import { openReviewApi } from '../../review-api/index.ts';
 import { plausibleDates } from '../../reviews/review-bounds.ts';
 import { openShop } from '../../shop/index.ts';
 import { installationOf } from '../../warehouse/connected-service.ts';
-import { openWarehouse } from '../../warehouse/index.ts';
+import { type Db, openWarehouse } from '../../warehouse/index.ts';
+import { openRuns } from '../../warehouse/runs/runs.ts';
 import { type Config, isLoopback } from '../config.ts';
 import { otherServiceProblem, shortLimits } from '../require-same-service.ts';
+import { differingSystems, systemsOf } from '../run-rights.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
@@ -34,7 +36,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
         const findings = await checkWarehouse(opened, config.api.timeZone);
         if (findings.some(({ level }) => level === 'fault')) return findings;
         const problem = await otherServiceProblem(opened.db, config.api).catch(() => undefined);
-        return problem ? [...findings, asFault(problem)] : findings;
+        return [...findings, ...(problem ? [asFault(problem)] : []), ...(await runsOfOthers(opened.db, config))];
       });
     }),
     inArea('shop', () => {
@@ -53,6 +55,17 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
     ),
   ]);
   return parts.flat();
+}
+
+/** Open runs that this process leaves to others, since they were planned for another zone, shop or service. */
+async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
+  const runs = await openRuns(db);
+  return runs.flatMap(({ id, systems }) => {
+    const differing = differingSystems(systems, systemsOf(config)).map(({ what }) => what);
+    if (differing.length === 0) return [];
+    const hint = `correct the setting where it is wrong, or end the run: npx review-sync runs end ${id}`;
+    return [warning(`the open run ${id} is not carried out with these settings: ${differing.join('; ')}`, hint)];
+  });
 }
 
 /** Where the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */

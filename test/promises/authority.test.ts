@@ -1,0 +1,215 @@
+import { expect } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { openQueues } from '../../src/queue/index.ts';
+import { startDueRun } from '../../src/runs/start-run.ts';
+import { installationOf } from '../../src/warehouse/connected-service.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { runProcess, startCli, startHere } from '../harness/cli.ts';
+import { createDatabase } from '../harness/database.ts';
+import { redisTest } from '../harness/each-queue.ts';
+import { createOrderShop } from '../harness/order-shop.ts';
+import { orderTest as test } from '../harness/order-test.ts';
+import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import type { Fate } from '../harness/proxy.ts';
+import { startRedis } from '../harness/redis.ts';
+import { noSchedules, until } from '../harness/world.ts';
+
+/** A schedule that is on and not due while a test runs. */
+const yearly = { ...noSchedules, SCHEDULE_ORDERS: '0 0 1 1 *', LOG_LEVEL: 'info' };
+/** What a killed process had in hand is taken over at once. */
+const quick = { TAKE_OVER_SECONDS: '2', ORDER_LEASE_SECONDS: '4' };
+
+const addresses = (world: OrderWorld) =>
+  world.atService('select code from reference_service.orders where user_email is not null order by code');
+const openRuns = (world: OrderWorld) =>
+  world.warehouse<{ id: string }>('select id from sync.runs where finished_at is null');
+
+/** Orders of an hour ago with an address each; every tenth is deleted in the shop. */
+const place = (world: OrderWorld, orders: number) =>
+  world.shop(
+    `insert into o (code, user_email, deleted_at)
+    select 'O' || n, 'c' || n || '@example.com', case when n % 10 = 0 then now() end from generate_series(1, $1) n`,
+    [orders],
+  );
+
+/** A worker plans a scheduled run and is killed when the service got so many orders. */
+async function killWorkerAfter(world: OrderWorld, posts: number, environment: Record<string, string> = {}) {
+  await startDueRun(await world.openApp(), syncOrders, 'due');
+  const worker = startCli(['worker'], { ...world.environment, ...yearly, ...environment });
+  world.serviceRule(({ path }): Fate => {
+    const isPost = path === '/v1/orders';
+    if (!isPost || world.requests().filter((one) => one.path === path).length <= posts) return 'pass';
+    worker.kill('SIGKILL');
+    return 'lose';
+  });
+  expect((await worker.ended).signal).toBe('SIGKILL');
+  world.serviceRule(() => 'pass');
+}
+
+test('to stop mails and deletions, a setting of the process that acts is enough', async ({ openWorld }) => {
+  const world = await openWorld({ environment: quick });
+  await place(world, 600);
+  await killWorkerAfter(world, 20, { ORDER_DELETES: 'send' });
+  const before = await addresses(world);
+  expect(before.length).toBeGreaterThan(0);
+  // The deleted ones among them were pushed by an earlier run.
+  await world.warehouse(`update sync.order_links set contact = 'allowed'`);
+  const brake = { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off' };
+  const worker = startCli(['worker'], { ...world.environment, ...yearly, ...brake });
+  await until(async () => (await openRuns(world)).length === 0, 60);
+  expect(await world.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'done' }]);
+  // What was lost on the way was sent before.
+  expect((await addresses(world)).length).toBeLessThanOrEqual(before.length);
+  expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
+  worker.kill('SIGTERM');
+  await worker.ended;
+});
+
+test('a command carries out its own run only, and names the run that waits', async ({ openWorld }) => {
+  const world = await openWorld({ environment: quick });
+  await place(world, 600);
+  await killWorkerAfter(world, 20);
+  await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute'`);
+  const before = await addresses(world);
+  for (const command of [
+    ['sync', 'reviews'],
+    ['backfill', 'orders', '--to', '2001-01-01'],
+  ]) {
+    const end = await runProcess(command, world.environment);
+    expect(end.status, end.stderr).toBe(0);
+    expect(end.stderr).toMatch(/Another run waits, and this command leaves it alone: due\. It may send contact/);
+  }
+  // All of it, without contact: the orders of the other run among them.
+  expect(await runProcess(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await addresses(world)).toEqual(before);
+  expect(await openRuns(world)).toEqual([{ id: 'due' }]);
+});
+
+test('status names what a stopped worker left and what it may do; a person ends it', async ({ openWorld }) => {
+  const world = await openWorld();
+  await place(world, 600);
+  const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  world.serviceRule(async ({ path }): Promise<Fate> => {
+    if (path !== '/v1/orders') return 'pass';
+    isPosted.resolve();
+    await end.promise;
+    return { status: 503 };
+  });
+  await startDueRun(await world.openApp(), syncOrders, 'due');
+  const worker = startHere(['worker'], { ...world.environment, ...yearly });
+  await isPosted.promise;
+  worker.kill('SIGTERM');
+  end.resolve();
+  await worker.ended;
+  const { stdout } = await world.cli('status');
+  expect(stdout).toMatch(/sync-orders \(begun .*\) has not ended and no process carries it out, 2 steps wait\./);
+  expect(stdout).toContain('It may send contact of orders younger than 30 days and deletes no order');
+  expect(stdout).toContain('review-sync runs end due ends it');
+  expect((await world.cli('runs')).stdout).toMatch(/due .* nobody/);
+  expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 0 });
+  expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 2 });
+  expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
+    { outcome: 'abandoned', error: 'a person ended it: runs end' },
+  ]);
+  expect((await world.cli('runs')).stdout).toContain('Every run has ended.');
+});
+
+test('a worker whose schedule is off ends the open run of that schedule', async ({ openWorld }) => {
+  const world = await openWorld();
+  await place(world, 3);
+  await startDueRun(await world.openApp(), syncOrders, 'due');
+  const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
+  await worker.says('worker ready');
+  expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
+    { outcome: 'abandoned', error: 'its schedule is off' },
+  ]);
+  // The queue may have a run that fell due before.
+  await (await world.openApp()).queues.scheduled.add('sync-orders', {}, { jobId: 'late' });
+  await until(async () => (await (await world.openApp()).queues.scheduled.getJobCounts('completed')).completed === 1);
+  expect(await world.atService('select from reference_service.orders')).toEqual([]);
+});
+
+test('a worker of another zone or shop leaves a run alone and says so; the right one does it', async ({
+  openWorld,
+}) => {
+  const world = await openWorld();
+  await place(world, 3);
+  await startDueRun(await world.openApp(), syncOrders, 'due');
+  const emptyShop = await createDatabase('empty');
+  await createOrderShop(emptyShop);
+  const others = [
+    [{ REVIEW_API_TIME_ZONE: 'UTC' }, 'REVIEW_API_TIME_ZONE is UTC here, and Asia/Seoul in its plan'],
+    [{ SHOP_DATABASE_URL: emptyShop }, 'SHOP_DATABASE_URL is '],
+  ] as const;
+  const workers = others.map(([other]) => startCli(['worker'], { ...world.environment, ...yearly, ...other }));
+  for (const [at, worker] of workers.entries()) {
+    await worker.says('a run is left to other processes');
+    expect(worker.saidSoFar()).toContain(others[at]?.[1]);
+  }
+  await world.warehouse(`update sync.runs set started_at = now() - interval '1 minute'`);
+  const { stdout } = await runProcess(['status'], { ...world.environment, ...others[0][0] });
+  expect(stdout).toMatch(/no process carries it out.*REVIEW_API_TIME_ZONE is UTC here, and Asia\/Seoul in its plan/);
+  const doctor = await runProcess(['doctor'], { ...world.environment, ...others[0][0] });
+  expect(doctor.stdout).toMatch(/REVIEW_API_TIME_ZONE is UTC here, and Asia\/Seoul in its plan/);
+  expect(await world.atService('select from reference_service.orders')).toEqual([]);
+  const right = startCli(['worker'], { ...world.environment, ...yearly });
+  await until(async () => (await openRuns(world)).length === 0);
+  expect(await world.warehouse('select outcome, counts ->> $1 as orders from sync.runs', ['orders'])).toEqual([
+    { outcome: 'done', orders: '3' },
+  ]);
+  for (const worker of [right, ...workers]) worker.kill('SIGTERM');
+});
+
+redisTest('who may write to the queue can start and lose runs, and decides nothing else', async () => {
+  const redis = await startRedis();
+  const brake = { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off', QUEUE_URL: redis.url };
+  await using world = await openOrderWorld({ environment: brake });
+  await place(world, 30);
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
+  const name = await installationOf(warehouse.db, { clientId: world.environment.REVIEW_API_CLIENT_ID ?? '' });
+  await using queues = await openQueues(redis.url, name);
+  const worker = startHere(['worker'], { ...world.environment, ...yearly });
+  await worker.says('worker ready');
+  const codes = ['O1', 'O10', 'O11'];
+  const claims = { withEmail: true, contact: 'always', settings: { contactMaxAgeDays: 9999, deletes: 'send' } };
+  const rights = { trigger: 'backfill with e-mail', deletes: 'send', contactMaxAgeDays: 9999, allowRemovals: true };
+  // A run of its own, a step for it, a run that is due, and a step of a real run.
+  await queues.add('backfill-orders', 'forged');
+  const step = { payload: { codes, ...claims }, rights, ...claims };
+  await (await queues.ofRun('forged')).add('push-orders', step);
+  await queues.scheduled.add('sync-orders', { payload: claims, rights }, { jobId: 'forged-due' });
+  await until(async () => (await world.warehouse(`select from sync.runs where id = 'forged-due'`)).length === 1);
+  await (await queues.ofRun('forged-due')).add('push-orders', step);
+  await until(async () => (await openRuns(world)).length === 0);
+  expect(await addresses(world)).toEqual([]);
+  expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
+  expect(await world.warehouse(`select trigger, allow_removals from sync.runs where id = 'forged-due'`)).toEqual([
+    { trigger: 'sync', allow_removals: false },
+  ]);
+  worker.kill('SIGTERM');
+  await worker.ended;
+  await warehouse.close();
+  await redis.close();
+});
+
+test('a backfill with e-mail carries contact of its own days only, and none where the setting is 0', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { LOG_LEVEL: 'info' } });
+  await world.shop(`
+    insert into o (code, user_email, created_at) values ('in', 'a@example.com', '2024-05-02T12:00Z'),
+      ('out', 'b@example.com', '2024-06-02T12:00Z')`);
+  const days = ['backfill', 'orders', '--from', '2024-05-01', '--to', '2024-05-31', '--with-email'];
+  const none = { ...world.environment, ORDER_CONTACT_MAX_AGE_DAYS: '0' };
+  expect(await runProcess(days, none)).toMatchObject({ status: 2, stderr: expect.stringContaining('is 0') });
+  const { queues } = await world.openApp();
+  const enqueued = JSON.parse((await world.cli(...days, '--detach', '--json')).stdout) as { run: string };
+  // Another order, put into the queue by hand.
+  await (await queues.ofRun(enqueued.run)).add('push-orders', { payload: { codes: ['out'] } });
+  const worker = startHere(['worker'], { ...world.environment, ...noSchedules });
+  await until(async () => (await openRuns(world)).length === 0);
+  worker.kill('SIGTERM');
+  await worker.ended;
+  expect(await addresses(world)).toEqual([{ code: 'in' }]);
+});
