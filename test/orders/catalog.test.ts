@@ -463,6 +463,25 @@ test('a product that the warehouse could not store is stored when a record names
   expect(await world.warehouse('select product_code as code from sync.product_links')).toEqual([{ code: 'P7' }]);
 });
 
+test('of two ids of one product code the higher counts, whichever is read first', async ({ openWorld }) => {
+  const world = await openWorld({ shop: 'empty' });
+  const [here, elsewhere] = [(await world.openApp()).warehouse, (await world.openApp()).warehouse];
+  const learn = (ids: number[], warehouse = here) =>
+    learnProducts(
+      warehouse,
+      ids.map((product_id) => ({ product_code: 'P', product_id })),
+    );
+  const known = () => world.warehouse('select product_id::integer as id from sync.product_links');
+  await learn([7, 9, 8]);
+  expect(await known()).toEqual([{ id: 9 }]);
+  await learn([8]);
+  await learn([8], elsewhere);
+  expect(await known()).toEqual([{ id: 9 }]);
+  await learn([12], elsewhere);
+  await learn([11, 10]);
+  expect(await known()).toEqual([{ id: 12 }]);
+});
+
 test('a run looks in 3,000 orders of the service for products that lines wait for', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.warehouse(

@@ -94,14 +94,14 @@ test('a review that a webhook names changes no product link; the next run reads 
   const [shown] = await world.atService<{ id: number; product_id: number }>(
     'select id::integer, product_id::integer from reference_service.reviews',
   );
-  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('P', 999)`);
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('P', 0)`);
   const linked = () => world.warehouse('select product_code, product_id::integer from sync.product_links');
   await serve.post([{ brand_id: 1, reviews: [{ id: shown?.id }] }]);
   await applied(world);
   expect(await held(world, 'product_id::integer, product_code')).toEqual([
     { product_id: shown?.product_id, product_code: 'P' },
   ]);
-  expect(await linked()).toEqual([{ product_code: 'P', product_id: 999 }]);
+  expect(await linked()).toEqual([{ product_code: 'P', product_id: 0 }]);
   expect(await runCli(['sync', 'reviews'], serve.environment)).toMatchObject({ status: 0 });
   expect(await linked()).toEqual([{ product_code: 'P', product_id: shown?.product_id }]);
 });

@@ -333,7 +333,7 @@ test('months get a new version when their rows change, and not otherwise', async
     ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
     [
       'a product code that moves',
-      () => learnProducts(warehouse, [{ product_code: 'P8', product_id: 7 }]),
+      () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 8 }]),
       ['', '2026-01', '2026-02'],
     ],
     [

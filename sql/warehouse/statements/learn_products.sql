@@ -1,17 +1,20 @@
 -- Learns which service product stands for which of the shop's codes.
 -- $1 text: a JSON array of objects with product_id and product_code, each code once.
+-- A product that was registered again has two ids under one code. The higher id is the newer one, and counts: the reviews
+-- are not read in the order of the registrations.
 -- Pairs that are known are not touched, so that learners do not wait for each other; the order keeps two from locking
 -- each other out.
 with given as (
   select r.product_code, r.product_id, k.product_id as id_before
   from jsonb_to_recordset($1::text::jsonb) as r (product_id bigint, product_code text)
   left join sync.product_links k on k.product_code = r.product_code
-  where k.product_id is distinct from r.product_id
+  where k.product_id is null or k.product_id < r.product_id
 ),
 learned as (
   insert into sync.product_links as known (product_code, product_id)
   select product_code, product_id from given order by product_code
   on conflict (product_code) do update set product_id = excluded.product_id, linked_at = now()
+  where known.product_id < excluded.product_id
 )
 -- bi.sub_orders shows the code of each product: the months of its sub-orders changed. Index: sub_order_links_by_product.
 insert into sync.touches (record, dated_at)

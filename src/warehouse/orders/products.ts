@@ -6,20 +6,23 @@ import { waitingLinesOf } from './due-orders.ts';
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
 type ProductRecord = { product_code?: unknown; product_id?: unknown };
 
-/** Stores the pairs of product id and product code of these records. */
+/** Stores the pairs of product id and product code of these records. Of several ids of a code the highest counts. */
 export async function learnProducts(warehouse: Warehouse, records: Iterable<ProductRecord>): Promise<void> {
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();
   for (const record of records) {
     const { product_code: code, product_id: id } = record;
-    if (typeof code !== 'string' || knownProducts.get(code) === id) continue;
-    if (isUsableCode(code) && Number.isSafeInteger(id)) pairs.set(code, id as number);
+    if (typeof code !== 'string' || !isUsableCode(code) || !isProductId(id)) continue;
+    const higher = pairs.get(code) ?? knownProducts.get(code);
+    if (higher === undefined || id > higher) pairs.set(code, id);
   }
   if (pairs.size === 0) return;
   const rows = [...pairs].map(([product_code, product_id]) => ({ product_code, product_id }));
   await rowsOf(warehouse.db, 'learn_products', JSON.stringify(rows));
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
+
+const isProductId = (id: unknown): id is number => Number.isSafeInteger(id);
 
 /** Product codes without a known id for which order lines wait. */
 export async function awaitedProducts(db: Db): Promise<Set<string>> {
