@@ -28,6 +28,20 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
   return { ...facts, ...(await compareMigrations(db)) };
 }
 
+/** The order of texts that a database was made with, by name and version, and the version that its server has now. */
+export type DatabaseCollation = { database: string; name: string; recorded: string | null; actual: string | null };
+
+/** @returns undefined before Postgres 15, which records no version. */
+export async function databaseCollation({ db }: Warehouse): Promise<DatabaseCollation | undefined> {
+  const { isRecorded } = await rowOf<{ isRecorded: boolean }>(db)`
+    select current_setting('server_version_num')::integer >= 150000 as "isRecorded"`;
+  if (!isRecorded) return undefined;
+  return rowOf<DatabaseCollation>(db)`
+    select quote_ident(datname) as database, coalesce(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale', datcollate) as name,
+      datcollversion as recorded, pg_database_collation_actual_version(oid) as actual
+    from pg_database d where datname = current_database()`;
+}
+
 /**
  * Writes a row and ten megabytes and prepares the statements of the load path, in a transaction that is rolled back.
  *

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -7,7 +7,7 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli } from '../harness/cli.ts';
-import { createDatabase, queryAgain } from '../harness/database.ts';
+import { createDatabase, forgetDatabase, queryAgain } from '../harness/database.ts';
 import { until } from '../harness/patience.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -138,5 +138,115 @@ describe('a session that holds a lock', () => {
     await until(async () => (await waitingNames()).length > 0);
     await stage.tool.query('commit');
     expect(await migrating).toEqual(['0006_bi']);
+  });
+});
+
+describe('the order of texts', () => {
+  /** Keys of indexes that are in an order of the operating system. `C` has the oid 950 in every database. */
+  const othersThanBytes = `
+    select c.oid::regclass::text || ' of ' || i.indrelid::regclass as index
+    from pg_index i join pg_class c on c.oid = i.indexrelid cross join lateral unnest(i.indcollation::oid[]) as ordered_by
+    where c.relnamespace in ('sync'::regnamespace, 'warehouse'::regnamespace) and ordered_by not in (0, 950)`;
+
+  /** A database whose texts are in the order of ICU. @returns what changes that order, as another version would. */
+  async function databaseOfIcu(): Promise<(rules: string) => Promise<void>> {
+    const name = `icu_${new URL(url).pathname.slice(1)}`;
+    const admin = url;
+    await queryAgain(admin, `create database ${name} template template0 locale_provider icu icu_locale 'en'`);
+    url = Object.assign(new URL(admin), { pathname: name }).href;
+    onTestFinished(async () => {
+      await forgetDatabase(url);
+      await queryAgain(admin, `drop database ${name} with (force)`);
+    });
+    return async (rules) => {
+      await queryAgain(admin, 'update pg_database set daticurules = $2 where datname = $1', [name, rules]);
+      // A connection knows the order of its beginning.
+      await forgetDatabase(url);
+    };
+  }
+
+  async function migrateBefore(name: string): Promise<void> {
+    await queryAgain(
+      url,
+      'create schema review_sync_migrations; create table review_sync_migrations.applied (name text primary key, at timestamptz not null default now())',
+    );
+    for (const one of names.filter((other) => other < name)) {
+      await queryAgain(url, await readFile(packagePath('sql', 'warehouse', `${one}.sql`), 'utf8'));
+      await queryAgain(url, 'insert into review_sync_migrations.applied (name) values ($1)', [one]);
+    }
+  }
+
+  test('may change under a warehouse: no index of ours misses a row, and nothing else is lost', async () => {
+    const reorder = await databaseOfIcu();
+    await migrateBefore('0008');
+    await queryAgain(
+      url,
+      `insert into sync.order_links (order_code, ordered_at) select chr(97 + n % 26) || n, '2026-01-01' from generate_series(1, 2000) n;
+       insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id)
+         select order_code, '1', 5, '{"price": 9}', true, 7 from sync.order_links;
+       insert into sync.product_links values ('P7', 7);
+       insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code, score) values (1, '2026-01-02', '2026-01-02', 7, 'b1', 4);
+       create view public.of_a_user as select order_key, product_code from bi.sub_orders;
+       grant select on bi.response_by_order to public`,
+    );
+    const found = async () =>
+      (
+        await queryAgain<{ n: string }>(
+          url,
+          `select count(*) as n from generate_series(1, 2000) n
+           where (select true from sync.order_links where order_code = chr(97 + n % 26) || n)`,
+        )
+      )[0]?.n;
+    const views = [
+      'bi.sub_orders',
+      'bi.response_by_order',
+      'bi.reviews_per_delivered_sub_order_by_product',
+      'bi.coverage_by_day',
+      'public.of_a_user',
+    ];
+    const state = async () => {
+      const rows = await Promise.all(views.map((view) => queryAgain(url, `select * from ${view} v order by v::text`)));
+      const described = await queryAgain(
+        url,
+        `select attrelid::regclass::text || '.' || attname as name, format_type(atttypid, null) as type, attcollation as collation,
+           col_description(attrelid, attnum) as comment, (select coalesce('=r/' || relowner::regrole = any (relacl::text[]), false) from pg_class where oid = attrelid) as "isPublic"
+         from pg_attribute where attrelid = any ($1::regclass[]) order by attrelid, attnum`,
+        [views],
+      );
+      return { rows, described };
+    };
+    const before = await state();
+    await reorder('& z < a');
+    expect(Number(await found())).toBeLessThan(2000);
+    await reorder('');
+
+    expect(await cli('migrate')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('applied 0008_text_keys'),
+    });
+    expect(await state()).toEqual(before);
+    await reorder('& z < a');
+    expect(await found()).toBe('2000');
+    expect(await queryAgain(url, othersThanBytes)).toEqual([]);
+  });
+
+  test('is compared by doctor with the version that the database was made with', async () => {
+    await databaseOfIcu();
+    await cli('migrate');
+    const name = new URL(url).pathname.slice(1);
+    const doctor = async (version: string | null) => {
+      await queryAgain(url, 'update pg_database set datcollversion = $2 where datname = $1', [name, version]);
+      return (await cli('doctor')).stdout;
+    };
+    const found = await doctor('1.2');
+    expect(found).toContain(`reindex database ${name}; alter database ${name} refresh collation version`);
+    await queryAgain(url, `alter database ${name} refresh collation version`);
+    expect((await cli('doctor')).stdout).toContain('as when the database was made');
+    // Postgres refuses to refresh a version where there was none.
+    const unknown = await doctor(null);
+    expect(unknown).toContain('made without a version: an index of texts may miss rows');
+    const [, update] = /reindex database \w+; (update [^\n]+)/.exec(unknown) ?? [];
+    await queryAgain(url, update ?? '');
+    expect((await cli('doctor')).stdout).toContain('as when the database was made');
   });
 });
