@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts';
 import { orderDeps, reviewDeps } from '../app/deps.ts';
+import { requireSameShop } from '../app/require-same-shop.ts';
 import { ownPushRights } from '../app/run-rights.ts';
 import { pushOrders } from '../orders/push/push-slice.ts';
 import { retryRefusedReview } from '../reviews/refresh-review.ts';
@@ -20,7 +21,7 @@ type CatalogRetry = () => Promise<void>;
  *
  * @param retryCatalog called where a category or a member grade is among them, before the orders.
  * @returns the codes of the orders that were pushed again.
- * @throws when the service, the shop or the warehouse fails.
+ * @throws when the service, the shop or the warehouse fails; ReviewSyncError where orders are among them and the shop is another one.
  */
 export async function retryDeadLetters(
   app: App,
@@ -32,7 +33,10 @@ export async function retryDeadLetters(
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
   const codes = [...new Set(isOf('order', 'order_line').flatMap(({ orderCode }) => orderCode ?? []))];
-  if (codes.length > 0) await makeDue(app.warehouse.db, codes);
+  if (codes.length > 0) {
+    await requireSameShop({ shop: app.shop, db: app.warehouse.db });
+    await makeDue(app.warehouse.db, codes);
+  }
   if (isOf('category', 'user_grade').length > 0) await retryCatalog();
   await retryOrders(app, codes, signal);
   return codes;

@@ -8,9 +8,10 @@ export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
 /**
  * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and
- * `order` holds what could be read, at least the code.
+ * `order` holds what could be read, at least the code. `asked`: the code by which it was asked for, where that is written
+ * otherwise and the column holds both for equal.
  */
-export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string };
+export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; asked?: string };
 
 /** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
 const sliceSize = 500;
@@ -59,19 +60,20 @@ export async function readOrders(
   const found = await readByKey(session, queries.orders, 'code', [...new Set(codes)]);
   const orders = found.flatMap(({ key, rows, fault }): RawOrder[] => {
     if (fault !== undefined) return [{ order: { ...rows[0], code: rows[0]?.code ?? key }, lines: [], fault }];
-    if (rows.length === 1) return rows.map((order) => ({ order, lines: [] }));
+    if (rows.length === 1)
+      return rows.map((order) => ({ order, lines: [], ...(order.code !== key && { asked: key }) }));
     const byCode = new Map(rows.map((order) => [order.code, order]));
     const repeated = `orders.sql: code is there in ${rows.length} rows, expected one; a join may multiply rows`;
-    return [...byCode.values()].map((order) => ({ order, lines: [], fault: repeated }));
+    return [...byCode.values()].map((order) => ({ order, lines: [], fault: repeated, asked: key }));
   });
   const readable = orders.filter((one) => one.fault === undefined).map(({ order }) => order.code ?? '');
   const lines = new Map((await readByKey(session, queries.lines, 'order_code', readable)).map((one) => [one.key, one]));
   return orders.map((raw): RawOrder => {
     const of = raw.fault === undefined ? lines.get(raw.order.code ?? '') : undefined;
     if (of === undefined) return raw;
-    if (of.fault !== undefined) return { order: raw.order, lines: [], fault: of.fault };
+    if (of.fault !== undefined) return { ...raw, fault: of.fault };
     const sorted = of.rows.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
-    return { order: raw.order, lines: sorted.map((line) => ({ ...line, order_code: of.key })) };
+    return { ...raw, lines: sorted.map((line) => ({ ...line, order_code: of.key })) };
   });
 }
 

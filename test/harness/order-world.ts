@@ -19,6 +19,8 @@ export type OrderWorld = World & {
    * of dead letters into the past. @param interval of Postgres.
    */
   timePasses(interval: string): Promise<void>;
+  /** The orders count as pushed with the dates of creation that the shop shows now, as where time has passed. */
+  rememberDates(): Promise<void>;
   openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
 };
 
@@ -48,6 +50,14 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
         [interval],
       );
       await world.warehouse('update sync.sub_order_links set linked_at = linked_at - $1::interval', [interval]);
+    },
+    async rememberDates() {
+      const dates = JSON.stringify(await world.shop('select code, created_at as at from o'));
+      await world.warehouse(
+        `update sync.order_links set ordered_at = at from jsonb_to_recordset($1) as o (code text, at timestamptz)
+         where order_code = code`,
+        [dates],
+      );
     },
     openDeadLetters: () =>
       world.warehouse(

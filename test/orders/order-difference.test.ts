@@ -79,6 +79,7 @@ const link = (lineCode: string, subOrderId: number | null, more: Partial<LineLin
 const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
   orderCode: 'A',
   orderId: 1,
+  orderedAt: null,
   fingerprint: null,
   contact: 'allowed',
   sentFields: [],

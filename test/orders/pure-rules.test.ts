@@ -56,6 +56,7 @@ const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')
 const link = (more: Partial<OrderLink> = {}): OrderLink => ({
   orderCode: 'A',
   orderId: 1,
+  orderedAt: null,
   fingerprint: null,
   contact: 'allowed',
   sentFields: [],

@@ -69,6 +69,7 @@ test('contact goes with young orders of the regular sync, and with no others, wh
     await world.shop('update o set created_at = $2 where code = $1', [code, daysAgo(age[1] ?? age[0])]);
     if (service) await world.atService(`${service} where code = $1`, [code]);
   }
+  await world.rememberDates();
   await world.shop(`update o set user_email = code || '@example.com', user_phone = '010-' || code, deleted_at = null`);
   await world.shop(touchAll);
   // Not done: the service had lost an order.

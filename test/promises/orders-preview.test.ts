@@ -94,6 +94,7 @@ test.for(['off', 'send'])(
       if (shop) await world.shop(shop.replaceAll(':code', `'${code}'`));
       if (service) await world.atService(service.replaceAll(':code', `'${code}'`));
     }
+    await world.rememberDates();
     await world.shop('update o set updated_at = now()');
     const shown = new Map<string, string[]>();
     for (const code of codes) shown.set(code, await previewed(world, code));

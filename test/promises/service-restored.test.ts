@@ -33,6 +33,7 @@ test('after a service was restored from a backup, the next run that meets a lost
   expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   // Four weeks later.
   await world.shop('update o set created_at = $1 where code = $2', [old, 'OLD']);
+  await world.rememberDates();
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
 
   await restoreBackup(world);

@@ -11,6 +11,7 @@ import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { type Config, isLoopback } from '../config.ts';
 import { otherServiceProblem, shortLimits } from '../require-same-service.ts';
+import { otherShopProblem } from '../require-same-shop.ts';
 import { differingSystems, systemsOf } from '../run-rights.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
@@ -40,7 +41,16 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
       });
     }),
     inArea('shop', () => {
-      return withClosing(openShop({ ...config.shop, connections: 3 }), (shop) => checkShop(shop, config.shop.sqlDir));
+      return withClosing(openShop({ ...config.shop, connections: 3 }), async (shop) => {
+        const findings = await checkShop(shop, config.shop.sqlDir);
+        if (findings.some(({ level }) => level === 'fault')) return findings;
+        const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
+        // What is wrong with the warehouse is said in its own area.
+        const problem = await withClosing(warehouse, ({ db }) => inTime(otherShopProblem({ shop, db }))).catch(
+          () => undefined,
+        );
+        return problem ? [...findings, asFault(problem)] : findings;
+      });
     }),
     inArea('service', () => {
       const { baseUrl, clientId, clientSecret, timeZone } = config.api;

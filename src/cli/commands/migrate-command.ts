@@ -1,13 +1,19 @@
 import { declareSameService } from '../../app/require-same-service.ts';
+import { declareSameOrders } from '../../app/require-same-shop.ts';
+import { counted } from '../../base/counts.ts';
 import { migrateQueue } from '../../queue/connection.ts';
+import { openShop } from '../../shop/index.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
+import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
 import type { Command } from '../command.ts';
 
 const withoutReader = `Only the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
 Ask an administrator to run: create role bi_reader nologin; then run migrate again.`;
+
+type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders', boolean>>;
 
 export const command: Command = {
   define(commander, run) {
@@ -18,11 +24,21 @@ export const command: Command = {
         'the service of REVIEW_API_BASE_URL is the one that this warehouse was used with, ' +
           'although it knows none of its records',
       )
+      .option(
+        '--same-shop',
+        'the shop of SHOP_DATABASE_URL is the one that this warehouse was used with, although it shows none of the ' +
+          'orders that were looked for',
+      )
+      .option(
+        '--same-orders',
+        'the orders of the shop are those that were pushed under their codes, although their dates of creation are ' +
+          'others now; takes these dates over',
+      )
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
-      .action(({ rebuild = false, sameService = false }: { rebuild?: boolean; sameService?: boolean }) =>
+      .action(({ rebuild, sameService, sameShop, sameOrders }: Options) =>
         run(async (context) => {
           const config = context.config();
           // An index of a large table takes as long as it takes.
@@ -42,10 +58,29 @@ export const command: Command = {
               `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`,
             );
           }
+          if (sameShop) {
+            await recordSameShop(warehouse.db);
+            done.push('The orders of this warehouse belong to the shop of SHOP_DATABASE_URL.');
+          }
+          if (sameOrders) {
+            await using shop = openShop({ ...config.shop, connections: 1, signal: context.signal });
+            const changed = await declareSameOrders({ shop, db: warehouse.db });
+            if (changed > 0) await recountAll(warehouse.db);
+            done.push(
+              `${counted(changed, 'pushed order')} had another date of creation in the shop, and took it over.`,
+            );
+          }
           const text = [...done, ...(biReader ? [] : [withoutReader])].join('\n');
           return {
             text,
-            json: { applied, biReader, ...(rebuild && { rebuilt: true }), ...(sameService && { sameService }) },
+            json: {
+              applied,
+              biReader,
+              ...(rebuild && { rebuilt: true }),
+              ...(sameService && { sameService }),
+              ...(sameShop && { sameShop }),
+              ...(sameOrders && { sameOrders }),
+            },
           };
         }),
       );

@@ -1,5 +1,6 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { requireSameShop } from '../../app/require-same-shop.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
@@ -115,6 +116,7 @@ async function runVerifyOrders(context: Context, { repair = false, ...days }: Op
   const progress = openProgress(context.terminal, 'verify orders', 'orders');
   return withApp(context, progress, async (app) => {
     await requireShopQueries(app);
+    if (repair) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...orderDeps(app, context.signal), onProgress }, { repair, rights });
     const { differing, extra, notCompared } = report;

@@ -2,7 +2,7 @@ import { describeError } from '../../base/errors.ts';
 import { type OrderDetail, UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
-import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { orderLines } from '../../warehouse/orders/order-links.ts';
 import {
   ageClock,
   type ContactField,
@@ -23,7 +23,7 @@ import { openRequests } from '../requests.ts';
 export type ShopOrder = Remembered & {
   code: string;
   raw: RawOrder;
-  /** Undefined where the order cannot be read; `fault` says why. */
+  /** Undefined where the order cannot be read, or must not be sent; `fault` says why. */
   desired: DesiredOrder | undefined;
   fault: string | undefined;
 };
@@ -45,9 +45,8 @@ export type OrderLook = ShopOrder & {
 /** What the shop gave, with what is remembered of it. */
 export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rights: PushRights): Promise<ShopOrder[]> {
   const codes = raws.map((raw) => raw.order.code ?? '');
-  const links = await orderLinks(deps.db, codes);
   const lines = await orderLines(deps.db, codes);
-  const { orders, deadLetters } = await desiredOrders(deps, raws, rights);
+  const { orders, deadLetters, links } = await desiredOrders(deps, raws, rights);
   const byCode = new Map(orders.map((one) => [one.code, one]));
   const faults = new Map(deadLetters.map(({ key, reason }) => [key, reason]));
   return raws.map((raw): ShopOrder => {

@@ -101,8 +101,8 @@ function readLines(order: Order, rows: readonly RawRow[], facts: KnownIds) {
 
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 
-/** The dead letter of an order that cannot be read. */
-function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
+/** The dead letter of an order that cannot be read, or must not be sent. */
+export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
   const code = raw.code ?? '';
   return { kind: 'order', key: code, orderCode: code, reason, payload: raw };
 }

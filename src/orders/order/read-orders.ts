@@ -4,15 +4,24 @@ import type { RawOrder } from '../../shop/orders.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
+import { type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { productIds } from '../../warehouse/orders/products.ts';
 import type { PushRights } from '../contact-rule.ts';
-import { type DesiredOrder, desiredOrder } from './desired-order.ts';
+import { type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
+import { otherOrderFault } from './same-order.ts';
 
-export type ReadOrders = { orders: DesiredOrder[]; deadLetters: NewDeadLetter[] };
+export type ReadOrders = {
+  orders: DesiredOrder[];
+  deadLetters: NewDeadLetter[];
+  /** What is remembered of the orders, by the codes that their rows show. */
+  links: ReadonlyMap<string, OrderLink>;
+  /** Codes of the dead letters that are other orders than those pushed under these codes (otherOrderFault). */
+  otherOrders: string[];
+};
 
 /**
- * The shop's rows as the service should have them, with the ids that are known so far. Orders that cannot be read are
- * dead letters.
+ * The shop's rows as the service should have them, with the ids that are known so far. Orders that cannot be read, and
+ * other orders than those that were pushed under their codes, are dead letters.
  */
 export async function desiredOrders(
   { db }: { db: Db },
@@ -23,10 +32,18 @@ export async function desiredOrders(
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const facts = { products, grades, deletes };
-  const read: ReadOrders = { orders: [], deadLetters: [] };
+  const links = await orderLinks(
+    db,
+    raws.flatMap(({ order }) => order.code ?? []),
+  );
+  const read: ReadOrders = { orders: [], deadLetters: [], links, otherOrders: [] };
   for (const raw of raws) {
     const one = desiredOrder(raw, facts);
-    if ('lines' in one) read.orders.push(one);
+    const otherOrder = 'lines' in one ? otherOrderFault(one.order, links.get(one.code)) : undefined;
+    if (otherOrder !== undefined) {
+      read.otherOrders.push(raw.order.code ?? '');
+      read.deadLetters.push(orderDeadLetter(raw.order, otherOrder));
+    } else if ('lines' in one) read.orders.push(one);
     else read.deadLetters.push(one);
   }
   return read;

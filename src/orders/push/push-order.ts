@@ -14,6 +14,7 @@ import {
 } from '../contact-rule.ts';
 import { type DesiredOrder, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
 import { orderDifference } from '../order/order-difference.ts';
+import { otherOrderFault } from '../order/same-order.ts';
 import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type Breaker, keptThere, openRequests, type Requests } from '../requests.ts';
@@ -30,7 +31,10 @@ export type SlicePush = {
   /** The clock of ages, see ageClock. */
   now: () => Date;
   breaker: Breaker;
-  /** The order as it is in the shop now; undefined where the shop does not have it, or it cannot be read. */
+  /**
+   * The order as it is in the shop now; undefined where the shop does not have it, or where it cannot be read or is another
+   * order by now, which is recorded as a dead letter.
+   */
   readAgain(code: string): Promise<DesiredOrder | undefined>;
 };
 
@@ -71,7 +75,7 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
   using _heartbeat = store.keepAlive(leased);
   let desired: DesiredOrder | undefined;
   try {
-    desired = isStale(leased, slice) ? await slice.readAgain(given.code) : given;
+    desired = isStale(leased, given, slice) ? await slice.readAgain(given.code) : given;
     const nothing = desired && whyNothing(desired, leased.isNew ? undefined : leased.link, slice.rights);
     if (!desired || nothing) {
       await store.release(leased, { isBrokenOff: false });
@@ -96,10 +100,12 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
 /**
  * Whether another process may have pushed a newer version since the order was read. Of one that it deleted at the
  * service nothing is remembered, so it looks like a new one. Of a push that broke off nobody knows what was sent; its
- * fingerprint counts as unknown.
+ * fingerprint counts as unknown. An order that is another one than the leased one by its date was read too early, or is
+ * a dead letter.
  */
-const isStale = ({ link, isNew }: LeasedOrder, { rights, readAt }: SlicePush): boolean => {
+const isStale = ({ link, isNew }: LeasedOrder, { order }: DesiredOrder, { rights, readAt }: SlicePush): boolean => {
   if (isNew) return rights.deletes === 'send';
+  if (otherOrderFault(order, link) !== undefined) return true;
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
 };
 

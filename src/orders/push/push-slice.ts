@@ -1,16 +1,17 @@
-import { addCounts, type Counts } from '../../base/counts.ts';
+import { addCounts, type Counts, codesText, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import { type RawOrder, slicesOf } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
-import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
+import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.ts';
 import { retryDelaysMs } from '../backoff.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { type DesiredOrder, whyNothing } from '../order/desired-order.ts';
 import { desiredOrders } from '../order/read-orders.ts';
+import { sameOrders } from '../order/same-order.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
@@ -33,9 +34,9 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 }
 
 /**
- * 1. Read the orders and what is remembered of them.
- * 2. Record orders that cannot be read as dead letters; leave out those that are unchanged, gone, or deleted before
- *    they were pushed.
+ * 1. Read the orders and what is remembered of them. Stop where most of them are gone, or other orders than those pushed.
+ * 2. Record orders that cannot be read, or are other orders, as dead letters; leave out those that are unchanged, gone, or
+ *    deleted before they were pushed.
  * 3. Push the others side by side, and those that another process is pushing once it has finished.
  */
 async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
@@ -43,18 +44,26 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const readAt = await warehouseNow(db);
   const raws = await shop.orders(codes);
   await requireLines(deps, raws);
-  const { orders, deadLetters } = await desiredOrders(deps, raws, rights);
+  const { orders, deadLetters, links, otherOrders } = await desiredOrders(deps, raws, rights);
+  requireSameOrders(otherOrders, links);
+  const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
+  const gone = codes.filter((code) => !found.has(code));
+  if (!rights.allowRemovals) await requireShown(deps, codes, gone);
+  if (gone.length > 0)
+    deps.log.warn(
+      { orders: gone.slice(0, 20) },
+      `${counted(gone.length, 'order')} gone from the shop since they were planned`,
+    );
   await recordUnreadable(db, deadLetters, retryDelaysMs);
-  const shown = new Set(raws.map((raw) => raw.order.code));
-  const gone = codes.filter((code) => !shown.has(code));
 
-  const links = await orderLinks(db, codes);
   const {
     unchanged = [],
     'deleted in the shop': deleted = [],
     changed = [],
   } = Object.groupBy(orders, (desired) => whyNothing(desired, links.get(desired.code), rights) ?? 'changed');
-  await settleGone(db, [...gone, ...deleted.map(({ code }) => code)]);
+  // A code under which an order was planned may be written otherwise than the order's own: that one stays remembered.
+  const shown = new Set(raws.map(({ order }) => order.code));
+  await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
   const pushed = await pushAll(deps, changed, {
     rights,
@@ -62,14 +71,51 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
     now: ageClock(deps.now, readAt),
     breaker: openBreaker(),
     readAgain: openBatch(async (some: string[]) => {
-      const again = new Map(
-        (await desiredOrders(deps, await shop.orders(some), rights)).orders.map((one) => [one.code, one]),
-      );
+      const { orders: now, deadLetters: unsent } = await desiredOrders(deps, await shop.orders(some), rights);
+      await recordUnreadable(db, unsent, retryDelaysMs);
+      const again = new Map(now.map((one) => [one.code, one]));
       return some.map((code) => again.get(code));
     }),
   });
   const read = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
-  return addCounts([read, { orders_deleted_kept: deleted.length }, pushed]);
+  return addCounts([read, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
+}
+
+/** Orders of a slice that may be gone, or other orders, by themselves: rows are deleted, a number is used again. */
+const few = 5;
+
+/**
+ * Stops where most of the pushed orders of a slice are other orders now. One or the other is a dead letter.
+ *
+ * @throws IncompleteError
+ */
+function requireSameOrders(otherOrders: readonly string[], links: ReadonlyMap<string, OrderLink>): void {
+  const pushed = [...links.values()].filter(({ orderId }) => orderId !== null).length;
+  if (otherOrders.length <= few || otherOrders.length * 2 <= pushed) return;
+  const codes = codesText(otherOrders.slice(0, 3), otherOrders.length);
+  throw new IncompleteError(
+    `${otherOrders.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
+      `(${codes}): its orders were numbered anew, or created_at of orders.sql has changed. Nothing of them is sent. ` +
+      `If they are the same orders, and the new dates are right: ${sameOrders}`,
+  );
+}
+
+/**
+ * Stops where the shop does not show most of the orders that it has just named. Orders that were due do not count: the
+ * warehouse named them.
+ *
+ * @throws IncompleteError
+ */
+async function requireShown({ db }: OrderDeps, codes: readonly string[], gone: readonly string[]): Promise<void> {
+  if (gone.length <= few) return;
+  const due = await dueAmong(db, codes);
+  const [named, missing] = [codes, gone].map((some) => some.filter((code) => !due.has(code))) as [string[], string[]];
+  if (missing.length <= few || missing.length * 2 <= named.length) return;
+  throw new IncompleteError(
+    `The shop does not show ${missing.length} of ${named.length} orders that it named a moment ago ` +
+      `(${codesText(missing.slice(0, 3), missing.length)}): nothing of these is sent. See whether all machines have the same ` +
+      'SHOP_DATABASE_URL and queries. If the shop has deleted them: npx review-sync sync orders --allow-removals',
+  );
 }
 
 /**

@@ -43,6 +43,13 @@ export async function dueOrders(
   return rows.map((row) => row.code);
 }
 
+/** Those of the codes that are due, whether or not their time has come. */
+export async function dueAmong(db: Db, codes: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ code: string }>`
+    select code from (${dueOrdersOf('infinity', true)}) due where code = any(${codes})`.execute(db);
+  return new Set(rows.map((row) => row.code));
+}
+
 /**
  * Records orders that cannot be read, each as a dead letter that is read again after `delaysMs[failures so far]`, the
  * last of them for all further failures. What was pushed before stays remembered.

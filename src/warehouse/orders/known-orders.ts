@@ -24,6 +24,50 @@ export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<st
   }
 }
 
+/** An order by which a shop is recognised. */
+export type PushedOrder = { code: string; orderedAt: Date };
+
+/**
+ * A dozen orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six
+ * at even distances of time between. Only those that were pushed since a person last said that the shop is the same.
+ * Index: order_links_by_creation.
+ */
+export async function ordersOfAllAges(db: Db): Promise<PushedOrder[]> {
+  const pushed = sql`
+    select order_code as code, ordered_at as "orderedAt" from sync.order_links
+    where order_id is not null and absent_since is null
+      and pushed_at > coalesce((select same_shop_since from sync.settings), '-infinity')`;
+  const { rows } = await sql<PushedOrder>`
+    with oldest as (${pushed} and ordered_at is not null order by ordered_at, order_code limit 3),
+    newest as (${pushed} and ordered_at is not null order by ordered_at desc, order_code desc limit 3),
+    between_them as (
+      select one.* from generate_series(1, 6) as place
+      cross join lateral (
+        ${pushed} and ordered_at >= (select min("orderedAt") from oldest)
+          + ((select max("orderedAt") from newest) - (select min("orderedAt") from oldest)) * place / 7
+        order by ordered_at, order_code limit 1
+      ) as one
+    )
+    table oldest union table newest union table between_them`.execute(db);
+  return rows;
+}
+
+/** A person says that the shop is the one whose orders the warehouse remembers. */
+export async function recordSameShop(db: Db): Promise<void> {
+  await sql`update sync.settings set same_shop_since = clock_timestamp()`.execute(db);
+}
+
+/** Takes dates of creation over that differ by more than a day from those pushed. @returns how many orders had one. */
+export async function setCreations(db: Db, orders: readonly { code: string; at: string }[]): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update sync.order_links l set ordered_at = g.at
+    from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, at timestamptz)
+    where l.order_code = g.code and l.order_id is not null and abs(extract(epoch from l.ordered_at - g.at)) > 86400`.execute(
+    db,
+  );
+  return Number(numAffectedRows);
+}
+
 /** Remembers of orders whether the shop shows them. One that is absent already keeps its date. */
 export async function setAbsent(db: Db, codes: readonly string[], isAbsent: boolean): Promise<void> {
   await sql`

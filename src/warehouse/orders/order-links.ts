@@ -12,6 +12,8 @@ export type OrderLink = {
   orderCode: string;
   /** The service's id; null: no response was recorded yet, but a request may have been sent. */
   orderId: number | null;
+  /** The shop's date of creation when it was last pushed; null: no push of it has begun. */
+  orderedAt: Date | null;
   /** Hash of what was last pushed; null: push again, also because a push has begun and was not recorded. */
   fingerprint: string | null;
   /** Decided when a push of the order first began, by the run that it belonged to; later only by `forget`. */
@@ -47,7 +49,7 @@ export type LineLinkRow<Content = unknown> = Readonly<{
 
 /** The columns of an OrderLink, of `sync.order_links l`. */
 export const orderLinkColumns = `
-  l.order_code as "orderCode", l.order_id as "orderId", l.contact, l.sent_fields as "sentFields",
+  l.order_code as "orderCode", l.order_id as "orderId", l.ordered_at as "orderedAt", l.contact, l.sent_fields as "sentFields",
   l.failed_pushes as "failedPushes", l.due_at as "dueAt",
   coalesce(l.due_at <= clock_timestamp(), false) as "isDue", l.pushed_at as "pushedAt"`;
 

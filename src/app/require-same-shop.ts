@@ -1,0 +1,75 @@
+import { counted } from '../base/counts.ts';
+import { ReviewSyncError } from '../base/errors.ts';
+import { isSameCreation } from '../orders/order/same-order.ts';
+import type { Shop } from '../shop/index.ts';
+import type { OrderPosition } from '../shop/orders.ts';
+import type { Db } from '../warehouse/index.ts';
+import { ordersOfAllAges, setCreations } from '../warehouse/orders/known-orders.ts';
+
+type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
+
+/**
+ * Whether the shop is the one whose orders the warehouse remembers: it shows one of a dozen pushed orders, the oldest, the
+ * newest and some between, with the date of creation that was pushed. Another shop, or an empty copy, may have the
+ * address of this one, so each process asks before it pushes orders.
+ *
+ * @returns `unknown`: no order was pushed yet, or none since a person said that the shop is the same; or the shop shows
+ *   some, and none of their dates can be read.
+ */
+export async function compareShop({ shop, db }: ShopDeps): Promise<'same' | 'other' | 'unknown'> {
+  return (await lookUp({ shop, db })).verdict;
+}
+
+/** @throws ReviewSyncError `other-shop` where the shop shows none of the orders that were pushed. */
+export async function requireSameShop(deps: ShopDeps): Promise<void> {
+  const problem = await otherShopProblem(deps);
+  if (problem) throw problem;
+}
+
+/** What is wrong where the shop is another one; undefined where it is not, or nobody knows. */
+export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError | undefined> {
+  const { verdict, asked } = await lookUp(deps);
+  if (verdict !== 'other') return undefined;
+  return new ReviewSyncError(
+    'other-shop',
+    `The shop of SHOP_DATABASE_URL shows none of ${counted(asked, 'order')} of all ages that ` +
+      'were pushed before: it looks like another shop, or a copy without orders. No order is sent',
+    {
+      hint:
+        'Correct SHOP_DATABASE_URL, SHOP_SQL_DIR or WAREHOUSE_DATABASE_URL: each shop has a warehouse of its own. ' +
+        'If it is the same shop, and these orders were deleted there: npx review-sync migrate --same-shop.',
+    },
+  );
+}
+
+async function lookUp({ shop, db }: ShopDeps) {
+  const pushed = await ordersOfAllAges(db);
+  const dates = new Map(pushed.map(({ code, orderedAt }) => [code, orderedAt]));
+  const shown = (await shop.orders([...dates.keys()])).flatMap(({ order }) => {
+    const orderedAt = dates.get(order.code ?? '');
+    return orderedAt ? [{ orderedAt, createdAt: new Date(order.created_at ?? '') }] : [];
+  });
+  const isFound = shown.some(({ orderedAt, createdAt }) => isSameCreation(createdAt, orderedAt));
+  const isUnknown = pushed.length === 0 || shown.some(({ createdAt }) => Number.isNaN(createdAt.getTime()));
+  const verdict: 'same' | 'other' | 'unknown' = isFound ? 'same' : isUnknown ? 'unknown' : 'other';
+  return { verdict, asked: pushed.length };
+}
+
+/** Orders whose dates are taken over in one statement. */
+const pageSize = 5000;
+
+/**
+ * Takes the shop's dates of creation as those of the pushed orders: a person says that they are the same orders. Reads
+ * code and date of every order of the shop.
+ *
+ * @returns how many pushed orders had another date.
+ */
+export async function declareSameOrders({ shop, db }: ShopDeps): Promise<number> {
+  let changed = 0;
+  for (let after: OrderPosition | undefined = { at: '-infinity', code: '' }; after !== undefined; ) {
+    const page = await shop.orderCodes({ axis: 'created', after, size: pageSize });
+    changed += await setCreations(db, page.keys);
+    after = page.next;
+  }
+  return changed;
+}

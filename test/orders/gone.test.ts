@@ -1,0 +1,79 @@
+import { expect } from 'vitest';
+import { orderShopQueries } from '../harness/order-shop.ts';
+import { orderTest } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order, orders } from '../harness/shop-orders.ts';
+
+/** The feed names orders of `named`; orders.sql shows those of `o`. */
+const test = orderTest.extend('worldOptions', async () => ({
+  environment: {
+    SHOP_SQL_DIR: await orderShopQueries({
+      changed_orders: 'select code, changed_at from named where changed_at >= :since',
+    }),
+  },
+}));
+
+/** As many orders as given are in the shop; the feed names `all`, from O1 on. */
+async function placeOf(world: OrderWorld, all: number, shown: number): Promise<void> {
+  await world.place(...orders(shown));
+  await world.shop(
+    `create table named as select 'O' || n as code, now() as changed_at from generate_series(1, ${all}) n`,
+  );
+  // Not the first run, which would read the codes from orders.sql.
+  await world.warehouse(
+    `update sync.settings set orders_cursor = '{"at": "2026-01-01T00:00:00Z", "readTo": "2026-01-01T00:00:00Z"}'`,
+  );
+}
+
+const writes = (world: OrderWorld) => world.requests().filter(({ path }) => path.startsWith('/v1/orders'));
+const cursor = `select orders_cursor ->> 'at' as at from sync.settings`;
+
+test('a run that finds most of the orders gone that the shop named sends and settles none', async ({ world }) => {
+  await placeOf(world, 13, 6);
+  // One of them was pushed before, and is due.
+  await world.warehouse(
+    `insert into sync.order_links (order_code, order_id, contact, fingerprint) values ('O13', 5, 'allowed', 'f')`,
+  );
+  const end = await world.cli('sync', 'orders');
+  expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('The shop does not show 7 of 13 orders') });
+  expect(writes(world)).toEqual([]);
+  expect(await world.warehouse('select fingerprint from sync.order_links')).toEqual([{ fingerprint: 'f' }]);
+  expect(await world.warehouse(cursor)).toEqual([{ at: '2026-01-01T00:00:00Z' }]);
+
+  // A person says that they were deleted.
+  const allowed = await world.cli('sync', 'orders', '--allow-removals');
+  expect(allowed).toMatchObject({ status: 0, stdout: expect.stringContaining('7 orders gone') });
+  expect(await world.atService('select from reference_service.orders')).toHaveLength(6);
+});
+
+test('some orders that are gone stop nothing, and are counted', async ({ world }) => {
+  await placeOf(world, 12, 6);
+  const end = await world.cli('sync', 'orders');
+  expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('6 orders gone') });
+  expect(await world.atService('select from reference_service.orders')).toHaveLength(6);
+});
+
+test('orders that were due are gone without stopping a run, however many', async ({ world }) => {
+  await placeOf(world, 0, 1);
+  await world.warehouse(`insert into sync.order_links (order_code, contact, due_at, failed_pushes)
+    select 'gone' || n, 'allowed', now(), 1 from generate_series(1, 20) n`);
+  expect(await world.sync()).toMatchObject({ orders_gone: 20 });
+  expect(await world.warehouse('select from sync.order_links where due_at is not null')).toEqual([]);
+});
+
+test('an order whose code the feed writes otherwise is the order of its own code', async ({ openWorld }) => {
+  const feed = `select lower(code) as code, updated_at as changed_at from o where updated_at >= :since`;
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders: feed }) } });
+  await world.shop('create extension citext; alter table o alter code type citext');
+  const some = Array.from({ length: 8 }, (_, n) => order(`A${n}`, { user_email: `a${n}@example.com` }, line('1', 7)));
+  await world.place(...some);
+  expect(await world.sync()).toMatchObject({ orders_pushed: 8, orders_gone: 0 });
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'A0'`);
+  expect(await world.sync()).toMatchObject({ orders_unchanged: 7, orders_gone: 0 });
+  // Promise 7: the contact of an order that the shop deletes is cleared.
+  expect(
+    await world.atService(
+      `select code, coalesce(user_email, '') as email from reference_service.orders where code = 'A0'`,
+    ),
+  ).toEqual([{ code: 'A0', email: '' }]);
+});

@@ -1,0 +1,102 @@
+import { expect } from 'vitest';
+import { orderTest as test } from '../harness/order-test.ts';
+import type { OrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
+
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+const writes = (world: OrderWorld) =>
+  world.requests().filter(({ method, path }) => method !== 'GET' && path !== '/oauth/token');
+const atService = (world: OrderWorld) =>
+  world.atService<{ code: string }>('select code, user_email as email from reference_service.orders order by code');
+
+/** Orders O0 to O8 of the last days, each with an address and a line, as the service has them. */
+async function pushNine(world: OrderWorld): Promise<void> {
+  const dated = Array.from({ length: 9 }, (_, n) =>
+    order(`O${n}`, { created_at: daysAgo(3 + n), user_email: `old${n}@example.com` }, line('1', 7)),
+  );
+  await world.place(...dated);
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  world.serviceRule(() => 'pass');
+}
+
+/** From now on the codes from O0 on are those of new customers' orders of today. */
+const reuse = (world: OrderWorld, codes: number) =>
+  world.shop(
+    `update o set created_at = now(), updated_at = now(), user_email = 'new@example.com', total_price = 7
+     where right(code, 1)::integer < $1`,
+    [codes],
+  );
+
+test('a number that the shop uses again is a dead letter with both dates, and nothing is sent', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await pushNine(world);
+  await reuse(world, 2);
+  await world.shop(`update o set deleted_at = now() where code = 'O1'`);
+  // A corrected zone moves the date of an order by less than a day: it stays the same order.
+  await world.shop(`update o set created_at = created_at - interval '14 hours', updated_at = now() where code = 'O2'`);
+  const before = await atService(world);
+  const end = await world.cli('sync', 'orders');
+  expect(end.stderr).toContain('2 records could not be synced');
+  expect(new Set(writes(world).map(({ form }) => form.get('code')))).toEqual(new Set(['O2']));
+
+  const letters = await world.openDeadLetters();
+  expect(letters.map(({ key }) => key)).toEqual(['O0', 'O1']);
+  const today = new Date().toISOString().slice(0, 10);
+  expect(letters[0]?.reason).toContain(`created at ${today}`);
+  expect(letters[0]?.reason).toContain(`pushed before at ${daysAgo(3).toISOString().slice(0, 10)}`);
+  for (const command of [
+    'verify orders --repair',
+    'dead-letters retry',
+    'backfill orders --with-email',
+    'sync reconcile',
+  ])
+    await world.cli(...command.split(' '));
+  expect((await world.cli('preview', 'order', 'O0')).stdout).toContain('it is another order');
+  expect(await atService(world)).toEqual(before);
+  expect(writes(world).filter(({ form }) => form.get('code') !== 'O2')).toEqual([]);
+
+  // The row is corrected: the dead letter closes by itself.
+  await world.shop(`update o set created_at = $1, updated_at = now() where code = 'O0'`, [daysAgo(3)]);
+  await world.cli('dead-letters', 'retry');
+  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O1']);
+});
+
+test('a shop that is numbered anew is sent nothing of until a person accepts it', async ({ world }) => {
+  await pushNine(world);
+  await reuse(world, 6);
+  await world.place(order('NEW'));
+  const before = await atService(world);
+  const end = await world.cli('sync', 'orders');
+  expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('npx review-sync migrate --same-orders') });
+  expect(end.stderr).toContain('6 of 9 orders that were pushed before have other dates');
+  expect([writes(world), await world.openDeadLetters()]).toEqual([[], []]);
+  expect(await atService(world)).toEqual(before);
+
+  const accepted = await world.cli('migrate', '--same-orders');
+  expect(accepted).toMatchObject({ status: 0, stdout: expect.stringContaining('6 pushed orders had another date') });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect((await atService(world)).map(({ code }) => code)).toContain('NEW');
+  // The dates that were taken over are the identity from now on.
+  await world.shop(`update o set created_at = created_at - interval '2 days', updated_at = now() where code <> 'NEW'`);
+  expect(await world.cli('sync', 'orders')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('9 of 9 orders'),
+  });
+});
+
+test('an order is looked at again after its lease, in case another process pushed its code', async ({ world }) => {
+  await world.place(order('A', { created_at: daysAgo(9) }, line('1', 7)));
+  await world.sync();
+  world.serviceRule(() => 'pass');
+  // As if the row had been read before the order of nine days ago was pushed.
+  await world.warehouse(`create function sync.forget_date() returns trigger language plpgsql as $$
+    begin new.ordered_at := now() - interval '9 days'; return new; end $$;
+    create trigger late before update on sync.order_links for each row when (new.lease_owner is not null)
+      execute function sync.forget_date()`);
+  await world.warehouse('update sync.order_links set ordered_at = now()');
+  await world.shop(`update o set created_at = now(), updated_at = now(), total_price = 7`);
+  await world.sync();
+  expect(writes(world)).toEqual([]);
+});
