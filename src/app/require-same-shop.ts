@@ -16,7 +16,7 @@ type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
  * @returns `unknown`: no order was pushed yet, or none since a person said that the shop is the same; or the shop shows
  *   some, and none of their dates can be read.
  */
-export async function compareShop({ shop, db }: ShopDeps): Promise<'same' | 'other' | 'unknown'> {
+export async function sameShop({ shop, db }: ShopDeps): Promise<'same' | 'other' | 'unknown'> {
   return (await lookUp({ shop, db })).verdict;
 }
 

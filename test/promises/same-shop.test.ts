@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { compareShop, requireSameShop } from '../../src/app/require-same-shop.ts';
+import { requireSameShop, sameShop } from '../../src/app/require-same-shop.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli } from '../harness/cli.ts';
@@ -22,7 +22,7 @@ async function pushForty(world: OrderWorld): Promise<void> {
 /** The verdict on the shop of this world. */
 async function verdict(world: OrderWorld) {
   const { shop, warehouse } = await world.openApp();
-  return compareShop({ shop, db: warehouse.db });
+  return sameShop({ shop, db: warehouse.db });
 }
 
 test('a shop is recognised by one of a dozen pushed orders of all ages, and by its date', async ({ world }) => {
