@@ -295,7 +295,7 @@ async function commands(): Promise<void> {
     delete from warehouse.reviews where id <= ${recent.count};
     delete from sync.export_windows where run_id <> 'run-1';
     update sync.settings set service_address = null;
-    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+    insert into sync.runs (id, job, started_by, started_at, finished_at, outcome)
     values ('run-1', 'reconcile-reviews', 'schedule', now(), now(), 'done') on conflict do nothing;
     update sync.export_windows set started_at = now(), finished_at = now() where run_id = 'run-1'`);
   await withWarehouse(await measuredUrl(), recountAll);

@@ -7,21 +7,24 @@ nodeModule.enableCompileCache();
 limitHeap(['backfill', 'reviews']);
 const { backfillReviews } = await import('../jobs/backfill-reviews.ts');
 const { openApp } = await import('../src/app/app.ts');
-const { workerOf } = await import('../src/cli/ui/run-to-end.ts');
 const { readConfig } = await import('../src/app/config.ts');
 const { openLog } = await import('../src/base/log.ts');
+const { startWorker } = await import('../src/runs/follow-run.ts');
+const { startRun } = await import('../src/runs/start-run.ts');
+const { findRun } = await import('../src/warehouse/runs/runs.ts');
 const app = await openApp(readConfig(process.env), { log: openLog('error') });
 const startedMs = performance.now();
-const { id } = await app.queues.enqueue(backfillReviews, { gaps: false });
+const { id } = await startRun(app, { job: backfillReviews });
 const { queues } = app;
-const worker = await workerOf(app, ['runs', 'steps']);
+const worker = await startWorker(app, [backfillReviews], []);
 let at = await queues.progress(id);
 while (at.state === 'running') {
   await new Promise((resolve) => setTimeout(resolve, 20));
   at = await queues.progress(id);
 }
 const seconds = (performance.now() - startedMs) / 1000;
-if (at.report?.outcome !== 'done') throw new Error(`the run ended ${JSON.stringify(at)}`);
+const run = await findRun(app.warehouse.db, id);
+if (run?.outcome !== 'done') throw new Error(`the run ended ${JSON.stringify({ at, run })}`);
 await worker.close();
 await app.close();
 process.stdout.write(JSON.stringify({ seconds, maxRssMb: process.resourceUsage().maxRSS / 1024 }));

@@ -34,8 +34,9 @@ export async function pretendPushed(urls: {
       raws.map(({ order }) => order.code ?? ''),
     );
     const { orders } = await desiredOrders(
-      { db, deletes: 'off' },
+      { db },
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
+      { deletes: 'off' },
     );
     const rows = orders.map(({ body, fingerprint, order, lines }) => {
       const sent = { ...body, user_email: undefined, user_phone: undefined };

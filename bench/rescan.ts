@@ -21,6 +21,7 @@ import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
 import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
+import { usualRights } from '../test/harness/sync-orders.ts';
 
 /**
  * How long a rescan takes when nothing changed: the steps of `sync reconcile`, four at a time as in a worker, over the
@@ -69,16 +70,15 @@ const deps: OrderDeps = {
   log: openLog('silent'),
   now: () => new Date(),
   signal: abort.signal,
-  contactMaxAgeDays: 30,
-  deletes: 'off',
   limits: defaultLimits,
 };
+const rights = { ...usualRights, trigger: 'rescan' } as const;
 
 // As if every order had been pushed.
 const now = new Date().toISOString();
 await advanceCursor(db, 'orders', { at: now, readTo: now });
 for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
-  const { orders } = await desiredOrders({ db, deletes: 'off' }, raws);
+  const { orders } = await desiredOrders({ db }, raws, rights);
   const links = orders.map((one, index) => ({
     order_code: one.code,
     order_id: index + 1,
@@ -105,7 +105,7 @@ for (const turn of [1, 2]) {
   do {
     const { codes, state } = await walkOrders({ shop, db }, { start, end: undefined }, 50_000, walked);
     const steps = Array.from({ length: Math.ceil(codes.length / 500) }, (_, n) => codes.slice(n * 500, n * 500 + 500));
-    const push = (step: string[]) => limit(() => pushOrders(deps, step, { contact: 'young', allowRemovals: false }));
+    const push = (step: string[]) => limit(() => pushOrders(deps, step, rights));
     ofSteps.push(...(await Promise.all(steps.map(push))));
     walked = state;
   } while (walked.next !== undefined);

@@ -21,6 +21,7 @@ import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
 import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
+import { usualRights } from '../test/harness/sync-orders.ts';
 
 /**
  * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each
@@ -98,8 +99,6 @@ async function measure(size: number) {
     log: openLog('silent'),
     now: () => new Date(),
     signal: abort.signal,
-    contactMaxAgeDays: 30,
-    deletes: 'off',
     limits: defaultLimits,
   };
   // What was there before was pushed by an earlier run, as far as the runs measured here can tell.
@@ -121,7 +120,7 @@ async function measure(size: number) {
     let orders = 0;
     let batch = await planChangedOrders({ shop, db: warehouse.db }, options);
     for (;;) {
-      await pushOrders({ ...deps, shop }, batch.codes, { contact: 'young', allowRemovals: false });
+      await pushOrders({ ...deps, shop }, batch.codes, usualRights);
       orders += batch.codes.length;
       const next = await nextChangedOrders({ shop, db: warehouse.db }, batch.state, options);
       if (next === undefined) break;

@@ -17,15 +17,16 @@ import { syncOrders } from '../jobs/sync-orders.ts';
 import { syncReviews } from '../jobs/sync-reviews.ts';
 import { openApp } from '../src/app/app.ts';
 import { openLog } from '../src/base/log.ts';
-import { follow, workerOf } from '../src/cli/ui/run-to-end.ts';
 import { startServing } from '../src/cli/ui/serving.ts';
+import { runToEnd, startWorker } from '../src/runs/follow-run.ts';
+import { startRun } from '../src/runs/start-run.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../src/server/measured-app.ts';
 import { startBrowser } from '../test/harness/browser.ts';
 
 const history = `
-  insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+  insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
   select job || '-' || n, job, 'schedule', at, at + took * (1 + (n * 7919 % 13) / 6.0), 'done', counts
   from (
     select n, job, took, now() - n * interval '30 minutes' - interval '5 minutes' as at,
@@ -45,13 +46,8 @@ await using opened = new AsyncDisposableStack();
 const stage = await setStage(opened, sampleShop(new Date(), 3000));
 const log = openLog('error');
 const { app, metrics, reports } = await openMeasuredApp(stage.config, log, opened);
-const worker = await workerOf(app, ['runs', 'steps']);
-const progress = { update() {}, wait() {}, stop() {} };
-for (const job of [syncReviews, syncCatalog, syncOrders]) {
-  const { id } = await app.queues.enqueue(job, {});
-  await follow(app, id, { progress, signal: app.abort.signal });
-}
-await worker.close();
+const following = { onProgress() {}, onRetry() {}, signal: app.abort.signal };
+for (const job of [syncReviews, syncCatalog, syncOrders]) await runToEnd(app, { job }, following);
 const client = new pg.Client({ connectionString: stage.urls.warehouse });
 await client.connect();
 await client.query(history);
@@ -60,12 +56,12 @@ await client.end();
 const { config } = stage;
 const slow = await openApp({ ...config, api: { ...config.api, requestsPerSecond: 8 } }, { log });
 opened.defer(() => slow.close());
-const slowWorker = await workerOf(slow, ['runs', 'steps']);
+const slowWorker = await startWorker(slow, [backfillReviews], []);
 opened.defer(() => {
   slow.abort.abort();
   return slowWorker.close();
 });
-const { id } = await slow.queues.enqueue(backfillReviews, { gaps: false });
+const { id } = await startRun(slow, { job: backfillReviews });
 for (;;) {
   const { planned = Number.POSITIVE_INFINITY, ended } = await slow.queues.progress(id);
   if (ended * 3 >= planned) break;

@@ -3,7 +3,7 @@ import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { openApp } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
 import { packagePath } from '../../src/base/package-path.ts';
-import { follow, workerOf } from '../../src/cli/ui/run-to-end.ts';
+import { runToEnd } from '../../src/runs/follow-run.ts';
 import { setStage } from '../../src/sandbox/demo/stage.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { generateSampleShop, type SampleShop } from '../../src/sandbox/sample-shop/generate.ts';
@@ -32,11 +32,8 @@ export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise
   });
   const app = await openApp(stage.config, { log: openLog('error') });
   opened.defer(() => app.close());
-  const worker = await workerOf(app, ['runs', 'steps']);
-  opened.defer(() => worker.close());
   for (const job of [syncReviews, syncOrders]) {
-    const { id } = await app.queues.enqueue(job, {});
-    const report = await follow(app, id, { progress: { update() {}, wait() {}, stop() {} }, signal: app.abort.signal });
+    const report = await runToEnd(app, { job }, { onProgress() {}, onRetry() {}, signal: app.abort.signal });
     if (report.outcome !== 'done') throw new Error(`${job.name} ended ${JSON.stringify(report)}`);
   }
   const { rows: learned } = await app.warehouse.pool.query<{ code: string; id: number }>(

@@ -82,7 +82,7 @@ test('a message that was not accepted is sent again; what was over before anybod
 test('a worker alerts about a failed run, and about its recovery', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ service: { failRate: 0 } });
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
     values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
   const environment = { ...world.environment, ...noSchedules, ALERT_WEBHOOK_URL: receiver.url };
   const worker = startHere(['worker'], environment);
@@ -90,7 +90,7 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
   await until(async () => texts().length >= 1);
   worker.kill('SIGTERM');
   expect((await worker.ended).status).toBe(0);
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome)
     values ('r2', 'sync-reviews', 'schedule', now(), now(), 'done')`);
   const next = startHere(['worker'], environment);
   await until(async () => texts().length >= 2);
@@ -190,7 +190,7 @@ test('while the queue is down, that and all other alerts are posted, and of both
   const receiver = await startReceiver();
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error) values
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error) values
     ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down'),
     ('old', 'backfill-orders', 'command', now() - interval '8 days', now() - interval '8 days', 'failed', 'old')`);
   const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
@@ -204,7 +204,7 @@ test('while the queue is down, that and all other alerts are posted, and of both
   await startAlertWatcher({ ...app, queues: new Error('down') as never }, 20)?.close();
   expect(texts()).toEqual([]);
   await watch(new Error('down'), 2);
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome)
     values ('r2', 'sync-reviews', 'schedule', now() + interval '1 second', now(), 'done')`);
   await watch(app.queues, 4);
   expect(texts().toSorted()).toEqual([

@@ -14,7 +14,7 @@ test('300 equal gaps and 300 dead letters that differ only in the values they na
     from generate_series(1, 300) n
     union all
     select 'review', 'x' || n, 'the service failed (status ' || n || ') on "' || n || '"', '{}'::jsonb from unnest(array[500, 422]) n`);
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome)
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome)
     select 'r' || n, 'backfill-reviews', 'command', date '2026-01-01' + n, now(), 'done' from generate_series(1, 12) n`);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, first_failed_at, last_failed_at, resolved_at)
     select 'category', n::text, 'no parent', '{}'::jsonb, date '2026-01-01' + n, date '2026-03-01' + n, case when n = 0 then now() end

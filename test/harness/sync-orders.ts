@@ -41,6 +41,15 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
   return addCounts(counts);
 }
 
+/** What a run of the defaults may do, for a test without an app. */
+export const usualRights: PushRights = {
+  trigger: 'sync',
+  allowRemovals: false,
+  contactMaxAgeDays: 30,
+  deletes: 'off',
+  createdIn: { start: undefined, end: undefined },
+};
+
 /** What a push of this process may do, unless the test says otherwise. */
 export const rightsOf = (app: App, given: Partial<PushRights> = {}): PushRights => ({
   ...ownPushRights(app.config, given.trigger ?? 'sync'),

@@ -25,7 +25,7 @@ async function openTroubled(): Promise<Serving> {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload) values
     ('order', 'A-1', 'the service refused it: 422 <script>alert(1)</script>', '{"user_email": "kim@example.com"}'),
     ('review', '5', 'no score', '{"user_name": "Kim"}')`);
-  await world.warehouse(`insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
     select 'orders-' || n, 'sync-orders', 'command', at, at, 'done', jsonb_build_object('orders_pushed', n)
     from (select n, now() - interval '1 minute' - (n - 1) * interval '1 day' as at from generate_series(1, 15) n where n <> 4) as ended`);
   return serving;
@@ -57,7 +57,7 @@ test('without STATUS_TOKEN there is no page', async () => {
 
 test('the page shows flows, holes, runs and dead letters, escapes every text, and names no customer', async () => {
   await using serving = await openTroubled();
-  await serving.world.warehouse(`insert into sync.runs (id, job, trigger, started_at)
+  await serving.world.warehouse(`insert into sync.runs (id, job, started_by, started_at)
     select 'open-' || n, 'backfill-orders', 'command', now() - n * interval '1 minute' from generate_series(1, 6) n`);
   const answer = await fetch(serving.url, { headers: asUser(token) });
   const page = await answer.text();

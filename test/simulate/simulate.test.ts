@@ -177,7 +177,7 @@ test('a run that is open on two quiet evenings is found, one of the schedule too
     const found = await judgeState(stage, { ends: [], day: 9, openRuns });
     return found.filter((one) => one.startsWith('runs'));
   };
-  await stage.warehouse(`insert into sync.runs (id, job, trigger, started_at)
+  await stage.warehouse(`insert into sync.runs (id, job, started_by, started_at)
     values ('killed', 'sync-orders', 'command', now()), ('left', 'sync-orders', 'schedule', now())`);
   expect(await judgeRuns()).toEqual([]);
   expect(await judgeRuns()).toEqual([expect.stringMatching(/not ended.*: (killed, left|left, killed)$/)]);
@@ -204,7 +204,7 @@ test('a worker ends a scheduled run that was left, and what webhooks announced a
         }
         await using app = await openApp(readConfig(environment), { log: openLog('fatal') });
         await app.queues.bull.scheduled.add('sync-orders', { payload: {} }, { jobId: 'left' });
-        await warehouse(`insert into sync.runs (id, job, trigger, started_at)
+        await warehouse(`insert into sync.runs (id, job, started_by, started_at)
           values ('left', 'sync-orders', 'schedule', now())`);
       },
       onDay: async (_day, story, { warehouse }) => {

@@ -29,7 +29,7 @@ test('a run that began while a clock was ahead, or that was stopped, is not the 
   await using world = await openWorld({ shop: 'empty' });
   const { db } = (await world.openApp()).warehouse;
   await world.warehouse(`
-    insert into sync.runs (id, job, trigger, started_at, finished_at, outcome) values
+    insert into sync.runs (id, job, started_by, started_at, finished_at, outcome) values
       ('ahead', 'sync-reviews', 'schedule', now() + interval '300 days', now(), 'failed'),
       ('right', 'sync-reviews', 'schedule', now() - interval '1 hour', now(), 'done'),
       ('stopped', 'sync-reviews', 'command', now(), now(), 'abandoned'),

@@ -11,7 +11,7 @@ test('what is kept for some days goes a second after them, and not before', asyn
        select age, timestamptz '2026-07-01' - make_interval(days => 90, secs => seconds) as at
        from (values ('young', -1), ('old', 1)) as row (age, seconds)
      ), runs as (
-       insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, error)
+       insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
        select age, 'sync-reviews', 'command', at, at, 'failed', 'an error' from dated
        union all select 'newest', 'sync-reviews', 'command', '2026-06-30', '2026-06-30', 'done', null
        union all select 'the only one', 'backfill-reviews', 'command', '2025-01-01', '2025-01-01', 'failed', 'an error'

@@ -99,7 +99,7 @@ test('what a flow brought is counted by the last 24 hours, the 24 before, and so
   const { warehouse } = await openTestWarehouse();
   const ended = (hours: number, job: string, outcome: string, orders: number) =>
     warehouse.pool.query(
-      `insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+      `insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
       values (gen_random_uuid(), $2, 'command', $1, $1, $3, jsonb_build_object('orders_pushed', $4::integer))`,
       [daysAgo(hours / 24), job, outcome, orders],
     );

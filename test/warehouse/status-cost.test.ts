@@ -6,7 +6,7 @@ import { openWorld } from '../harness/world.ts';
 
 /** What ninety days of the default schedule leave, `bench:state` shows it: runs, captures, spans, applied webhooks. */
 const ninetyDays = `
-  insert into sync.runs (id, job, trigger, started_at, finished_at, outcome, counts)
+  insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
   select job || '-' || n, job, 'schedule', at, at + interval '1 second', 'done', '{"orders_pushed": 1}'
   from (values ('sync-orders', 288), ('sync-reviews', 96), ('sync-catalog', 24), ('reconcile-reviews', 1), ('rescan-orders', 1))
     as jobs (job, a_day)
