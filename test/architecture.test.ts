@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '..');
 const layers: readonly (readonly string[])[] = [
   ['src/cli'],
   ['jobs', 'src/server', 'src/background'],
+  ['src/runs'],
   ['src/app'],
   ['src/orders', 'src/reviews', 'src/webhooks', 'src/alerts', 'src/export'],
   ['src/review-api', 'src/shop', 'src/warehouse', 'src/queue'],

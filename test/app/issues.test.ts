@@ -3,6 +3,7 @@ import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { flowOf, type StatusReport, statusReport } from '../../src/app/status-report.ts';
 import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';
+import { runOf } from '../harness/run-job.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
@@ -58,7 +59,7 @@ const brought = (days: (number | null)[]) => ({ daily: [{ flow: 'orders' as cons
 const ended = (job: string, ms: number, run: Partial<StatusReport['newest'][number]>): Partial<StatusReport> => ({
   newest: [
     {
-      ...{ id: '1', job, key: null, trigger: 'command', startedAt: ago(ms), finishedAt: ago(ms), counts: {} },
+      ...runOf(job, { startedBy: 'command', startedAt: ago(ms), finishedAt: ago(ms) }),
       ...{ outcome: 'failed', reason: null, error: 'broken' },
       ...run,
     },
@@ -107,7 +108,7 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['a day without a run', () => brought([null, ...Array(7).fill(10)]), undefined],
   [
     'a failed run of a schedule',
-    () => ended('sync-reviews', 30 * day, { trigger: 'schedule' }),
+    () => ended('sync-reviews', 30 * day, { startedBy: 'schedule' }),
     'failed sync-reviews, urgent',
   ],
   ['a failed command of a week ago', () => ended('backfill-orders', 7 * day, {}), 'failed backfill-orders, urgent'],
@@ -289,8 +290,8 @@ test.each([
   ]);
 });
 
-test('steps wait whatever their priority', () => {
-  const jobs = { steps: { active: 8, waiting: 1, prioritized: 2000 } };
+test('the jobs of the queue are shown by their state', () => {
+  const jobs = { steps: { active: 8, waiting: 2001 } };
   const { rows } = statusTables({ ...calm, queue: { kind: 'postgres', jobs } }).queue;
   expect(rows).toEqual([['steps', '8', '2,001', '0', '0', '0']]);
 });

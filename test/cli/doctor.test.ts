@@ -399,7 +399,7 @@ redisTest('missing, changed, duplicate and unknown schedules are reported, and a
   onTestFinished(redis.close);
   await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
   const app = await world.openApp();
-  const scheduled = app.queues.bull.scheduled;
+  const scheduled = app.queues.scheduled;
   const at = (pattern: string) => ({ pattern, tz: 'Asia/Seoul' });
   await scheduled.upsertJobScheduler('sync-orders', at('0 3 * * *'), { name: 'sync-orders' });
   await scheduled.upsertJobScheduler('sync-orders-again', at('*/5 * * * *'), { name: 'sync-orders' });

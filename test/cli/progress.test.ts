@@ -1,7 +1,12 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { openProgress } from '../../src/cli/ui/progress.ts';
-import { drawRun, follow } from '../../src/cli/ui/run-to-end.ts';
-import type { JobProgress } from '../../src/queue/index.ts';
+import { drawRun } from '../../src/cli/ui/run-to-end.ts';
+import type { RunProgress } from '../../src/queue/index.ts';
+import { type Following, followRun } from '../../src/runs/follow-run.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { beginRun, finishRun } from '../../src/warehouse/runs/runs.ts';
+import { runOf } from '../harness/run-job.ts';
+import { createWarehouse } from '../harness/test-warehouse.ts';
 
 function openLines() {
   const lines: string[] = [];
@@ -124,20 +129,33 @@ test('a run is drawn with what it did and, where it is not done, why; only one t
   expect(text({ outcome: 'incomplete', counts: {}, reason, error: 'why' })).toBe('sync: incomplete.\nwhy');
 });
 
+let warehouse: Warehouse;
+afterAll(() => warehouse.close());
+beforeAll(async () => {
+  const { url } = await createWarehouse();
+  warehouse = await openWarehouse({ url, connections: 1 });
+  await beginRun(warehouse.db, runOf('lost'));
+  await beginRun(warehouse.db, runOf('done'));
+  await finishRun(warehouse.db, 'done', { finishedAt: new Date(), outcome: 'done' });
+});
+
 /** Follows a run of which the queue says this, until it has said all. */
-const followed = (looks: (() => JobProgress)[], more: Partial<Parameters<typeof follow>[2]> = {}) =>
-  follow({ queues: { progress: async () => (looks.shift() as () => JobProgress)() } as never }, 'r', {
-    progress: { update() {}, wait() {}, stop() {} },
+const followed = (looks: (() => RunProgress)[], more: Partial<Following> = {}, runId = 'done') =>
+  followRun({ warehouse, queues: { progress: async () => (looks.shift() as () => RunProgress)() } as never }, runId, {
+    onProgress() {},
+    onRetry() {},
     signal: new AbortController().signal,
     ...more,
   });
+const ended = { state: 'ended', planned: 2, ended: 2 } as const;
+const report = { outcome: 'done', counts: {} };
 const gone = () => {
   throw new Error('gone');
 };
 
 test('a command ends with a sentence where the queue has lost its run, where it is stopped, and where the queue stays away for two minutes', async () => {
   const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
-  await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
+  await expect(followed([() => lost], {}, 'lost')).rejects.toThrow('the run is no longer in the queue');
   const signal = AbortSignal.abort();
   const running = { state: 'running', planned: 1, ended: 0 } as const;
   await expect(followed([() => running], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
@@ -148,47 +166,44 @@ test('a command ends with a sentence where the queue has lost its run, where it 
     vi.advanceTimersByTime(ms);
     return gone();
   };
-  const report = { outcome: 'done' as const, counts: {} };
-  const looks = [later(120_000), later(1), () => ({ ...running, report })];
+  const looks = [later(120_000), later(1), () => ended];
   await expect(followed(looks)).rejects.toThrow('gone');
   expect(looks).toHaveLength(1);
   // A note that cannot be read does not count.
   const notes: unknown[] = [];
-  const progress = { update: (_n: number, _of: unknown, note: unknown) => void notes.push(note), wait() {}, stop() {} };
-  expect(await followed([() => ({ ...running, report })], { progress, note: async () => gone() })).toBe(report);
+  const onProgress: Following['onProgress'] = (_n, _of, note) => void notes.push(note);
+  expect(await followed([() => ended], { onProgress, note: async () => gone() })).toEqual(report);
   expect(notes).toEqual(['']);
 });
 
 test('what a run has brought is asked for as often as a line is written, and once at its end', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const running: JobProgress = { state: 'running', planned: 2, ended: 1 };
+  const running: RunProgress = { state: 'running', planned: 2, ended: 1 };
   const after =
-    (ms: number, more: Partial<JobProgress> = {}) =>
+    (ms: number, at: RunProgress = running) =>
     () => {
       vi.advanceTimersByTime(ms);
-      return { ...running, ...more } as JobProgress;
+      return at;
     };
   let asked = 0;
   const notes: unknown[] = [];
-  const progress = { update: (_n: number, _of: unknown, note: unknown) => void notes.push(note), wait() {}, stop() {} };
-  const looks = [after(0), after(1999), after(1), after(200), after(0, { report: { outcome: 'done', counts: {} } })];
-  await followed(looks, { progress, note: async () => `note ${++asked}` });
+  const onProgress: Following['onProgress'] = (_n, _of, note) => void notes.push(note);
+  const looks = [after(0), after(1999), after(1), after(200), after(0, ended)];
+  await followed(looks, { onProgress, note: async () => `note ${++asked}` });
   expect(notes).toEqual(['note 1', 'note 1', 'note 2', 'note 2', 'note 3']);
 });
 
 test('a queue that does not respond for a moment is waited for, however long the run has taken until then', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const running: JobProgress = { state: 'running', planned: 2, ended: 1 };
-  const report = { outcome: 'done' as const, counts: {} };
-  const later = (look: () => JobProgress) => () => {
+  const running: RunProgress = { state: 'running', planned: 2, ended: 1 };
+  const later = (look: () => RunProgress) => () => {
     vi.advanceTimersByTime(100_000);
     return look();
   };
   const waits: string[] = [];
-  const progress = { update() {}, stop() {}, wait: (reason: string) => void waits.push(reason) };
-  const looks = [later(() => running), later(gone), later(() => ({ ...running, report }))];
-  expect(await followed(looks, { progress })).toBe(report);
+  const looks = [later(() => running), later(gone), later(() => ended)];
+  expect(await followed(looks, { onRetry: (reason) => void waits.push(reason) })).toEqual(report);
   expect(waits).toHaveLength(1);
 });

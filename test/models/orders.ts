@@ -20,11 +20,12 @@
  * - A push takes no longer than the lookback: what the cursor passed while another worker was busy is read once more.
  * - No review is written between the response that shows a sub-order and the removal of that sub-order.
  */
-import { type ContactPolicy, firstDecision, mayCarryContact } from '../../src/orders/order/contact-rule.ts';
+import { firstDecision, mayCarryContact } from '../../src/orders/contact-rule.ts';
 import type { DesiredOrder } from '../../src/orders/order/desired-order.ts';
 import { orderDifference, type Remembered } from '../../src/orders/order/order-difference.ts';
 import type { LineLink } from '../../src/orders/order/sub-orders.ts';
 import type { OrderDetail } from '../../src/review-api/index.ts';
+import { usualRights } from '../harness/sync-orders.ts';
 import type { Model, Step } from './check.ts';
 
 /** What keeps the promises. Each can be taken away, and then the checker finds a broken one. */
@@ -170,7 +171,9 @@ const mishaps = {
   emptied: 'an order that loses all its lines loses none',
 };
 const idle: Worker = { at: 'idle' };
-const policyOf = (kind: Kind): ContactPolicy => (kind === 'backfill' ? 'never' : 'young');
+const rightsOf = (kind: Kind) => ({ ...usualRights, trigger: kind === 'backfill' ? kind : 'sync' }) as const;
+const [now, longAgo] = [new Date('2026-06-01'), new Date('2025-06-01')];
+const ageOf = (isYoung: boolean) => ({ createdAt: isYoung ? now : longAgo, now });
 const sizeOf = (size: Content) => ({ product_id: 1, price: size === 'S' ? '10' : '12', product_options: { size } });
 const withLink = (links: Link[], line: string, link?: Link): Link[] =>
   [...links.filter((one) => one.line !== line), ...(link ? [link] : [])].sort((a, b) => (a.line < b.line ? -1 : 1));
@@ -367,7 +370,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       to.links = links.map((link) => (isWatchOver(link) ? { ...link, before: null } : link));
       const isWatched = to.links.some(({ id, before }) => id !== null && before !== null);
       const due = hasFailed && design.failureMakesDue ? 'now' : isWatched ? 'in an hour' : 'never';
-      const contact = to.row?.contact ?? firstDecision(state.isYoung, policyOf(kind));
+      const contact = to.row?.contact ?? firstDecision(ageOf(state.isYoung), rightsOf(kind));
       to.row = { pushed: fingerprint, orderId, contact, due, owner: null, isOver: false };
       end(to, attempt);
       const other = to.workers[otherName];
@@ -387,7 +390,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
     }
     if (worker.at === 'read') {
       if (row && row.owner !== null && !row.isOver) return;
-      const contact = design.contactDecidedWithLease ? firstDecision(state.isYoung, policyOf(kind)) : null;
+      const contact = design.contactDecidedWithLease ? firstDecision(ageOf(state.isYoung), rightsOf(kind)) : null;
       const free: Row = row ?? { pushed: null, orderId: null, contact, due: 'never', owner: null, isOver: false };
       const isLost = pushedOf(free) === null && design.rereadsAfterLostPush;
       const mustRead = row ? isLost || (worker.isStale && design.rereadsStaleCopy) : design.rereadsNewOrder;
@@ -431,7 +434,8 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
         } else if (!maySend) lose(worker);
         else {
           const isYoung = design.judgesAgeAtRequest ? state.isYoung : worker.wasYoung;
-          const hasContact = !isDeleted && mayCarryContact(row?.contact ?? null, isYoung, policyOf(kind));
+          const hasContact =
+            !isDeleted && mayCarryContact({ decision: row?.contact ?? null, ...ageOf(isYoung) }, rightsOf(kind));
           const post = (to: OrderState, seen: Sub[]): void => {
             if (service.orderId === null) to.service.orderId = to.service.orders += 1;
             if (hasContact && (!state.isYoung || state.seen.first === 'backfill')) to.seen.wrong = 'contact';

@@ -503,12 +503,15 @@ test('a run looks in 3,000 orders of the service for products that lines wait fo
 test('of dead letters that are retried each kind says what is read again: the catalog, or the order', async ({
   openWorld,
 }) => {
-  const app = await (await openWorld({ shop: 'empty' })).openApp();
-  const again = (...kinds: DeadLetter['kind'][]) =>
-    retryDeadLetters(
-      app,
-      kinds.map((kind) => ({ kind, key: 'x', orderCode: 'A' }) as DeadLetter),
-    );
+  const app = await (await catalogWorld(openWorld)).openApp();
+  const again = async (...kinds: DeadLetter['kind'][]) => {
+    const deadLetters = kinds.map((kind) => ({ kind, key: '7', orderCode: 'A' }) as DeadLetter);
+    let isCatalog = false;
+    const codes = await retryDeadLetters(app, deadLetters, app.abort.signal, async () => {
+      isCatalog = true;
+    });
+    return { isCatalog, codes };
+  };
   for (const kind of ['category', 'user_grade'] as const)
     expect(await again(kind, 'order')).toEqual({ isCatalog: true, codes: ['A'] });
   for (const kind of ['order', 'order_line'] as const)

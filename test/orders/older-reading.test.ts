@@ -3,7 +3,7 @@ import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { serviceState } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
-import { orderDeps } from '../harness/sync-orders.ts';
+import { orderDeps, rightsOf } from '../harness/sync-orders.ts';
 
 test('a worker that read an order before another pushed a newer version does not undo it', async ({ world }) => {
   await world.place(order('R', line('1', 1)));
@@ -16,8 +16,7 @@ test('a worker that read an order before another pushed a newer version does not
     await happens();
     return read;
   };
-  const push = () =>
-    pushOrders(orderDeps(app, { shop: { ...app.shop, orders } }), ['R'], { contact: 'young', allowRemovals: false });
+  const push = () => pushOrders(orderDeps(app, { shop: { ...app.shop, orders } }), ['R'], rightsOf(app));
   const change = (price: number) => world.shop(`update o set total_price = ${price}; update l set price = ${price}`);
   // Read by one worker, then changed in the shop on the same day, and pushed by another.
   meanwhile = async () => {

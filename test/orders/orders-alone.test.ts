@@ -3,7 +3,7 @@ import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order, orders } from '../harness/shop-orders.ts';
-import { orderDeps, rescanOrdersOnce } from '../harness/sync-orders.ts';
+import { orderDeps, rescanOrdersOnce, rightsOf } from '../harness/sync-orders.ts';
 
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
@@ -18,8 +18,8 @@ test('an order whose response takes long does not keep the others of its slice w
     return 'pass' as const;
   });
   const codes = Array.from({ length: 30 }, (_, index) => `O${index + 1}`);
-  const policy = { contact: 'young', allowRemovals: false } as const;
-  expect(await pushOrders(orderDeps(await world.openApp()), codes, policy)).toMatchObject({
+  const app = await world.openApp();
+  expect(await pushOrders(orderDeps(app), codes, rightsOf(app))).toMatchObject({
     orders: 30,
     orders_pushed: 30,
   });

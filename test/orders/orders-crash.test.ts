@@ -16,6 +16,7 @@ import { alive, type Calls, deadlyPool, openDeadlyApi } from '../harness/deadly-
 import { createOrderShop, orderShopQueries, serviceState } from '../harness/order-shop.ts';
 import { type FaultMode, startFaultProxy } from '../harness/proxy.ts';
 import { sampled } from '../harness/sampled.ts';
+import { usualRights } from '../harness/sync-orders.ts';
 
 const before = `
   insert into o (code, user_email) values ('A', 'a@example.com'), ('B', null), ('C', null), ('D', null);
@@ -66,8 +67,6 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     log: openLog('silent'),
     signal,
     now: () => new Date(),
-    contactMaxAgeDays: 30,
-    deletes: 'off' as const,
     limits: { giveUpAfterMs: 50, settleMs: 1 },
     store: await openOrderStore(db, { leaseMs: 60_000 }),
     slots: pLimit(96),
@@ -78,7 +77,7 @@ async function run(urls: Urls, serviceUrl: string, calls: Calls): Promise<Record
     const counts = [];
     let batch = await planChangedOrders({ shop, db }, options);
     for (;;) {
-      counts.push(await pushOrders(deps, batch.codes, { contact: 'young', allowRemovals: false }));
+      counts.push(await pushOrders(deps, batch.codes, usualRights));
       const next = await nextChangedOrders({ shop, db }, batch.state, options);
       if (next === undefined) break;
       batch = next;

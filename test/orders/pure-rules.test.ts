@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { jobs } from '../../jobs/index.ts';
-import { pushOrdersStep, stepsUnder } from '../../jobs/push-orders.ts';
+import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isTooLong } from '../../src/base/is-storable.ts';
 import { retryDelayMs } from '../../src/orders/backoff.ts';
 import {
@@ -24,7 +23,6 @@ import {
 import { pushRecord } from '../../src/orders/push/push-record.ts';
 import { openBreaker, openRequests } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/which/orders-by-day.ts';
-import { named } from '../../src/queue/job.ts';
 import {
   type CallOptions,
   MalformedResponseError,
@@ -33,7 +31,9 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
+import { named } from '../../src/runs/job.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
+import { usualRights } from '../harness/sync-orders.ts';
 
 const row = {
   code: 'A',
@@ -140,13 +140,11 @@ describe('fingerprint', () => {
 });
 
 describe('isUnchanged', () => {
-  const usual = { contact: 'young', allowRemovals: false } as const;
-
   test('an order whose contact was withheld is unchanged for the regular sync, and changed for --with-email', () => {
     const desired = desiredOf({ user_email: 'a@example.com' });
     const pushed = link({ fingerprint: desired.fingerprint });
-    const always = { ...usual, contact: 'always' } as const;
-    expect(isUnchanged(desired, pushed, usual)).toBe(true);
+    const always = { ...usualRights, trigger: 'backfill with e-mail' } as const;
+    expect(isUnchanged(desired, pushed, usualRights)).toBe(true);
     expect(isUnchanged(desired, pushed, always)).toBe(false);
     expect(isUnchanged(desired, { ...pushed, sentFields: ['user_email'] }, always)).toBe(true);
   });
@@ -154,11 +152,11 @@ describe('isUnchanged', () => {
   test('an order whose last push failed is unchanged until its next attempt is due, but not for --allow-removals', () => {
     const desired = desiredOf();
     const pushed = link({ fingerprint: desired.fingerprint, failedPushes: 1, dueAt: new Date() });
-    expect(isUnchanged(desired, pushed, usual)).toBe(true);
-    expect(isUnchanged(desired, { ...pushed, isDue: true }, usual)).toBe(false);
-    expect(isUnchanged(desired, pushed, { ...usual, allowRemovals: true })).toBe(false);
+    expect(isUnchanged(desired, pushed, usualRights)).toBe(true);
+    expect(isUnchanged(desired, { ...pushed, isDue: true }, usualRights)).toBe(false);
+    expect(isUnchanged(desired, pushed, { ...usualRights, allowRemovals: true })).toBe(false);
     // It is only to be looked at once more in an hour.
-    expect(isUnchanged(desired, { ...pushed, failedPushes: 0 }, { ...usual, allowRemovals: true })).toBe(true);
+    expect(isUnchanged(desired, { ...pushed, failedPushes: 0 }, { ...usualRights, allowRemovals: true })).toBe(true);
   });
 });
 
@@ -241,17 +239,16 @@ describe('what counts as the same', () => {
   });
 });
 
-test('what a payload leaves out is off; one that another version enqueued is refused with its type, not its value', () => {
-  expect(backfillOrders.parse({})).toEqual({ withEmail: false, allowRemovals: false });
+test('a step that another version enqueued is refused with its type, not its value', () => {
   const malformed = 'A job in the queue is malformed: expected';
-  expect(() => backfillOrders.parse({ withEmail: 'kim' })).toThrow(`${malformed} boolean as withEmail, found string`);
+  expect(() => pushOrdersStep.parse({ codes: 'kim' })).toThrow(`${malformed} Array as codes, found string`);
   expect(() => pushOrdersStep.parse(7)).toThrow(`${malformed} Object as the payload, found number`);
   expect(() => named(jobs, 'mail')).toThrow('The queue holds a job "mail", which this version does not know');
 });
 
 test('a batch of a thousand and one orders is three steps, and each order is in one of them', () => {
   const codes = Array.from({ length: 1001 }, (_, n) => `O${n}`);
-  const { steps } = stepsUnder({ contact: 'young', allowRemovals: false }, { codes, state: {} });
+  const { steps } = stepsOf({ codes, state: {} });
   expect(steps.map((step) => step.codes.length)).toEqual([500, 500, 1]);
   expect(steps.flatMap((step) => step.codes)).toEqual(codes);
 });

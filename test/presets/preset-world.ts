@@ -9,7 +9,7 @@ import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { createMysqlDatabase } from '../harness/mariadb.ts';
 import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { openTables } from '../harness/shop-servers.ts';
-import { rescanOrdersOnce, syncOrdersOnce } from '../harness/sync-orders.ts';
+import { rescanOrdersOnce, rightsOf, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** A database that has the tables of a shop system. */
@@ -164,8 +164,8 @@ export async function openPresetWorld(name: string, options: PresetOptions): Pro
       await syncOrdersOnce(await app());
       expect(JSON.stringify(world.service.requests()), 'requests of a run without changes').toBe(before);
       const deps = orderDeps(await app(), signal);
-      const range = { start: undefined, end: undefined };
-      const verified = await verifyOrders({ ...deps, onProgress() {} }, range, { repair: false });
+      const options = { repair: false, rights: rightsOf(await app(), { trigger: 'repair' }) };
+      const verified = await verifyOrders({ ...deps, onProgress() {} }, options);
       expect(verified).toMatchObject({ differing: 0, notCompared: 0, differences: [], unknown: [] });
     },
   };

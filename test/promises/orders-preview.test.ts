@@ -5,7 +5,7 @@ import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
-import { orderDeps } from '../harness/sync-orders.ts';
+import { orderDeps, rightsOf } from '../harness/sync-orders.ts';
 
 const products = 'insert into reference_service.products (id) values (9), (13) on conflict do nothing';
 
@@ -146,9 +146,13 @@ test('preview and verify judge the age by the same clock as the push', async ({ 
     [old],
   );
   const now = () => new Date(Date.now() - 50 * 86_400_000);
-  const deps = { ...orderDeps(await world.openApp()), now, onProgress() {} };
-  expect(await previewOrder(deps, 'OLD')).toMatchObject({ withheld: ['user_email'], isYoung: false });
+  const app = await world.openApp();
+  const deps = { ...orderDeps(app), now, onProgress() {} };
+  expect(await previewOrder(deps, 'OLD', rightsOf(app, { trigger: 'show' }))).toMatchObject({
+    withheld: ['user_email'],
+    isYoung: false,
+  });
   // The e-mail address differs, and no repair may send it.
-  const verified = await verifyOrders(deps, { start: undefined, end: undefined }, { repair: false });
+  const verified = await verifyOrders(deps, { repair: false, rights: rightsOf(app, { trigger: 'repair' }) });
   expect(verified.differences).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { openReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { orders } from '../harness/shop-orders.ts';
+import { rightsOf } from '../harness/sync-orders.ts';
 
 test('without a connection no order fails, however few are due, and a rescan names what it could not delete', async ({
   world,
@@ -14,15 +15,16 @@ test('without a connection no order fails, however few are due, and a rescan nam
   await world.place(...orders(2));
   const baseUrl = `http://127.0.0.1:${await freePort()}`;
   await using api = openReviewApi({ baseUrl, clientId: 'demo', clientSecret: 'demo', ...shortLimits });
-  const deps = { ...orderDeps(await world.openApp(), new AbortController().signal), api, deletes: 'send' as const };
-  const policy = { contact: 'young', allowRemovals: false } as const;
-  await expect(pushOrders(deps, ['O1', 'O2'], policy)).rejects.toThrow(UnavailableError);
+  const app = await world.openApp();
+  const deps = { ...orderDeps(app, new AbortController().signal), api };
+  const rights = rightsOf(app, { deletes: 'send' });
+  await expect(pushOrders(deps, ['O1', 'O2'], rights)).rejects.toThrow(UnavailableError);
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.sync()).toMatchObject({ orders_pushed: 2 });
 
   await world.shop(`delete from o where code = 'O1'`);
   await world.warehouse(`update sync.order_links set absent_since = now() - interval '2 days' where order_code = 'O1'`);
-  expect(await settleVanished(deps, '2000-01-01T00:00:00Z', false)).toMatchObject({
+  expect(await settleVanished(deps, '2000-01-01T00:00:00Z', rights)).toMatchObject({
     problem: expect.stringContaining('not deleted at the service: 1 order, such as O1'),
   });
 });

@@ -1,21 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { progressText, runsInProgress } from '../../src/server/page/run-progress.ts';
-import type { Run } from '../../src/warehouse/runs/runs.ts';
+import { runOf } from '../harness/run-job.ts';
 
 const at = (hours: number) => new Date(Date.parse('2026-11-15T00:00:00Z') + hours * 3_600_000);
 
-const run: Run = {
-  id: 'r',
-  job: 'backfill-reviews',
-  key: null,
-  trigger: 'command',
-  startedAt: at(0),
-  finishedAt: null,
-  outcome: null,
-  reason: null,
-  counts: {},
-  error: null,
-};
+const run = runOf('backfill-reviews', { startedAt: at(0) });
 
 /** What a reader of the page sees, without its tags. */
 const wordsOf = (page: string) => page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
-import type { App } from '../../src/app/app.ts';
-import { openLog } from '../../src/base/log.ts';
+import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
-import { beginRun, endOfRun, finishRun, lastRuns, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun, lastRuns, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
+import { runJob, runOf } from '../harness/run-job.ts';
 import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openWorld } from '../harness/world.ts';
 
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
@@ -46,7 +47,7 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
 ])('%s', async (_, past, since) => {
   const { warehouse } = await openTestWarehouse();
   const begin = (id: string, key: string, startedAt: Date) =>
-    beginRun(warehouse.db, { id, key, job: 'backfill-reviews', trigger: 'command', startedAt });
+    beginRun(warehouse.db, runOf('backfill-reviews', { id, key, startedAt }));
   await begin('other', 'backfill-reviews_2024-01-01_last', daysAgo(5));
   for (const [days, outcome, reason] of past) {
     const id = `run-${days}`;
@@ -60,39 +61,37 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
 });
 
 test('a run that ends while the next one looks at it keeps its end, and the next one starts after it', async () => {
-  const { warehouse } = await openTestWarehouse();
-  let clock = now.getTime();
-  const tick = () => {
-    clock += 1000;
-    return new Date(clock);
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const { db } = app.warehouse;
+  await beginRun(db, runOf(syncReviews.name, { id: 'first', startedBy: 'schedule' }));
+  const isAlive = async (id: string) => {
+    // Its row was read as open; now it ends.
+    await finishRun(db, 'first', { finishedAt: app.now(), outcome: 'done', counts: { inserted: 7 } });
+    return app.queues.isAlive(id);
   };
-  const run = (id: string, startedAt: Date) => ({ id, key: undefined, trigger: 'schedule' as const, startedAt });
-  await beginRun(warehouse.db, { ...run('first', tick()), job: syncReviews.name });
-
-  const app = { warehouse, now: tick, log: openLog('silent') } as unknown as App;
-  warehouse.knownProducts.set('a code', 1);
-  const begun = await syncReviews.begin(app, run('second', tick()), async () => {
-    // Its row was read as open; now it ends, and its job with it.
-    await finishRun(warehouse.db, 'first', { finishedAt: tick(), outcome: 'done', counts: { inserted: 7 } });
-    return false;
-  });
-  expect(begun).toBe(true);
-  // A warehouse that was restored meanwhile lacks what this process has stored in it.
-  expect(warehouse.knownProducts.size).toBe(0);
-  const runs = await lastRuns(warehouse.db, 2);
-  const [first, second] = ['first', 'second'].map((id) => runs.find((one) => one.id === id));
+  await startDueRun({ ...app, queues: { ...app.queues, isAlive } }, syncReviews, 'second');
+  const [first, second] = await Promise.all(['first', 'second'].map((id) => findRun(db, id)));
   expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });
-  expect(second?.startedAt.getTime()).toBeGreaterThan(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
+  expect(second?.startedAt.getTime()).toBeGreaterThanOrEqual(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
 });
 
 test('a run whose job the queue has lost has failed, and its error says so', async () => {
-  const { warehouse } = await openTestWarehouse();
-  const run = { key: undefined, trigger: 'command' as const, startedAt: now };
-  await beginRun(warehouse.db, { ...run, id: 'lost', job: 'backfill-orders' });
-  const app = { warehouse, now: () => now, log: openLog('silent') } as unknown as App;
-  await syncReviews.begin(app, { ...run, id: 'next' }, async () => false);
-  const lost = (await lastRuns(warehouse.db, 2)).find(({ id }) => id === 'lost');
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  await beginRun(app.warehouse.db, runOf('backfill-orders', { id: 'lost' }));
+  await startRun(app, { job: syncReviews });
+  const lost = await findRun(app.warehouse.db, 'lost');
   expect(lost).toMatchObject({ outcome: 'failed', error: expect.stringContaining('run it again') });
+});
+
+test('a run counts on nothing that its process remembers of the warehouse', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  // A warehouse that was restored meanwhile lacks what this process has stored in it.
+  app.warehouse.knownProducts.set('a code', 1);
+  expect(await runJob(app, syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(app.warehouse.knownProducts.size).toBe(0);
 });
 
 test('what a flow brought is counted by the last 24 hours, the 24 before, and so on; a day without a run is unknown', async () => {
@@ -123,19 +122,15 @@ test('what a flow brought is counted by the last 24 hours, the 24 before, and so
 
 test('a run that begins once more keeps its start; one that has ended stays as it is, and comes after those that have not', async () => {
   const { db } = (await openTestWarehouse()).warehouse;
-  const begun = { job: 'backfill-reviews', trigger: 'command', key: 'key' } as const;
-  const begin = (id: string, startedAt: Date) => beginRun(db, { ...begun, id, startedAt });
+  const begun = (id: string, startedAt: Date) => runOf('backfill-reviews', { id, key: id, startedAt });
   const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
-  const nothing = { finishedAt: null, outcome: null, reason: null, error: null, counts: {} };
-  await begin('old', daysAgo(9));
-  await begin('new', daysAgo(1));
-  expect(await endOfRun(db, 'new')).toBeUndefined();
+  await beginRun(db, begun('old', daysAgo(9)));
+  await beginRun(db, begun('new', daysAgo(1)));
   await finishRun(db, 'new', { finishedAt: now, ...how });
-  for (const id of ['old', 'new']) await begin(id, now);
+  for (const id of ['old', 'new']) expect(await beginRun(db, begun(id, now))).toBe(true);
   await finishRun(db, 'new', { finishedAt: now, outcome: 'done' });
-  expect(await endOfRun(db, 'new')).toEqual(how);
   expect(await lastRuns(db, 2)).toEqual([
-    { ...begun, id: 'old', startedAt: daysAgo(9), ...nothing },
-    { ...begun, id: 'new', startedAt: daysAgo(1), finishedAt: now, ...how },
+    begun('old', daysAgo(9)),
+    { ...begun('new', daysAgo(1)), finishedAt: now, ...how },
   ]);
 });

@@ -24,7 +24,7 @@ export type Run = {
 };
 
 export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'rights' | 'systems'> & {
-  key?: string | undefined;
+  key?: Run['key'] | undefined;
 };
 
 /**
