@@ -1,4 +1,7 @@
 import { expect } from 'vitest';
+import { syncCatalog } from '../../jobs/sync-catalog.ts';
+import { startRun } from '../../src/runs/start-run.ts';
+import { findRun } from '../../src/warehouse/runs/runs.ts';
 import { startCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -344,13 +347,15 @@ test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop se
   const worker = startHere(['worker'], world.environment);
   await worker.says('worker ready');
   const backfill = startHere(['backfill', 'orders', '--with-email'], world.environment);
-  const { counts } = (await world.openApp()).queues;
+  const { queues } = await world.openApp();
   await isStopped.promise;
-  await until(async () => ((await counts()).steps.active ?? 0) > 1);
+  const ids = (await world.warehouse<{ id: string }>('select id from sync.runs')).map(({ id }) => id);
+  await until(async () => ((await queues.counts(ids)).steps.active ?? 0) > 1);
   backfill.kill('SIGINT');
   expect(await backfill.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
   end.resolve();
-  await until(async () => Object.values({ ...(await counts()).runs }).every((n) => n === 0));
+  const left = async () => Object.values(await queues.counts(ids)).flatMap((states) => Object.values(states));
+  await until(async () => (await left()).every((n) => n === 0));
   expect((await world.atService('select from reference_service.orders')).length).toBeLessThan(900);
   const { stdout } = await world.cli('status');
   expect(stdout).toMatch(/backfill-orders .* abandoned .*Run it again to continue/);
@@ -408,12 +413,14 @@ test('a backfill --with-email that was killed, or is detached, mails nobody else
   again.kill('SIGINT');
   expect((await again.ended).status).toBe(1);
   world.serviceRule(() => 'pass');
-  const { queues } = await world.openApp();
+  const app = await world.openApp();
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await worker.says('worker ready');
-  await until(async () => Object.values((await queues.counts()).runs).every((n) => n === 0));
+  // The worker carries out what is started next.
+  const { id } = await startRun(app, { job: syncCatalog });
+  await until(async () => (await findRun(app.warehouse.db, id))?.finishedAt ?? false);
   expect(posted()).toBe(0);
-  const outcomes = 'select outcome, count(*)::integer as n from sync.runs group by 1';
+  const outcomes = `select outcome, count(*)::integer as n from sync.runs where job = 'backfill-orders' group by 1`;
   expect(await world.warehouse(outcomes)).toEqual([{ outcome: 'abandoned', n: 3 }]);
 });
 

@@ -16,20 +16,14 @@ const reviewsOf = (world: World) =>
 const reviews = (from: number, count: number) =>
   Array.from({ length: count }, (_, n) => reviewAt(Date.UTC(2024, 0, 5 + ((from + n) % 80))));
 
-/** What an hour and other runs do: the queue removes the run's job, and keeps the jobs of its steps. */
-async function trimRuns(world: World): Promise<void> {
-  const { bull } = (await world.openApp()).queues;
-  expect((await bull.runs.clean(0, 1000, 'completed')).length).toBeGreaterThan(0);
-  expect((await bull.steps.getJobCounts('completed', 'failed')).completed).toBeGreaterThan(0);
-}
-
 const world = () => openWorld({ shop: 'empty' });
 
-test('a backfill repeated after the queue removed the first run reads everything again', async () => {
+test('a run that has ended leaves nothing in the queue, and the same command reads everything again', async () => {
   await using here = await world();
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
   expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
-  await trimRuns(here);
+  const [{ id } = { id: '' }] = await here.warehouse<{ id: string }>('select id from sync.runs');
+  expect(await (await here.openApp()).queues.progress(id)).toMatchObject({ state: 'lost' });
   await seedReviews(here.serviceDatabaseUrl, reviews(20, 5));
   const before = here.service.requests()['GET /v1/reviews'] ?? 0;
   expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
@@ -41,14 +35,19 @@ test('a backfill repeated after the queue removed the first run reads everything
 
 test('a scheduled run whose moment comes twice, because a clock was set back, does its work twice', async () => {
   await using here = await world();
-  const { bull } = (await here.openApp()).queues;
-  const worker = startHere(['worker'], { ...here.environment, ...noSchedules, LOG_LEVEL: 'info' });
+  const { scheduled } = (await here.openApp()).queues;
+  const worker = startHere(['worker'], {
+    ...here.environment,
+    ...noSchedules,
+    SCHEDULE_REVIEWS: '0 0 1 1 *',
+    LOG_LEVEL: 'info',
+  });
   await worker.says('worker ready');
   for (const count of [1, 2]) {
     await seedReviews(here.serviceDatabaseUrl, [reviewAt(new Date())]);
-    await bull.scheduled.add('sync-reviews', { payload: {} }, { jobId: 'moment', removeOnComplete: true });
-    await until(async () => (await bull.scheduled.getJob('moment')) === undefined);
-    expect(await reviewsOf(here)).toBe(count);
+    await scheduled.add('sync-reviews', {}, { jobId: 'moment', removeOnComplete: true });
+    const done = `select from sync.runs where id = 'moment' and outcome = 'done'`;
+    await until(async () => (await reviewsOf(here)) === count && (await here.warehouse(done)).length === 1);
   }
   worker.kill('SIGTERM');
   await worker.ended;
@@ -65,7 +64,6 @@ test('a backfill of which a step failed is completed by the same command', async
   isRefusing = false;
   expect(broken.status).toBe(1);
   expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: 'incomplete', reason: 'steps-failed' });
-  await trimRuns(here);
   const repeated = await here.cli(...backfill);
   const { outcome, counts } = JSON.parse(repeated.stdout);
   expect([outcome, counts.reviews]).toEqual(['done', 0]);

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
+import { followRun } from '../../src/runs/follow-run.ts';
+import { startRun } from '../../src/runs/start-run.ts';
 import { startHere } from '../harness/cli.ts';
-import { runEnded } from '../harness/each-queue.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
@@ -172,9 +173,10 @@ test('a rescan that is stopped while a worker deletes orders deletes no more of 
   });
   const worker = startHere(['worker'], world.environment);
   await worker.says('worker ready');
-  const { queues } = await world.openApp();
-  const { id } = await queues.enqueue(rescanOrders, { allowRemovals: true });
-  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', report: { outcome: 'incomplete' } });
+  const app = await world.openApp();
+  const { id } = await startRun(app, { job: rescanOrders, asked: { allowRemovals: true } });
+  const following = { onProgress() {}, onRetry() {}, signal: app.abort.signal };
+  expect(await followRun(app, id, following)).toMatchObject({ outcome: 'incomplete' });
   expect(writes(world)).toHaveLength(1);
 });
 

@@ -5,6 +5,7 @@ import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
 import { hourlyReviews, reviewAt, syncHourly } from '../harness/hourly-reviews.ts';
 import { type Change, startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
+import { runOf } from '../harness/run-job.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -153,7 +154,7 @@ test('the views of bi follow a run that takes hours, counted again at most once 
     [60, 10],
   ]) {
     await world.warehouse(`update sync.settings set counted_at = now() - interval '${secondsAgo} seconds'`);
-    await readWindow.run(app, { axis: 'created', span }, { runId: 'a-run', signal: app.abort.signal });
+    await readWindow.run(app, { axis: 'created', span }, { run: runOf('backfill-reviews'), signal: app.abort.signal });
     expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n }]);
   }
 });

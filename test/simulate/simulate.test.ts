@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
+import { systemsOf } from '../../src/app/run-rights.ts';
 import { openLog } from '../../src/base/log.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import { beginRun } from '../../src/warehouse/runs/runs.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
 import { createDatabase } from '../harness/database.ts';
+import { runOf } from '../harness/run-job.ts';
 import { realClock } from './clock.ts';
 import { watchContacts } from './contact.ts';
 import { judgeOrders } from './judge-orders.ts';
@@ -203,9 +206,9 @@ test('a worker ends a scheduled run that was left, and what webhooks announced a
           return;
         }
         await using app = await openApp(readConfig(environment), { log: openLog('fatal') });
-        await app.queues.bull.scheduled.add('sync-orders', { payload: {} }, { jobId: 'left' });
-        await warehouse(`insert into sync.runs (id, job, started_by, started_at)
-          values ('left', 'sync-orders', 'schedule', now())`);
+        await app.queues.add('sync-orders', 'left');
+        const left = { id: 'left', startedBy: 'schedule', systems: systemsOf(app.config) } as const;
+        await beginRun(app.warehouse.db, runOf('sync-orders', left));
       },
       onDay: async (_day, story, { warehouse }) => {
         firstEvening.push(story.at(-1), ...(await warehouse(`select outcome from sync.runs where id = 'left'`)));

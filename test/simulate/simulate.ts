@@ -392,7 +392,7 @@ async function endDay(now: Now): Promise<void> {
  * works until they have. The judge names a run that stays open all the same.
  */
 async function endScheduledRuns(now: Now): Promise<End | undefined> {
-  const openSql = `select from sync.runs where finished_at is null and trigger = 'schedule'`;
+  const openSql = `select from sync.runs where finished_at is null and started_by = 'schedule'`;
   const haveEnded = async () => (await now.stage.warehouse(openSql)).length === 0;
   if (await haveEnded()) return undefined;
   const stopping = new AbortController();

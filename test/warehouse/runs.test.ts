@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { backfillReviews } from '../../jobs/backfill-reviews.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
@@ -88,9 +89,10 @@ test('a run whose job the queue has lost has failed, and its error says so', asy
 test('a run counts on nothing that its process remembers of the warehouse', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
+  const day = { from: '2024-01-01', to: '2024-01-01' };
   // A warehouse that was restored meanwhile lacks what this process has stored in it.
   app.warehouse.knownProducts.set('a code', 1);
-  expect(await runJob(app, syncReviews)).toMatchObject({ outcome: 'done' });
+  expect(await runJob(app, backfillReviews, day)).toMatchObject({ outcome: 'done' });
   expect(app.warehouse.knownProducts.size).toBe(0);
 });
 
