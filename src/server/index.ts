@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { throttled } from '../base/timeout.ts';
@@ -14,6 +14,9 @@ const mostAtATime = 200;
 
 /** Requests that one connection may send, also before it has read a response. */
 const mostOfConnection = 100;
+
+/** How long requests in work may take once the server closes, in milliseconds. Then their connections end. */
+const graceMs = 2000;
 
 export type RunningServer = { url: string; close(): Promise<void> };
 
@@ -38,6 +41,29 @@ export async function startServer(
   });
   server.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
   server.server.maxRequestsPerSocket = mostOfConnection;
+  handleErrors(server, log);
+  healthRoutes(server, warehouse);
+  server.register(async (counted) => {
+    limitRequests(counted);
+    metricsRoute(counted, measured, wrongTokenLog(log, '/metrics'));
+    if (!isPublic) return;
+    webhookRoute(counted, measured.app, wrongTokenLog(log, 'a webhook'));
+    statusRoutes(counted, measured, wrongTokenLog(log, 'the status page'));
+  });
+  try {
+    const url = await server.listen({ host: config.host, port });
+    return { url, close: () => closeWithin(graceMs, server) };
+  } catch (error) {
+    await server.close();
+    const reason = describeError(error);
+    throw new ReviewSyncError('listen', `Cannot listen on ${config.host}:${port}: ${reason}`, {
+      hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free.`,
+    });
+  }
+}
+
+/** Refuses requests while too many are in work. Health and unknown paths are not counted: anybody may hold those open. */
+function limitRequests(server: FastifyInstance): void {
   let inWork = 0;
   server.addHook('onRequest', async (_request, reply) => {
     if (inWork >= mostAtATime) return reply.status(503).header('retry-after', '5').send({ error: 'too many requests' });
@@ -46,23 +72,12 @@ export async function startServer(
       inWork -= 1;
     });
   });
-  handleErrors(server, log);
-  healthRoutes(server, warehouse);
-  metricsRoute(server, measured, wrongTokenLog(log, '/metrics'));
-  if (isPublic) {
-    webhookRoute(server, measured.app, wrongTokenLog(log, 'a webhook'));
-    statusRoutes(server, measured, wrongTokenLog(log, 'the status page'));
-  }
-  try {
-    const url = await server.listen({ host: config.host, port });
-    return { url, close: () => server.close() };
-  } catch (error) {
-    await server.close();
-    const reason = describeError(error);
-    throw new ReviewSyncError('listen', `Cannot listen on ${config.host}:${port}: ${reason}`, {
-      hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free.`,
-    });
-  }
+}
+
+/** Node ignores the timeouts of a server that closes: a client that keeps its request unfinished would hold it. */
+async function closeWithin(ms: number, server: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => server.server.closeAllConnections(), ms);
+  await server.close().finally(() => clearTimeout(timer));
 }
 
 /** Logs that a request for `what` had a wrong token, at most once a minute: guesses must not fill the log. */
@@ -79,7 +94,10 @@ function handleErrors(server: FastifyInstance, log: Logger): void {
     if (status === 503) reply.header('retry-after', '5');
     return reply.status(status).send({ error: status >= 500 ? 'not available, try again' : error.message });
   });
-  server.setNotFoundHandler((_request, reply) => reply.status(404).send({ error: 'no such path' }));
+  const notFound = (reply: FastifyReply) => reply.status(404).send({ error: 'no such path' });
+  // Before the body comes: the handler below runs after it.
+  server.addHook('onRequest', async (request, reply) => (request.is404 ? notFound(reply) : undefined));
+  server.setNotFoundHandler((_request, reply) => notFound(reply));
 }
 
 /** `/healthz`: the process responds. `/readyz`: it can store what it receives. */

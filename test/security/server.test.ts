@@ -174,6 +174,33 @@ test('of requests that have not come whole two hundred are waited for, until the
   await until(async () => (await sendTo(serving, [])).status === 200);
 });
 
+test('strangers with unfinished requests keep nobody from an answer, and serve and worker end after SIGTERM', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const unfinished = (url: string, method: string, path: string) => {
+    const { hostname, port } = new URL(url);
+    for (let n = 0; n < 220; n += 1) {
+      const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
+      const head = 'host: localhost\r\ncontent-type: application/json\r\ncontent-length: 99';
+      socket.write(`${method} ${path} HTTP/1.1\r\n${head}\r\n\r\n{`);
+    }
+  };
+  const worker = startHere(['worker'], { ...serving.environment, METRICS_PORT: '0' });
+  const workerUrl = await addressOf(worker);
+  for (const url of [serving.url, workerUrl]) {
+    unfinished(url, 'POST', '/no/such/path');
+    unfinished(url, 'POST', '/webhooks/wrong-secret');
+    unfinished(url, 'GET', '/healthz');
+    expect(await statusOfAnnounced(`${url}/no/such/path`, 99)).toBe(404);
+    expect([(await fetch(`${url}/healthz`)).status, (await fetch(`${url}/metrics`)).status]).toEqual([200, 200]);
+  }
+  expect((await sendTo(serving, [])).status).toBe(200);
+  const ends: (number | null)[] = [];
+  worker.kill('SIGTERM');
+  for (const ended of [worker.ended, serving.stop()]) void ended.then(({ status }) => ends.push(status));
+  await until(async () => ends.length === 2);
+  expect(ends).toEqual([0, 0]);
+});
+
 test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
   await using open = await openServe({});
   expect((await fetch(`${open.url}/metrics`)).status).toBe(200);

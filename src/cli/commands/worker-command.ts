@@ -7,7 +7,7 @@ import { describeWithHint } from '../../base/errors.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
 import { startWorker } from '../../runs/follow-run.ts';
 import { endRunsOfSchedulesOff } from '../../runs/start-run.ts';
-import { startServer } from '../../server/index.ts';
+import { type RunningServer, startServer } from '../../server/index.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
@@ -49,10 +49,11 @@ async function work(context: Context): Promise<undefined> {
   opened.defer(() => alerts?.close());
   const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep });
   const applier = startWebhookApplier(app);
-  opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
+  let server: RunningServer | undefined;
+  // Side by side: whoever holds the server's connections must not keep the worker taking jobs.
+  opened.defer(async () => void (await Promise.all([running.close(), applier.close(), server?.close()])));
   if (config.metricsPort !== undefined) {
-    const server = await startServer(measured, config.metricsPort, { isPublic: false });
-    opened.defer(() => server.close());
+    server = await startServer(measured, config.metricsPort, { isPublic: false });
     log.info({ url: server.url }, 'listening');
   }
   log.info({ queue: app.queues.kind, worker: `${hostname()}:${process.pid}` }, 'worker ready');

@@ -1,6 +1,6 @@
 import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
-import { startServer } from '../../server/index.ts';
+import { type RunningServer, startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 
 /** Serves webhooks, status page and metrics until `opened` closes. @returns the address. */
@@ -9,8 +9,8 @@ export async function startServing(measured: MeasuredApp, opened: AsyncDisposabl
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
   const applier = startWebhookApplier(app);
-  opened.defer(() => applier.close());
-  const server = await startServer(measured, app.config.port, { isPublic: true });
-  opened.defer(() => server.close());
+  let server: RunningServer | undefined;
+  opened.defer(async () => void (await Promise.all([applier.close(), server?.close()])));
+  server = await startServer(measured, app.config.port, { isPublic: true });
   return server.url;
 }
