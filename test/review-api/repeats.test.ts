@@ -311,6 +311,15 @@ test('closing lets a request in flight finish and starts no other', async () => 
   expect(service.calls()).toHaveLength(1);
 });
 
+test.each([503, 429])('a %i with Retry-After of a request that is given up holds no other request', async (status) => {
+  const service = await tinyService(({ path }) =>
+    path.endsWith('/9') ? { status, headers: { 'retry-after': '600' } } : json(order(1)),
+  );
+  const api = client(service.url, { concurrency: 1, retry: { ...quick, attempts: 1 } });
+  await expect(api.orders.get(9, { giveUpAfterMs: 1000 })).rejects.toMatchObject({ status });
+  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
+});
+
 test('a call that may spend 200 ms on failures gives up by then, and its error says status and attempts', async () => {
   const service = await tinyService(() => ({ status: 500, body: { message: 'always' } }));
   const api = client(service.url, { retry: { baseDelayMs: 50, maxDelayMs: 100 } });

@@ -43,6 +43,19 @@ test('a path that answers 401 for ever ends too, while other paths accept every 
   await others;
 });
 
+test('five hundred calls share tokens that live for 25 requests, since a refused request keeps its slot', async () => {
+  const served = new Map<string, number>();
+  const service = await tinyService(({ path, params }) => {
+    const token = params.get('access_token') ?? '';
+    served.set(token, (served.get(token) ?? 0) + 1);
+    return (served.get(token) ?? 0) > 25 ? { status: 401 } : json(order(Number(path.split('/').at(-1))));
+  });
+  const api = client(service.url, { concurrency: 8 });
+  const calls = Array.from({ length: 500 }, (_, n) => api.orders.get(n + 1));
+  expect(await Promise.all(calls)).toHaveLength(500);
+  expect(service.tokenRequests()).toBeLessThan(25);
+});
+
 test('refused credentials are told at once, in the words of the service', async () => {
   const service = await tinyService(
     () => json([]),

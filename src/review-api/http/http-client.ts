@@ -87,7 +87,7 @@ type RequestResult =
   | { kind: 'no-response'; cause: unknown };
 
 /** `durationMs`: from sending the request to the end of its response, without the waits before it. */
-type Attempt = { token: Token | undefined; result: RequestResult; durationMs: number };
+type Attempt<T> = { outcome: Outcome<T>; durationMs: number };
 
 /** What the result of a request means. `detail` is masked; `status` is set where there was a response. */
 type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string | undefined } & (
@@ -141,12 +141,7 @@ export function openHttpClient({
   let heldUntilMs = 0;
 
   const send: Send = (call, read) =>
-    sendWithRetries(call, read, (refused) =>
-      slots(async () => {
-        stopped.throwIfAborted();
-        return attempt(call, await takeToken(refused));
-      }),
-    );
+    sendWithRetries(call, (refused) => slots(() => attemptWithToken(call, read, refused)));
 
   return {
     send,
@@ -168,14 +163,37 @@ export function openHttpClient({
     const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
     const call: Call = { method: 'POST', path: tokenPath, params };
     // Takes no slot: the caller holds one and would wait for itself.
-    renewal ??= sendWithRetries(call, readToken, () => attempt(call, undefined)).finally(() => {
+    renewal ??= sendWithRetries(call, () => attempt(call, readToken, undefined)).finally(() => {
       renewal = undefined;
     });
     token = await renewal;
     return token;
   }
 
-  async function attempt(call: Call, withToken: Token | undefined): Promise<Attempt> {
+  /** A request whose token was refused keeps its slot: behind others it would meet the end of the next token too. */
+  async function attemptWithToken<T>(
+    call: Call,
+    read: (response: HttpResponse) => T,
+    refused: Token[],
+  ): Promise<Attempt<T>> {
+    for (;;) {
+      stopped.throwIfAborted();
+      const used = await takeToken(refused.at(-1));
+      const sent = await attempt(call, read, used);
+      if (sent.outcome.kind !== 'token-refused') {
+        if (sent.outcome.status !== undefined) used.accepted = true;
+        return sent;
+      }
+      refused.push(used);
+      if (isEnough(refused)) return sent;
+    }
+  }
+
+  async function attempt<T>(
+    call: Call,
+    read: (response: HttpResponse) => T,
+    withToken: Token | undefined,
+  ): Promise<Attempt<T>> {
     do {
       stopped.throwIfAborted();
       while (heldUntilMs > performance.now()) {
@@ -196,33 +214,21 @@ export function openHttpClient({
     const facts = { method: call.method, path: call.path, status, durationMs };
     log?.debug(facts, 'request to the review service');
     onRequestEnd?.(facts);
-    return { token: withToken, result, durationMs };
+    const secrets = () => [withToken?.value, token?.value, clientSecret, ...privateParams(call)];
+    return { outcome: outcomeOf(result, call, read, { secrets, now, maxBodyBytes }), durationMs };
   }
 
-  async function sendWithRetries<T>(
-    call: Call,
-    read: (response: HttpResponse) => T,
-    sendOnce: (refused: Token | undefined) => Promise<Attempt>,
-  ): Promise<T> {
+  async function sendWithRetries<T>(call: Call, sendOnce: (refused: Token[]) => Promise<Attempt<T>>): Promise<T> {
     const refused: Token[] = [];
     let [number, waitedMs, spentMs] = [1, 0, 0];
     for (;;) {
-      const sent = await sendOnce(refused.at(-1));
-      const secrets = () => [sent.token?.value, token?.value, clientSecret, ...privateParams(call)];
-      const outcome = outcomeOf(sent.result, call, read, { secrets, now, maxBodyBytes });
-      if (sent.token && sent.result.kind === 'response' && outcome.kind !== 'token-refused') sent.token.accepted = true;
-
+      const { outcome, durationMs } = await sendOnce(refused);
       if (outcome.kind === 'success') return outcome.value;
-      if (outcome.kind === 'token-refused' && sent.token) {
-        refused.push(sent.token);
-        if (isEnough(refused)) throw errorOf(call, outcome, number);
-        continue;
-      }
       if (outcome.kind !== 'failure') throw errorOf(call, outcome, number);
 
       const { failure } = outcome;
       const countsAsSpent = failure.kind !== 'limited';
-      if (countsAsSpent) spentMs += sent.durationMs;
+      if (countsAsSpent) spentMs += durationMs;
       const { giveUpAfterMs, repeatable = true } = call;
       const state = { number, waitedMs, spentMs, giveUpAfterMs, repeatable, random: Math.random() };
       const step = nextStep(failure, state, limits);

@@ -37,7 +37,10 @@ export const defaultRetryLimits: RetryLimits = {
   totalWaitMs: 120_000,
 };
 
-/** `pauseMs`: how long no request of this client should start, because the service asked for fewer requests. */
+/**
+ * `pauseMs`: how long no request of this client should start, because the service asked for fewer requests. 0 for a
+ * request that is given up: nothing waits for its turn, so it holds no other.
+ */
 export type NextStep = { pauseMs: number } & (
   | { action: 'repeat'; delayMs: number }
   | { action: 'give-up' }
@@ -69,13 +72,13 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
 
   if (failure.kind === 'not-confirmed' || (!attempt.repeatable && mayBeCarriedOut(failure)))
     return { action: 'unknown-outcome', pauseMs };
-  if ('permanent' in failure && failure.permanent) return { action: 'give-up', pauseMs };
+  if ('permanent' in failure && failure.permanent) return { action: 'give-up', pauseMs: 0 };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
-  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', pauseMs };
+  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', pauseMs: 0 };
   // Jitter on top of `Retry-After` spreads clients that were given the same second.
   const delayMs = askedMs + backoffMs;
   const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY } = attempt;
-  if (failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs) return { action: 'give-up', pauseMs };
+  if (failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs) return { action: 'give-up', pauseMs: 0 };
   return { action: 'repeat', delayMs, pauseMs };
 }
 
