@@ -35,6 +35,8 @@ export type SqlWords = {
   utcNow: string;
   /** Whether a statement was cancelled, as it is after `statementSeconds`. */
   isTimeout(error: unknown): boolean;
+  /** Whether a standby cancelled a statement for what its primary has changed meanwhile. */
+  isConflict(error: unknown): boolean;
   /** Whether the user may not select the table or the column. */
   isWithheld(error: unknown): boolean;
   /** The SQLSTATE of an error that the data of a row caused; undefined: it has another cause. */

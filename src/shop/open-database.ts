@@ -5,7 +5,7 @@ import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
 import { postgresWords } from './postgres/postgres-words.ts';
 import { type ReadOptions, type ShopSession, shopSession } from './session.ts';
-import { statementSeconds, timeoutError } from './shop-timeout.ts';
+import { conflictError, statementSeconds, timeoutError } from './shop-timeout.ts';
 import type { SqlDialect } from './sql-text.ts';
 
 export type ShopDatabase = {
@@ -84,6 +84,7 @@ export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
       await connection.run('rollback').catch(() => {
         isBroken = true;
       });
+      if (words.isConflict(error)) throw conflictError('the shop database', error);
       throw words.isTimeout(error) ? timeoutError('the shop database', seconds) : error;
     } finally {
       inUse.delete(connection);

@@ -3,7 +3,7 @@ import type { QueryName } from './contract.ts';
 import type { ColumnType, DriverConnection, SqlWords, StatementPlan } from './driver.ts';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
 import type { RawRow } from './rows.ts';
-import { timeoutError } from './shop-timeout.ts';
+import { conflictError, timeoutError } from './shop-timeout.ts';
 import { replaceParameter } from './sql-text.ts';
 
 /** A shop query that was checked against the contract. */
@@ -82,6 +82,7 @@ export function shopSession(
     }
     const begun = performance.now();
     const rows = await connection.run(statement).catch((error: unknown) => {
+      if (words.isConflict(error)) throw conflictError(`${query.name}.sql`, error);
       throw words.isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
     });
     if (cost) cost.seconds = (performance.now() - begun) / 1000;

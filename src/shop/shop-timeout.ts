@@ -15,6 +15,18 @@ export function timeoutError(what: string, seconds = statementSeconds): ReviewSy
   });
 }
 
+/** The same for a statement that a standby cancelled: a shorter one may pass, and so may this one later. */
+export function conflictError(what: string, cause: unknown): ReviewSyncError {
+  return new ReviewSyncError(
+    'shop-timeout',
+    `${what}: the shop's standby cancelled a statement (conflict with recovery)`,
+    {
+      cause,
+      hint: 'It happens less with hot_standby_feedback = on, or a longer max_standby_streaming_delay, on the standby.',
+    },
+  );
+}
+
 /** @param what was looked for, as `the next 500 orders`. @param column by which. */
 export function tooManyAtOnce(what: string, column: string, cause: ReviewSyncError): ReviewSyncError {
   return new ReviewSyncError('shop-timeout', `${cause.message}, to find ${what} by ${column}`, {
@@ -25,6 +37,6 @@ export function tooManyAtOnce(what: string, column: string, cause: ReviewSyncErr
   });
 }
 
-/** Whether a statement in the shop was cancelled because it took too long. */
+/** Whether a statement in the shop was cancelled, because it took too long or by a standby. */
 export const isShopTimeout = (error: unknown): error is ReviewSyncError =>
   error instanceof ReviewSyncError && error.code === 'shop-timeout';

@@ -159,3 +159,19 @@ test('two orders that take the shop too long are dead letters that say what to d
   expect(await world.openDeadLetters()).toMatchObject(named);
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });
+
+test('an order on which the shop’s standby cancels every statement stops only itself', async ({ openWorld }) => {
+  const orders = 'select o.*, cancelled(code) as user_name from o';
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ orders }) } });
+  await world.shop(`create function cancelled(code text) returns text stable language plpgsql as $$ begin
+    if code = 'O17' then
+      raise exception 'canceling statement due to conflict with recovery' using errcode = '40001';
+    end if;
+    return 'Kim';
+  end $$`);
+  await world.place(...Array.from({ length: 20 }, (_, n) => order(`O${n}`)));
+  expect(await world.sync()).toMatchObject({ orders_pushed: 19, orders_failed: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([
+    { key: 'O17', reason: expect.stringMatching(/conflict with recovery.*hot_standby_feedback/) },
+  ]);
+});

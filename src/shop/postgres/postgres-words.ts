@@ -34,6 +34,8 @@ export const postgresWords: SqlWords = {
   since: (read, at) => `(${dateLiteral(read, at)})`,
   utcNow: `(now() at time zone 'UTC')`,
   isTimeout: (error) => sqlStateOf(error) === '57014',
+  // Nothing else fails so in a transaction that only reads.
+  isConflict: (error) => sqlStateOf(error) === '40001',
   isWithheld: (error) => sqlStateOf(error) === '42501',
   dataFaultOf: (error) => /^(21|22|P0|XX00[12])\w*$/.exec(sqlStateOf(error))?.[0],
   positionOf(error) {
