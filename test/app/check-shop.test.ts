@@ -43,12 +43,23 @@ test('a change dated at the beginning of its day is a warning, one dated at its 
   expect(check('2026-03-18T14:00:00Z')).toEqual([]);
 });
 
+const now = '2026-03-01T18:00:00Z';
+
+test('the end of the day of a change or a delivery is no fault, as doctor itself advises it', () => {
+  const check = (order: object, row: object) => checkDates([dated({ ...order }, { ...row })], now, 'postgres');
+  // Midnight of Seoul; and the last one within 24 hours.
+  for (const at of ['2026-03-02T15:00:00.000000Z', '2026-03-02T18:00:00Z'])
+    expect(check({ updated_at: at }, { delivered_at: at })).toEqual([]);
+  expect(check({ updated_at: '2026-03-02T18:15:00Z' }, {})).toHaveLength(1);
+  expect(check({ updated_at: '2026-03-02T15:00:01Z' }, {})).toHaveLength(1);
+  expect(check({ created_at: '2026-03-02T15:00:00Z' }, {})).toHaveLength(1);
+});
+
 /** An order of noon, with one line. */
 const dated = (order: Record<string, string>, row: Record<string, string>) => ({
   order: { code: 'A', created_at: '2026-03-01T12:00:00Z', ...order },
   lines: [{ order_code: 'A', line_code: '1', ...row }],
 });
-const now = '2026-03-01T18:00:00Z';
 
 test.each([
   ['orders.sql', 'created_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],

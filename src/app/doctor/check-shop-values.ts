@@ -69,9 +69,15 @@ const leastDates = 10;
 export function areDays(dates: readonly string[]): boolean {
   const times = new Set(dates.map((date) => date.slice(10)));
   const [time = ''] = times;
-  // Midnight of each zone is at a quarter of an hour in UTC.
-  return dates.length >= leastDates && times.size === 1 && /^T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(time);
+  return dates.length >= leastDates && times.size === 1 && isMidnight(time);
 }
+
+/** Midnight of each zone is at a quarter of an hour in UTC. */
+const isMidnight = (date: string) => /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date);
+
+/** Whether a date may be the end of the day of a change, as docs/connecting.md dates a day without a time. */
+const isEndOfToday = (date: string, now: string) =>
+  isMidnight(date) && Date.parse(date) <= Date.parse(now) + 24 * 3_600_000;
 
 /** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
@@ -95,8 +101,10 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
   return dateRules.flatMap(([file, name, kind]) => {
     const all = rows[file];
     const wrong = all.filter(({ row, created }) => {
-      const at = Date.parse(row[name] ?? '');
-      return kind === 'ahead' ? at > Date.parse(now) + aheadMs : at < Date.parse(created ?? '') - aheadMs;
+      const date = row[name] ?? '';
+      const at = Date.parse(date);
+      if (kind === 'early') return at < Date.parse(created ?? '') - aheadMs;
+      return at > Date.parse(now) + aheadMs && (name === 'created_at' || !isEndOfToday(date, now));
     });
     const [first] = wrong;
     if (!first || (kind === 'early' && wrong.length * 20 < all.length)) return [];
@@ -153,7 +161,7 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
   );
   // Those of orders.sql are checked with its other dates.
   if (days.length > 0 || name === 'updated_at') return days;
-  const ahead = await since(1);
+  const ahead = (await since(1)).filter(({ at }) => !isEndOfToday(at, now));
   if (ahead[0] === undefined) return [];
   const what = `${column} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
   return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, shop.dialect)}`)];
