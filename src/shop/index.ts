@@ -95,6 +95,8 @@ export function openShop(options: ShopOptions) {
      * const orders = await shop.orders(page.keys.map(({ code }) => code));
      */
     changedSince: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size }),
+    /** The same for the changes since `after.at` in the order of their codes: each code once, and an end in any case. */
+    changedSinceByCode: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size, isByCode: true }),
     /** Whether there is a changed_orders.sql. */
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     /**

@@ -27,8 +27,17 @@ export type OrderAxis = 'updated' | 'created' | 'code';
  */
 export type OrderPosition = OrderKey;
 
-/** One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). */
-export type OrderRange = Readonly<{ axis: OrderAxis; after: OrderPosition; before?: string; size: number }>;
+/**
+ * One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). `isByCode`: the
+ * orders since `after.at` in the order of their codes, so that the walk ends although dates may move with the clock.
+ */
+export type OrderRange = Readonly<{
+  axis: OrderAxis;
+  after: OrderPosition;
+  before?: string;
+  size: number;
+  isByCode?: boolean;
+}>;
 
 /** The orders of one page. `next`: where the next page starts; absent after the last page. */
 export type OrderPage = { keys: OrderKey[]; next?: OrderPosition };
@@ -126,23 +135,23 @@ export function shopSession(
   async function walkDates(
     query: ShopQuery,
     name: string,
-    { after, before = `${endOfDates}Z`, size }: { after: OrderPosition; before?: string | undefined; size: number },
+    { after, before = `${endOfDates}Z`, size, isByCode = false }: Omit<OrderRange, 'axis'>,
   ): Promise<OrderKey[]> {
     const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
     const isFirst = after.code === '';
     const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
     // A page goes on where the one before it ended; a first page includes what clocks that go back repeat.
-    const from = isFirst && date.read === 'local date' ? earliestLocalFrom(instant, zone) : dateAs(date, instant);
-    const isLater =
-      `${words.compare(date, `w.${name}`, '>', from)} ` +
-      `or w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
+    const from =
+      (isFirst || isByCode) && date.read === 'local date' ? earliestLocalFrom(instant, zone) : dateAs(date, instant);
+    const isLaterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
+    const isLater = isByCode ? isLaterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${isLaterCode}`;
     const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
     const rows = await run(
       query,
       `${words.select} ${shown(query, [name, 'code'])} from ${body} w
        where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
          and ${compare(query, name, '<', before)} ${isFirst ? '' : `and (${isLater})`}
-       order by w.${name}, w.code limit ${size}`,
+       order by ${isByCode ? '' : `w.${name}, `}w.code limit ${size}`,
     );
     return rows.map((row) => ({ at: textOf(date, row[name]) ?? '', code: textOf(code, row.code) ?? '' }));
   }
@@ -206,8 +215,9 @@ export function shopSession(
      * One page of orders in the order of (date, code) or of the code: one bounded statement where an index serves. Of
      * changed_orders.sql a code comes as often as it changed.
      */
-    async walk(orders: ShopQuery, { axis, after, before, size }: OrderRange): Promise<OrderKey[]> {
-      if (axis !== 'code') return walkDates(orders, dateColumnOf(orders, axis), { after, before, size });
+    async walk(orders: ShopQuery, { axis, ...range }: OrderRange): Promise<OrderKey[]> {
+      if (axis !== 'code') return walkDates(orders, dateColumnOf(orders, axis), range);
+      const { after, size } = range;
       const { type } = typeOf(orders, 'code');
       const isLater = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
       const found = await codes(orders, `where ${words.hasCode(type)} ${isLater} order by w.code limit ${size}`);

@@ -87,6 +87,9 @@ describe.each(shopServers)('$name', (server) => {
           expect([size, axis, found.length, found.toSorted()]).toEqual([size, axis, 30, codes.toSorted()]);
         }
         expect(await walked((after) => shop.changedSince(after, size))).toHaveLength(30);
+        const since = kind === 'local' ? '2026-02-28T15:03:00.000000Z' : '2026-03-01T00:03:00.000000Z';
+        const byCode = await walked(({ code }) => shop.changedSinceByCode({ at: since, code }, size));
+        expect(byCode.toSorted()).toEqual(codes.slice(15).toSorted());
       }
     },
   );

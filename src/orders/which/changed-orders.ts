@@ -31,6 +31,8 @@ export type ChangedState = {
   isByCode: boolean;
   /** Where the reading of changes goes on. Absent: it has ended, and the orders that are due follow. */
   next?: OrderPosition | undefined;
+  /** The rest is dated ahead of the shop's clock, and is read by code: such dates may move with the clock. */
+  isAhead?: boolean;
   /** The newest change that was read, as the shop writes it. */
   newest?: string | undefined;
   /** The last code of the orders that are due. */
@@ -40,8 +42,8 @@ export type ChangedState = {
 /**
  * The first batch of an incremental run. What a run reads, in this order:
  *
- * 1. Everything that changed since the cursor minus the lookback; without a cursor, from the beginning, or in a shop with
- *    a change feed all orders.
+ * 1. Everything that changed since the cursor minus the lookback, in the order of the changes; what is dated ahead of the
+ *    shop's clock by code. Without a cursor, from the beginning, or in a shop with a change feed all orders.
  * 2. Orders that are due although the shop did not change them (due-orders.ts), until none is.
  */
 export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
@@ -105,12 +107,18 @@ async function readChanges(
   after: OrderPosition,
   { batchSize: size }: ChangedOptions,
 ): Promise<Batch<ChangedState>> {
-  const { keys, next } = state.isByCode
-    ? await shop.orderCodes({ axis: 'code', after, size })
-    : await shop.changedSince(after, size);
-  // Changes dated in the shop's future are read once a run: where dates move with the clock, the reading would never
-  // end. The beginning, `-infinity`, is no date, and not ahead.
-  const isAhead = !state.isByCode && Date.parse(after.at) > Date.parse(state.shopNow);
-  const newest = keys.at(-1)?.at ?? state.newest;
-  return { codes: keys.map(({ code }) => code), state: { ...state, next: isAhead ? undefined : next, newest } };
+  const page = await readPage();
+  const codes = page.keys.map(({ code }) => code);
+  const newest = page.keys.at(-1)?.at ?? state.newest;
+  if (state.isByCode || page.next === undefined) return { codes, state: { ...state, next: page.next, newest } };
+  const { code } = page.next;
+  if (state.isAhead) return { codes, state: { ...state, next: { at: after.at, code }, newest } };
+  const isAhead = Date.parse(page.next.at) > Date.parse(state.shopNow);
+  const next = isAhead ? { at: state.shopNow, code: '' } : page.next;
+  return { codes, state: { ...state, next, newest, ...(isAhead && { isAhead }) } };
+
+  function readPage() {
+    if (state.isByCode) return shop.orderCodes({ axis: 'code', after, size });
+    return state.isAhead ? shop.changedSinceByCode(after, size) : shop.changedSince(after, size);
+  }
 }
