@@ -1,7 +1,8 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { LeaseLostError } from '../../src/warehouse/leases.ts';
-import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
-import { orderLinks } from '../../src/warehouse/orders/order-links.ts';
+import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
+import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
+import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { emptyPush, type OrderWorld } from '../harness/order-world.ts';
@@ -184,4 +185,24 @@ test('the lease of an order is kept alive during every request about it, and no 
   await world.sync({ store: { ...store, keepAlive } });
   expect(during).toEqual([['O1'], ['O1'], ['O1']]);
   expect([...alive]).toEqual([]);
+});
+
+test('leases, records and orders made due at one moment never wait for each other in a circle', async ({ world }) => {
+  const { db } = (await world.openApp()).warehouse;
+  const [store, other] = [await storeOf(world), await storeOf(world)];
+  const codes = Array.from({ length: 150 }, (_, n) => `O${n}`);
+  const turned = codes.toReversed();
+  for (let round = 0; round < 6; round += 1) {
+    const leased = await Promise.all(codes.map((code) => store.lease(wanted(code))));
+    const ours = leased.filter((one) => 'token' in one);
+    expect(ours).toHaveLength(codes.length);
+    await Promise.all([
+      ...ours.map((one) => store.record(one, emptyPush)),
+      ...[1, 2, 3].map(() => makeDue(db, turned)),
+      ...turned.map((code) => other.lease(wanted(code))),
+      setAbsent(db, turned, round % 2 === 0),
+      settleGone(db, turned.slice(50)),
+    ]);
+    await world.warehouse('update sync.order_links set lease_owner = null, lease_expires_at = null');
+  }
 });

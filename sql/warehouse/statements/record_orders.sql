@@ -2,7 +2,14 @@
 -- letters; and gives the lease back. Only for orders whose lease is still ours.
 -- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders, dead_letters_discarded.
 -- @write_line_links: write_line_links.sql. @put_dead_letters: put_dead_letters.sql.
-with leased as (
+with locked as materialized (
+  select l.order_code
+  from sync.order_links l join jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
+    on l.order_code = g."orderCode" and l.lease_owner = g.token
+  order by l.order_code
+  for update of l
+),
+leased as (
   update sync.order_links l
   set order_id = g."orderId", fingerprint = g.fingerprint, sent_fields = array(select jsonb_array_elements_text(g."sentFields")),
     user_grade_code = g."userGradeCode", user_grade_id = g."userGradeId", ordered_at = coalesce(g."orderedAt", l.ordered_at),
@@ -15,7 +22,7 @@ with leased as (
     "orderedAt" timestamptz, "failedPushes" integer, "dueAfterMs" bigint, lines jsonb, "lineCodes" jsonb, waiting jsonb,
     "deadLetters" jsonb
   )
-  where l.order_code = g."orderCode" and l.lease_owner = g.token
+  where l.order_code = g."orderCode" and l.lease_owner = g.token and l.order_code in (select order_code from locked)
   returning l.order_code, g.lines, g."lineCodes", g."deadLetters"
 ),
 @write_line_links,

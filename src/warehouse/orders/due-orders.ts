@@ -64,7 +64,7 @@ export async function recordUnreadable(
   await db.transaction().execute(async (trx) => {
     await sql`
       insert into sync.order_links as l (order_code, failed_pushes, due_at)
-      select distinct code, 1, clock_timestamp() + ${delaysMs[0] ?? 0} * interval '1 millisecond'
+      select distinct code collate "C" as code, 1, clock_timestamp() + ${delaysMs[0] ?? 0} * interval '1 millisecond'
       from unnest(${codes}::text[]) as code order by code
       on conflict (order_code) do update set fingerprint = null, failed_pushes = l.failed_pushes + 1,
         lease_owner = case when l.lease_expires_at >= clock_timestamp() then l.lease_owner end,
@@ -81,10 +81,13 @@ export async function recordUnreadable(
 export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
   if (codes.length === 0) return;
   await sql`
-    with settled as (
+    with locked as materialized (
+      select order_code from sync.order_links where order_code = any(${codes}) order by order_code for update
+    ),
+    settled as (
       update sync.order_links set fingerprint = null, user_grade_code = null, user_grade_id = null, due_at = null,
         waiting_lines = null, waiting_since = null, lease_owner = null, lease_expires_at = null
-      where order_code = any(${codes}) and (lease_owner is null or lease_expires_at < clock_timestamp())
+      where order_code in (select order_code from locked) and (lease_owner is null or lease_expires_at < clock_timestamp())
     )
     update sync.dead_letters set resolved_at = now() where resolved_at is null and order_code = any(${codes})`.execute(
     db,

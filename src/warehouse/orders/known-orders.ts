@@ -72,7 +72,10 @@ export async function setCreations(db: Db, orders: readonly { code: string; at: 
 export async function setAbsent(db: Db, codes: readonly string[], isAbsent: boolean): Promise<void> {
   await sql`
     update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
-    where order_code = any(${codes}) and (absent_since is null) = ${isAbsent}`.execute(db);
+    where (absent_since is null) = ${isAbsent} and order_code in (
+      select order_code from sync.order_links
+      where order_code = any(${codes}) and (absent_since is null) = ${isAbsent} order by order_code for update
+    )`.execute(db);
 }
 
 /** `hasWaited`: the order has been absent for a day. */
@@ -84,8 +87,11 @@ type AbsentOrder = { code: string; hasWaited: boolean };
  */
 export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]> {
   await sql`
-    update sync.order_links set absent_since = null
-    where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'`.execute(db);
+    update sync.order_links set absent_since = null where order_code in (
+      select order_code from sync.order_links
+      where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'
+      order by order_code for update
+    )`.execute(db);
   const { rows } = await sql<AbsentOrder>`
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' as "hasWaited"
     from sync.order_links where absent_since is not null order by order_code`.execute(db);

@@ -91,6 +91,6 @@ export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map
 export async function makeDue(db: Db, codes: readonly string[]): Promise<void> {
   await sql`
     insert into sync.order_links as known (order_code, due_at)
-    select distinct unnest(${codes}::text[]), clock_timestamp()
+    select distinct code collate "C" as code, clock_timestamp() from unnest(${codes}::text[]) as code order by code
     on conflict (order_code) do update set due_at = excluded.due_at`.execute(db);
 }
