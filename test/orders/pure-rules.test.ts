@@ -68,6 +68,15 @@ const link = (more: Partial<OrderLink> = {}): OrderLink => ({
 });
 
 describe('desiredOrder', () => {
+  test('lines of two orders never have the same dead letter, also where codes have slashes', () => {
+    const key = (code: string, lineCode: string) => {
+      const bad = { ...line(lineCode, { price: 'much' }), order_code: code };
+      return desiredOf({ code }, [bad]).faulty[0]?.key;
+    };
+    expect(key('A', '1')).toBe('A/1');
+    expect(new Set([key('A/1', '2'), key('A', '1/2'), key('A%2F1', '2')]).size).toBe(3);
+  });
+
   test('each line is pushed, waits or is faulty, and no two dead letters have the same key', () => {
     const anyLine = fc.record({
       lineCode: fc.constantFrom('1', '2', '', null),

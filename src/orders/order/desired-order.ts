@@ -107,7 +107,9 @@ export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
   return { kind: 'order', key: code, orderCode: code, reason, payload: raw };
 }
 
-export const lineKey = (orderCode: string, lineCode: string) => `${orderCode}/${lineCode}`;
+/** The key of a line's dead letter: no two lines have the same, also where a code has a slash. */
+export const lineKey = (orderCode: string, lineCode: string) =>
+  [orderCode, lineCode].map((code) => code.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/');
 
 /** Whether the order was last pushed as it is in the shop now, and is not due. */
 export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, rights: PushRights): boolean {
