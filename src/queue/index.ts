@@ -113,7 +113,8 @@ export async function openQueues(url: string, installation: string): Promise<Que
   }
 
   async function counts(runIds: readonly string[]): Promise<QueueCounts> {
-    const sum: QueueCounts = { scheduled: await scheduled.getJobCounts(...countedStates), runs: {}, steps: {} };
+    const none = Object.fromEntries(countedStates.map((state) => [state, 0]));
+    const sum = { scheduled: await scheduled.getJobCounts(...countedStates), runs: { ...none }, steps: { ...none } };
     for (const runId of runIds) {
       const queue = await ofRun(runId);
       const own = await (await queue.getJob(runId))?.getState();
