@@ -57,8 +57,8 @@ test('without STATUS_TOKEN there is no page', async () => {
 
 test('the page shows flows, holes, runs and dead letters, escapes every text, and names no customer', async () => {
   await using serving = await openTroubled();
-  await serving.world.warehouse(`insert into sync.runs (id, job, started_by, started_at)
-    select 'open-' || n, 'backfill-orders', 'command', now() - n * interval '1 minute' from generate_series(1, 6) n`);
+  await serving.world.warehouse(`insert into sync.runs (id, job, started_by, trigger, started_at)
+    select 'open-' || n, 'backfill-orders', 'command', 'backfill', now() - n * interval '1 minute' from generate_series(1, 6) n`);
   const answer = await fetch(serving.url, { headers: asUser(token) });
   const page = await answer.text();
   const all = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found);
@@ -66,7 +66,7 @@ test('the page shows flows, holes, runs and dead letters, escapes every text, an
     'flows progress daily dead-letters coverage runs queue schedules'.split(' '),
   );
   // At most five runs are looked at.
-  expect(all(/<li>(<strong>)backfill-orders/g)).toHaveLength(5);
+  expect(all(/<li>(<strong>)backfill-orders<\/strong>/g)).toHaveLength(5);
   expect(page).toMatch(/For 1 min( \d+ s)?; how far it is, is not known: its job is no longer in the queue\./);
   expect(page).toMatch(/<td>backfill-orders<\/td>.*<span class="outcome running">running/);
   expect(page).toMatch(
@@ -76,7 +76,7 @@ test('the page shows flows, holes, runs and dead letters, escapes every text, an
   expect(page).not.toMatch(/<form|<button|<input/);
   for (const words of [
     'not read completely',
-    '<title>review-sync: 3 issues</title>',
+    '<title>review-sync: 9 issues</title>',
     'What to do: npx review-sync backfill reviews --gaps',
     'backfill-reviews',
     '116 orders pushed by sync orders in 14 days, at most 15 in one. Grey: 1 day without a run of sync orders.',
