@@ -41,7 +41,8 @@ test('what a killed worker had in hand is taken over by another', async () => {
   const [killed] = await here.warehouse<{ id: string }>('select id from sync.runs order by started_at limit 1');
   expect(killed).toBeDefined();
   here.service.setFaults({ latencyMs: 0 });
-  const second = startHere(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '' });
+  // A schedule that is due once a year: a worker without the schedule ends the run.
+  const second = startHere(['worker'], { ...here.environment, SCHEDULE_REVIEWS: '0 0 1 1 *' });
   const ended = await until(async () => {
     const [run] = await here.warehouse<{ outcome: string | null; error: string | null }>(
       'select outcome, error from sync.runs where id = $1',
