@@ -1,5 +1,5 @@
 import { reviewDeps } from '../src/app/deps.ts';
-import { concludeReconcile, planReconcile } from '../src/reviews/reconcile.ts';
+import { concludeReconcile, planReconcile } from '../src/reviews/plan/reconcile.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';
 import type { ReadWindow } from './read-window.ts';

@@ -1,6 +1,6 @@
 import type { OrderDeps } from '../orders/order-deps.ts';
 import { defaultLimits } from '../orders/requests.ts';
-import { plausibleDates } from '../reviews/review-bounds.ts';
+import { plausibleDates } from '../reviews/plan/review-bounds.ts';
 import type { ReviewDeps } from '../reviews/review-deps.ts';
 import type { App } from './app.ts';
 

@@ -1,6 +1,6 @@
 import type { OrderExplanation } from '../orders/compare/show-order.ts';
 import { contactFields } from '../orders/contact-rule.ts';
-import { type ReviewExplanation, reviewVerdict } from '../reviews/explain-review.ts';
+import { type ReviewExplanation, reviewVerdict } from '../reviews/refresh/explain-review.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
 import { type StatusTable, utc } from './status-view.ts';

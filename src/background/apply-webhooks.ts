@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { describeError } from '../base/errors.ts';
-import { refreshReview } from '../reviews/refresh-review.ts';
+import { refreshReview } from '../reviews/refresh/refresh-review.ts';
 import { finishChangedReview, type TakenReview, takeChangedReview } from '../warehouse/changed-reviews.ts';
 
 /** How often to look for changed reviews, whichever process stored them, in milliseconds. */

@@ -3,7 +3,7 @@ import { orderDeps, reviewDeps } from '../app/deps.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
 import { ownPushRights } from '../app/run-rights.ts';
 import { pushOrders } from '../orders/push/push-slice.ts';
-import { retryRefusedReview } from '../reviews/refresh-review.ts';
+import { retryRefusedReview } from '../reviews/refresh/refresh-review.ts';
 import { slicesOf } from '../shop/orders.ts';
 import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';

@@ -6,11 +6,11 @@ import { absentIn } from '../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../warehouse/reviews/export-windows.ts';
 import { landPage, type RawPage } from '../warehouse/reviews/land-reviews.ts';
 import { type Gap, openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
+import { justNow } from './plan/review-bounds.ts';
 import type { ListPage } from './read/list-page.ts';
 import { readSpans } from './read/read-spans.ts';
 import type { Proven } from './read/reading.ts';
 import type { Window } from './read/window.ts';
-import { justNow } from './review-bounds.ts';
 import type { ReviewDeps } from './review-deps.ts';
 
 /**

@@ -163,14 +163,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what failed is no open gap',
-    file: 'src/reviews/plan-sync-reviews.ts',
+    file: 'src/reviews/plan/plan-sync-reviews.ts',
     find: "      await openGap(db, axis, { span, kind: 'failed', reason: failure });\n",
     replace: '      continue;\n',
     tests: [`${promise('reviews-obstacles')} > a window that the warehouse cannot store`],
   },
   {
     name: 'a review is marked deleted without asking for it',
-    file: 'src/reviews/confirm-deleted.ts',
+    file: 'src/reviews/verify/confirm-deleted.ts',
     find: "if (asked.kind === 'gone') gone.push",
     replace: "if (asked.kind !== 'failed') gone.push",
     tests: [`${promise('reviews-obstacles')} > reviews that are only hidden from the lists are not deleted`],

@@ -18,14 +18,14 @@ import {
   RefusedError,
   UnavailableError,
 } from '../../src/review-api/index.ts';
-import { isDueAgain } from '../../src/reviews/backoff.ts';
-import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/explain-review.ts';
-import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan-backfill-reviews.ts';
+import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
+import { plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
 import { fetchPage, UnreadableError } from '../../src/reviews/read/list-page.ts';
 import { halvesOf, readSpan } from '../../src/reviews/read/read-span.ts';
 import { beginReading } from '../../src/reviews/read/reading.ts';
 import { planWindows, windowLimits } from '../../src/reviews/read/window.ts';
-import { plausibleDates } from '../../src/reviews/review-bounds.ts';
+import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
+import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
 import type { GapKind } from '../../src/warehouse/reviews/open-gaps.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });

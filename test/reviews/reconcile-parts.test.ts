@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
 import { RefusedError, UnavailableError } from '../../src/review-api/index.ts';
-import { concludeReconcile } from '../../src/reviews/reconcile.ts';
-import { retryRefused } from '../../src/reviews/refresh-review.ts';
-import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
+import { concludeReconcile } from '../../src/reviews/plan/reconcile.ts';
+import { retryRefused } from '../../src/reviews/refresh/refresh-review.ts';
+import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { reviewAt, syncHourly } from '../harness/hourly-reviews.ts';

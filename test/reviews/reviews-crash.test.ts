@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { exportWindow } from '../../src/reviews/export-window.ts';
-import { planBackfillReviews } from '../../src/reviews/plan-backfill-reviews.ts';
-import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/plan-sync-reviews.ts';
+import { planBackfillReviews } from '../../src/reviews/plan/plan-backfill-reviews.ts';
+import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import type { Window } from '../../src/reviews/read/window.ts';
 import type { ReviewDeps } from '../../src/reviews/review-deps.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { exportWindow } from '../../src/reviews/export-window.ts';
-import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan-sync-reviews.ts';
+import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';

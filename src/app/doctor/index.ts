@@ -4,7 +4,7 @@ import { openQueues, type Queues } from '../../queue/index.ts';
 import { lacksTables } from '../../queue/queue-facts.ts';
 import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
-import { plausibleDates } from '../../reviews/review-bounds.ts';
+import { plausibleDates } from '../../reviews/plan/review-bounds.ts';
 import { openShop } from '../../shop/index.ts';
 import { installationOf } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';

@@ -17,7 +17,7 @@ import {
   estimateRequests,
   planBackfillReviews,
   spanOf,
-} from '../../reviews/plan-backfill-reviews.ts';
+} from '../../reviews/plan/plan-backfill-reviews.ts';
 import { spanTotals } from '../../warehouse/reviews/export-windows.ts';
 import type { RunRights } from '../../warehouse/runs/run-rights.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';

@@ -10,7 +10,7 @@ import {
 import { ownPushRights } from '../../app/run-rights.ts';
 import { UsageError } from '../../base/errors.ts';
 import { explainOrder } from '../../orders/compare/show-order.ts';
-import { explainReview } from '../../reviews/explain-review.ts';
+import { explainReview } from '../../reviews/refresh/explain-review.ts';
 import type { Command } from '../command.ts';
 import { orderCode } from '../ui/order-code.ts';
 import { table } from '../ui/table.ts';

@@ -5,7 +5,7 @@ import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
 import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
-import { type Found, type Verification, verifyReviews } from '../../reviews/verify-reviews.ts';
+import { type Found, type Verification, verifyReviews } from '../../reviews/verify/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';

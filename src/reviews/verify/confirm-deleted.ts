@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import { counted, formatCount } from '../base/counts.ts';
-import type { RawReview } from '../review-api/index.ts';
-import { type Absent, countHeld, markDeleted } from '../warehouse/reviews/absent-reviews.ts';
-import { askReview } from './refresh-review.ts';
-import type { ReviewDeps } from './review-deps.ts';
+import { counted, formatCount } from '../../base/counts.ts';
+import type { RawReview } from '../../review-api/index.ts';
+import { type Absent, countHeld, markDeleted } from '../../warehouse/reviews/absent-reviews.ts';
+import { askReview } from '../refresh/refresh-review.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 
 /**
  * `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,

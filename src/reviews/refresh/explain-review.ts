@@ -1,6 +1,6 @@
-import { parseInstant } from '../base/time/span.ts';
-import { deadLettersOf } from '../warehouse/dead-letters.ts';
-import { compareOne, type Difference } from '../warehouse/reviews/compare-reviews.ts';
+import { parseInstant } from '../../base/time/span.ts';
+import { deadLettersOf } from '../../warehouse/dead-letters.ts';
+import { compareOne, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
 import {
   type Missed,
   missedReview,
@@ -8,9 +8,9 @@ import {
   reviewRow,
   type WindowOf,
   windowsOf,
-} from '../warehouse/reviews/one-review.ts';
+} from '../../warehouse/reviews/one-review.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { askReview } from './refresh-review.ts';
-import type { ReviewDeps } from './review-deps.ts';
 
 export type ReviewExplanation = {
   id: number;

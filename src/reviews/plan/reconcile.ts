@@ -1,18 +1,18 @@
-import type { Conclusion } from '../base/counts.ts';
-import { partBefore, secondOf } from '../base/time/span.ts';
-import { closeUnseenReviews } from '../warehouse/dead-letters.ts';
-import { countAbsent, newestBut, suspects } from '../warehouse/reviews/absent-reviews.ts';
-import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
-import { landPage } from '../warehouse/reviews/land-reviews.ts';
-import { closeGapsReadSince, openGaps } from '../warehouse/reviews/open-gaps.ts';
-import { pruneHistory } from '../warehouse/runs/retention.ts';
-import { confirmDeleted } from './confirm-deleted.ts';
-import { gapsProblem } from './export-window.ts';
-import { pageOfOne } from './read/check-page.ts';
-import { planWindows, type Window } from './read/window.ts';
-import { retryRefused } from './refresh-review.ts';
+import type { Conclusion } from '../../base/counts.ts';
+import { partBefore, secondOf } from '../../base/time/span.ts';
+import { closeUnseenReviews } from '../../warehouse/dead-letters.ts';
+import { countAbsent, newestBut, suspects } from '../../warehouse/reviews/absent-reviews.ts';
+import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
+import { landPage } from '../../warehouse/reviews/land-reviews.ts';
+import { closeGapsReadSince, openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { pruneHistory } from '../../warehouse/runs/retention.ts';
+import { gapsProblem } from '../export-window.ts';
+import { pageOfOne } from '../read/check-page.ts';
+import { planWindows, type Window } from '../read/window.ts';
+import { retryRefused } from '../refresh/refresh-review.ts';
+import type { ReviewDeps } from '../review-deps.ts';
+import { confirmDeleted } from '../verify/confirm-deleted.ts';
 import { allReviews } from './review-bounds.ts';
-import type { ReviewDeps } from './review-deps.ts';
 
 const dayMs = 86_400_000;
 

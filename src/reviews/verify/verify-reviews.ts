@@ -1,18 +1,18 @@
 import pLimit from 'p-limit';
-import { formatCount } from '../base/counts.ts';
-import type { DayRange } from '../base/time/day-range.ts';
-import { dayOf, type Second, type Span, secondOf } from '../base/time/span.ts';
-import { warehouseNow } from '../warehouse/index.ts';
-import { type Absent, absentIn, countHeld, newestBut } from '../warehouse/reviews/absent-reviews.ts';
-import { compareOne, comparePage, type Difference } from '../warehouse/reviews/compare-reviews.ts';
-import { landPage } from '../warehouse/reviews/land-reviews.ts';
+import { formatCount } from '../../base/counts.ts';
+import type { DayRange } from '../../base/time/day-range.ts';
+import { dayOf, type Second, type Span, secondOf } from '../../base/time/span.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
+import { type Absent, absentIn, countHeld, newestBut } from '../../warehouse/reviews/absent-reviews.ts';
+import { compareOne, comparePage, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
+import { landPage } from '../../warehouse/reviews/land-reviews.ts';
+import { spanOf } from '../plan/plan-backfill-reviews.ts';
+import { allReviews } from '../plan/review-bounds.ts';
+import { pageOfOne } from '../read/check-page.ts';
+import { readSpans } from '../read/read-spans.ts';
+import { planWindows } from '../read/window.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
-import { spanOf } from './plan-backfill-reviews.ts';
-import { pageOfOne } from './read/check-page.ts';
-import { readSpans } from './read/read-spans.ts';
-import { planWindows } from './read/window.ts';
-import { allReviews } from './review-bounds.ts';
-import type { ReviewDeps } from './review-deps.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
   onProgress(windows: number, of: number): void;

@@ -1,5 +1,5 @@
-import { counted } from '../base/counts.ts';
-import { ReviewSyncError } from '../base/errors.ts';
+import { counted } from '../../base/counts.ts';
+import { ReviewSyncError } from '../../base/errors.ts';
 import {
   dayAfter,
   intersection,
@@ -10,13 +10,13 @@ import {
   secondOf,
   startOfDay,
   writableDates,
-} from '../base/time/span.ts';
-import type { ReviewOverview } from '../review-api/index.ts';
-import { storedBounds } from '../warehouse/reviews/absent-reviews.ts';
-import { recordOverview } from '../warehouse/reviews/review-overview.ts';
-import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError } from './read/list-page.ts';
-import { type Axis, windowLimits } from './read/window.ts';
-import type { ReviewDeps } from './review-deps.ts';
+} from '../../base/time/span.ts';
+import type { ReviewOverview } from '../../review-api/index.ts';
+import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
+import { recordOverview } from '../../warehouse/reviews/review-overview.ts';
+import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError } from '../read/list-page.ts';
+import { type Axis, windowLimits } from '../read/window.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 
 /** Seconds before a request in which a review may have been written and not be listed yet. */
 export const justNow = 60;

@@ -1,12 +1,12 @@
-import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../base/time/span.ts';
-import type { Db } from '../warehouse/index.ts';
-import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
-import { openGap, openGaps } from '../warehouse/reviews/open-gaps.ts';
-import { advanceCursor, readCursor } from '../warehouse/runs/cursors.ts';
-import { isDueAgain } from './backoff.ts';
-import { planWindows, type Window } from './read/window.ts';
+import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
+import type { Db } from '../../warehouse/index.ts';
+import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
+import { openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
+import { planWindows, type Window } from '../read/window.ts';
+import { isDueAgain } from '../refresh/backoff.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews, captureOverview, justNow, newestOf } from './review-bounds.ts';
-import type { ReviewDeps } from './review-deps.ts';
 
 const day = 86_400;
 /** A watermark older than this is a service where nothing happens. */

@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
-import { UsageError } from '../base/errors.ts';
-import { type DayRange, spanOfDays } from '../base/time/day-range.ts';
-import { dayOf, intersection, type Span } from '../base/time/span.ts';
-import { coveredSpans } from '../warehouse/reviews/export-windows.ts';
-import { openGaps } from '../warehouse/reviews/open-gaps.ts';
-import { fetchPage, limitsOf, type PageDeps, UnreadableError } from './read/list-page.ts';
-import { planWindows, type Window } from './read/window.ts';
+import { UsageError } from '../../base/errors.ts';
+import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
+import { dayOf, intersection, type Span } from '../../base/time/span.ts';
+import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
+import { openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { fetchPage, limitsOf, type PageDeps, UnreadableError } from '../read/list-page.ts';
+import { planWindows, type Window } from '../read/window.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews } from './review-bounds.ts';
-import type { ReviewDeps } from './review-deps.ts';
 
 /**
  * Identifies the range of a review backfill in sync.runs and in the queue. A command joins a run of the same key that

@@ -1,11 +1,11 @@
-import { describeError } from '../base/errors.ts';
-import { usableId } from '../base/json-text.ts';
-import { NotFoundError, type RawReview, ReviewApiError } from '../review-api/index.ts';
-import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
-import { type Landed, landPage } from '../warehouse/reviews/land-reviews.ts';
+import { describeError } from '../../base/errors.ts';
+import { usableId } from '../../base/json-text.ts';
+import { NotFoundError, type RawReview, ReviewApiError } from '../../review-api/index.ts';
+import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../../warehouse/dead-letters.ts';
+import { type Landed, landPage } from '../../warehouse/reviews/land-reviews.ts';
+import { pageOfOne } from '../read/check-page.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { isDueAgain } from './backoff.ts';
-import { pageOfOne } from './read/check-page.ts';
-import type { ReviewDeps } from './review-deps.ts';
 
 /** What the service shows of a review by its id. `gone`: it answers 404. `failed`: nobody knows, for this reason. */
 export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | { kind: 'failed'; reason: string };
