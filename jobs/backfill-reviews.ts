@@ -1,5 +1,4 @@
 import { reviewDeps } from '../src/app/deps.ts';
-import { gapsProblem } from '../src/reviews/export-window.ts';
 import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';

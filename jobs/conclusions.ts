@@ -4,7 +4,7 @@ import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
 import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
 import { spanTotals } from '../src/warehouse/reviews/export-windows.ts';
 import { pushOrdersStep } from './push-orders.ts';
-import { readWindow } from './read-window.ts';
+import { readWindowStep } from './read-window.ts';
 
 /**
  * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
@@ -46,7 +46,7 @@ export const runOfOrders = {
 /** The same for every run of reviews. */
 export const runOfReviews = {
   readsShop: false,
-  step: readWindow,
+  step: readWindowStep,
   deadLetters: ['review'],
   conclusion: countReviews,
 } as const;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { reviewDeps } from '../src/app/deps.ts';
-import { exportWindow } from '../src/reviews/export-window.ts';
+import { readWindow } from '../src/reviews/read/read-window.ts';
 import type { StepJob } from '../src/runs/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
 import { parsePayload } from './payload.ts';
@@ -16,12 +16,12 @@ const shape = v.object({
 export type ReadWindow = v.InferOutput<typeof shape>;
 
 /** Step: brings the reviews of one window into the warehouse. */
-export const readWindow: StepJob<App, ReadWindow> = {
+export const readWindowStep: StepJob<App, ReadWindow> = {
   name: 'read-window',
   parse: (payload) => parsePayload(shape, payload),
   async run(app, { axis, span, findAbsent = false }, { run, signal }) {
     const deps = reviewDeps(app, signal);
-    const counts = await exportWindow(deps, { runId: run.id, window: { axis, span }, findAbsent });
+    const counts = await readWindow(deps, { runId: run.id, window: { axis, span }, findAbsent });
     // A backfill takes hours: the views of bi follow it.
     await recount(app.warehouse.db, { atMostEveryMs: 60_000 });
     return counts;

@@ -1,6 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
-import { gapsProblem } from '../src/reviews/export-window.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan/plan-sync-reviews.ts';
+import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { retryRefused } from '../src/reviews/refresh/refresh-review.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';

@@ -10,6 +10,7 @@ import {
   ReviewApiError,
   type Wait,
 } from '../review-api/index.ts';
+import type { Pages } from '../reviews/read/reader.ts';
 import { openShop, type Shop } from '../shop/index.ts';
 import { installationOf } from '../warehouse/connected-service.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
@@ -29,8 +30,8 @@ export type App = AsyncDisposable & {
   readonly queues: Queues;
   /** State of pushing orders. One per process, so that its statements batch many orders. */
   readonly orderStore: OrderStore;
-  /** Slots for the spans of reviews that this process reads at the same time. */
-  readonly spanSlots: LimitFunction;
+  /** What this process shares over all windows of reviews that it reads. */
+  readonly pages: Pages;
   /** Slots for the slices of orders that this process reads or compares at the same time. */
   readonly sliceSlots: LimitFunction;
   /** Slots for the orders that this process pushes at the same time. */
@@ -110,8 +111,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     api,
     queues,
     orderStore,
-    // Two more than requests in flight: while one parses its page, another requests the next.
-    spanSlots: pLimit(concurrency + 2),
+    // More than requests in flight: some pages land while others are requested.
+    pages: { slots: pLimit(concurrency + 4), largest: 0 },
     sliceSlots: pLimit(slicesAtATime),
     orderSlots: pLimit(ordersAtATime),
     abort,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReviewSyncError } from '../../src/base/errors.ts';
+import { IncompleteError, ReviewSyncError } from '../../src/base/errors.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
-import { UnreadableError } from '../../src/reviews/read/list-page.ts';
 
 const failure = (facts: object) => Object.assign(new Error('no'), facts);
 const unreachable = (cause: unknown) => new ReviewSyncError('shop', 'The shop database cannot be reached', { cause });
@@ -15,7 +14,7 @@ test.each<[string, unknown, boolean]>([
   ['a shop with a wrong password', unreachable(failure({ severity: 'FATAL', code: '28P01' })), false],
   ['a shop that is reached and at fault', unreachable(undefined), false],
   ['any other error of this program', new ReviewSyncError('shop-query', 'wrong column'), false],
-  ['a list of reviews that the service refuses', new UnreadableError('refused', '403'), false],
+  ['a list of reviews that the service refuses', new IncompleteError('403'), false],
   ['its cause, too', new ReviewSyncError('queue', 'gone', { cause: failure({ code: 'ECONNREFUSED' }) }), false],
 ])('%s is transient, or is not, as it should be', (_what, error, expected) => {
   expect(isTransient(error)).toBe(expected);

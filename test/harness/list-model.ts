@@ -4,10 +4,25 @@ import type { PageDeps } from '../../src/reviews/read/list-page.ts';
 
 export type ModelReview = { id: number; createdMs: number; updatedMs: number; score: number | null; productId: number };
 
+/**
+ * What pages name as the last: the real one; at most the greatest that may be asked for; none; none on the last page
+ * itself, as GitHub does; that of page 1 only; the greatest that may be asked for, always; the one that pages of the size
+ * asked for would have; half of the pages, as a count from before an import.
+ */
+export type LastPage =
+  | 'real'
+  | 'capped'
+  | 'absent'
+  | 'not on the last'
+  | 'only on page 1'
+  | 'fixed'
+  | 'for the limit'
+  | 'cached';
+
 /** How a service may read the spec. */
 export type Mood = {
   zone: string;
-  lastPage: 'real' | 'capped' | 'absent';
+  lastPage: LastPage;
   /** The service's own greatest page. */
   pageSize: number;
   /** Whether the end of a period means its whole second, its first millisecond, or is left out. */
@@ -23,8 +38,8 @@ export type Mood = {
    * stays: a service that shows an empty page then cannot be distinguished from one whose list ends there.
    */
   hides?: boolean;
-  /** The status of a page behind the last one. Default: 200 with an empty list. */
-  behind?: 200 | 404 | 422;
+  /** The status of a page behind the last one, or the last page again. Default: 200 with an empty list. */
+  behind?: 200 | 404 | 422 | 'the last again' | undefined;
   /** A review that the service fails on: a page that would show it is refused with this status. */
   poison?: { id: number; status: 404 | 422 } | undefined;
 };
@@ -54,8 +69,9 @@ export function listModel(
       const all = listed(reviews(), params, { start, end }, mood, random);
       const size = Math.min(limit, mood.pageSize);
       const last = Math.max(1, Math.ceil(all.length / size));
-      if (page > last) refuse(mood.behind);
-      const cut = all.slice((page - 1) * size, page * size);
+      if (page > last && typeof mood.behind === 'number') refuse(mood.behind);
+      const at = mood.behind === 'the last again' ? Math.min(page, last) : page;
+      const cut = all.slice((at - 1) * size, at * size);
       if (cut.some((review) => review.id === mood.poison?.id)) refuse(mood.poison?.status);
       const stays = (index: number) => !mood.hides || (index === 0 && mood.lastPage === 'absent');
       const shown = cut.filter((review, index) => stays(index) || !isHidden(review));
@@ -66,7 +82,16 @@ export function listModel(
         score: review.score,
         product_id: review.productId,
       }));
-      const lastPage = { real: last, capped: Math.min(last, limits.pages), absent: undefined }[mood.lastPage];
+      const lastPage = {
+        real: last,
+        capped: Math.min(last, limits.pages),
+        absent: undefined,
+        'not on the last': page < last ? last : undefined,
+        'only on page 1': page === 1 ? last : undefined,
+        fixed: limits.pages,
+        'for the limit': Math.max(1, Math.ceil(all.length / limit)),
+        cached: Math.max(1, Math.floor(last / 2)),
+      }[mood.lastPage];
       return {
         rawBody: Buffer.from(JSON.stringify(items)),
         items,

@@ -142,20 +142,20 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a list is read from its first page to its last',
     file: 'src/reviews/read/read-list.ts',
-    find: '  for (let at = number - 1; at >= 1; at -= 1) {',
-    replace: '  for (let at = 1; at < number; at += 1) {',
+    find: '  for (const number of numbers) {',
+    replace: '  for (const number of numbers.toReversed()) {',
     tests: pureReviews,
   },
   {
     name: 'a list is whole whatever the service counts',
     file: 'src/reviews/read/read-list.ts',
-    find: 'if (end.ids.length > 0 && seen.size >= (number - 1) * size + recordsOn(end))',
-    replace: 'if (seen.size > 0)',
+    find: 'shown.ids.size >= (number - 1) * full + recordsOn(end)',
+    replace: 'shown.ids.size > 0',
     tests: pureReviews,
   },
   {
     name: 'a page lands after its span was entered',
-    file: 'src/reviews/export-window.ts',
+    file: 'src/reviews/read/read-window.ts',
     find: 'const landed = await landPage(deps.warehouse, page);',
     replace:
       'const landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };\n    setTimeout(() => void landPage(deps.warehouse, page).catch(() => {}), 100);',

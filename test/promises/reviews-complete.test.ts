@@ -141,7 +141,8 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
     select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
       and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
   expect(overlap).toEqual([]);
-  expect((world.service.requests()['GET /v1/reviews'] ?? 0) - before).toBeLessThanOrEqual(plan.requests + 5);
+  // A page that no other page exceeds may be full: the one behind it is asked for, and then it is asked for again.
+  expect((world.service.requests()['GET /v1/reviews'] ?? 0) - before).toBeLessThanOrEqual(3 * plan.requests + 5);
   // Without --gaps, days that were read are read again.
   expect(await planned(...some)).toMatch(both);
   await world.warehouse(`delete from sync.export_windows where start_at >= '2026-05-01T00:00:00+09:00'`);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { readWindow } from '../../jobs/read-window.ts';
+import { readWindowStep } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
@@ -154,7 +154,7 @@ test('the views of bi follow a run that takes hours, counted again at most once 
     [60, 10],
   ]) {
     await world.warehouse(`update sync.settings set counted_at = now() - interval '${secondsAgo} seconds'`);
-    await readWindow.run(app, { axis: 'created', span }, { run: runOf('backfill-reviews'), signal: app.abort.signal });
+    await readWindowStep.run(app, { axis: 'created', span }, { run: runOf('backfill-reviews'), signal: app.abort.signal });
     expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n }]);
   }
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
-import { exportWindow } from '../../src/reviews/export-window.ts';
 import { planBackfillReviews } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { concludeSyncReviews, planSyncReviews, type SyncPlan } from '../../src/reviews/plan/plan-sync-reviews.ts';
+import { readWindow } from '../../src/reviews/read/read-window.ts';
 import type { Window } from '../../src/reviews/read/window.ts';
 import type { ReviewDeps } from '../../src/reviews/review-deps.ts';
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
@@ -46,7 +46,7 @@ const edits = `
 type Run = { id: string; since: Date; planned?: SyncPlan };
 
 const steps = async (deps: ReviewDeps, { id }: Run, windows: readonly Window[]) => {
-  for (const window of windows) await exportWindow(deps, { runId: id, window });
+  for (const window of windows) await readWindow(deps, { runId: id, window });
 };
 const planning = (deps: ReviewDeps) => ({ ...deps, now: () => new Date(now) });
 

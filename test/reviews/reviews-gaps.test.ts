@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
 import { secondOf } from '../../src/base/time/span.ts';
-import { exportWindow } from '../../src/reviews/export-window.ts';
 import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
+import { readWindow } from '../../src/reviews/read/read-window.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
@@ -119,7 +119,7 @@ test('a run that one machine plans and another one reads, whose clock is behind,
   const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
   const ahead = { ...deps, now: () => new Date(Date.now() + 5000) };
   const plan = await planSyncReviews(ahead, { overlapMinutes: 60, allGaps: false });
-  for (const window of plan.windows) await exportWindow(deps, { runId: 'a run', window });
+  for (const window of plan.windows) await readWindow(deps, { runId: 'a run', window });
   await concludeSyncReviews(deps.warehouse.db, 'a run', plan, 'it was not read to its end');
   expect(await openGaps(deps.warehouse.db)).toEqual([]);
 });
@@ -133,7 +133,7 @@ test('the minute before a reading does not count as read, nor does the next run 
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
     select 9, now() + interval '1 hour', now()`);
   const [start, end] = [secondOf(now) - 3600, secondOf(now) + 86_400];
-  await exportWindow(deps, { runId: 'a run', window: { axis: 'created', span: { start, end } }, findAbsent: true });
+  await readWindow(deps, { runId: 'a run', window: { axis: 'created', span: { start, end } }, findAbsent: true });
   const [reading] = await world.warehouse<{ at: Date }>('select started_at as at from sync.export_windows');
   expect(await coveredSpans(deps.warehouse.db, 'created')).toEqual([{ start, end: secondOf(reading?.at ?? now) - 60 }]);
   expect(await world.warehouse('select from sync.absent_reviews')).toEqual([]);

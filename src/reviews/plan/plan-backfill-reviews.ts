@@ -4,7 +4,7 @@ import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf, intersection, type Span } from '../../base/time/span.ts';
 import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
 import { openGaps } from '../../warehouse/reviews/open-gaps.ts';
-import { fetchPage, limitsOf, type PageDeps, UnreadableError } from '../read/list-page.ts';
+import { fetchPage, limitsOf, type PageDeps } from '../read/list-page.ts';
 import { planWindows, type Window } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews } from './review-bounds.ts';
@@ -72,14 +72,14 @@ export type Estimate = {
 export async function estimateRequests(deps: PageDeps, windows: readonly Window[]): Promise<Estimate> {
   const limit = pLimit(8);
   const cap = limitsOf(deps).pages;
-  const firstPage = (window: Window) =>
-    fetchPage(deps, window, 1).catch((error: unknown) => {
-      if (!(error instanceof UnreadableError)) throw error;
-      return { lastPage: undefined, ids: ['unknown'] };
-    });
-  const first = await Promise.all(windows.map((window) => limit(() => firstPage(window))));
+  const first = await Promise.all(windows.map((window) => limit(() => fetchPage(deps, window, 1))));
   // Pages overlap in the second that ends each, and the last of a span is seldom full.
-  const costs = first.map(({ lastPage = 1 }) => (lastPage > 1 ? Math.ceil(lastPage * 1.05) : 1));
-  const atLeast = first.some(({ lastPage, ids }) => (lastPage ?? (ids.length > 0 ? cap : 1)) === cap);
+  const costs = first.map((page) => {
+    const { lastPage = 1 } = page.kind === 'page' ? page : {};
+    return lastPage > 1 ? Math.ceil(lastPage * 1.05) : 1;
+  });
+  const atLeast = first.some(
+    (page) => page.kind !== 'page' || (page.lastPage ?? (page.ids.length > 0 ? cap : 1)) === cap,
+  );
   return { requests: costs.reduce((sum, cost) => sum + cost, 0), atLeast };
 }

@@ -3,10 +3,10 @@ import type { Db } from '../../warehouse/index.ts';
 import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
-import { planWindows, type Window } from '../read/window.ts';
+import { justNow, planWindows, type Window } from '../read/window.ts';
 import { isDueAgain } from '../refresh/backoff.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { allReviews, captureOverview, justNow, newestOf } from './review-bounds.ts';
+import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;
 /** A watermark older than this is a service where nothing happens. */

@@ -5,6 +5,7 @@ import {
   intersection,
   isoOf,
   parseInstant,
+  partBefore,
   type Second,
   type Span,
   secondOf,
@@ -14,12 +15,9 @@ import {
 import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../../warehouse/reviews/review-overview.ts';
-import { fetchPage, obstacleOf, type PageDeps, type PageQuery, UnreadableError } from '../read/list-page.ts';
-import { type Axis, windowLimits } from '../read/window.ts';
+import { fetchPage, obstacleOf, type PageDeps, type PageQuery } from '../read/list-page.ts';
+import { type Axis, clocksApart, windowLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-
-/** Seconds before a request in which a review may have been written and not be listed yet. */
-export const justNow = 60;
 
 /** No two zones differ by more than 26 hours. */
 const zonesApart = 26 * 3600;
@@ -48,7 +46,7 @@ export async function allReviews(deps: ReviewDeps): Promise<Span> {
 }
 
 /** The newest days that one window holds. */
-const lately = ({ plausible: { end } }: PageDeps): Span => ({ start: end - windowLimits.seconds, end });
+const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - windowLimits.seconds, end });
 
 /**
  * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
@@ -133,20 +131,24 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
 
 /**
  * Date of the newest review of the span, by the list; undefined where the list shows none. Where the service refuses the
- * span or fails on it, its last two days are requested instead: that must not stop a run.
+ * span or fails on it, as it may for dates ahead of its clock, its part before now is requested instead, and then two
+ * days of that: none of it must stop a run.
  */
-export async function newestOf(deps: PageDeps, axis: Axis, { start, end }: Span): Promise<Second | undefined> {
-  const whole = await firstOf(deps, { axis, span: { start, end }, desc: true });
-  const newest =
-    whole === 'unreadable' ? await firstOf(deps, { axis, span: { start: end - 2 * 86_400, end }, desc: true }) : whole;
-  return newest === 'unreadable' ? undefined : newest;
+export async function newestOf(
+  deps: PageDeps & Pick<ReviewDeps, 'now'>,
+  axis: Axis,
+  span: Span,
+): Promise<Second | undefined> {
+  const [past = span] = partBefore(span, secondOf(deps.now()) - clocksApart);
+  const spans = [...(past.end < span.end ? [span] : []), past, { start: past.end - 2 * 86_400, end: past.end }];
+  for (const one of spans) {
+    const newest = await firstOf(deps, { axis, span: one, desc: true });
+    if (newest !== 'unreadable') return newest;
+  }
+  return undefined;
 }
 
 async function firstOf(deps: PageDeps, query: PageQuery): Promise<Second | 'unreadable' | undefined> {
-  try {
-    return (await fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1)).seconds[0];
-  } catch (error) {
-    if (error instanceof UnreadableError) return 'unreadable';
-    throw error;
-  }
+  const page = await fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1);
+  return page.kind === 'page' ? page.seconds[0] : 'unreadable';
 }

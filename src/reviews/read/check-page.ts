@@ -5,7 +5,7 @@ import type { RawReview } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 
 /** What a page shows beside its raw body. `dates`: those of each record, in the order of the page. */
-export type PageCheck = RawPage['check'] & { dates: Dates[] };
+type PageCheck = RawPage['check'] & { dates: Dates[] };
 
 /** Dates of a record; undefined where one cannot be read (`parseInstant`). */
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;

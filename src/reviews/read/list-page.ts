@@ -1,4 +1,4 @@
-import { describeError, ReviewSyncError } from '../../base/errors.ts';
+import { describeError } from '../../base/errors.ts';
 import { printed, usableId } from '../../base/json-text.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
@@ -9,8 +9,8 @@ import {
   type ReviewFilters,
   UnavailableError,
 } from '../../review-api/index.ts';
-import type { GapKind } from '../../warehouse/reviews/open-gaps.ts';
-import { checkPage, type PageCheck } from './check-page.ts';
+import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
+import { checkPage } from './check-page.ts';
 import { type Window, windowLimits } from './window.ts';
 
 export type PageDeps = {
@@ -38,10 +38,8 @@ export type PageQuery = Window &
   }>;
 
 /** One response of the list. It shows the service at one moment, so nothing shifts within it. */
-export type ListPage = {
-  /** JSON in UTF-8. */
-  rawBody: Buffer;
-  check: PageCheck;
+export type ListPage = RawPage & {
+  kind: 'page';
   /** One per record; its text where it has no usable id. */
   ids: string[];
   /** One per record: the second of its date on the axis; undefined where that cannot be read or was not asked for. */
@@ -50,53 +48,50 @@ export type ListPage = {
   requestedAt: Date;
 };
 
-/** Why a span cannot be read or proven. Permanent: a run whose plan meets it is not tried again. */
-export class UnreadableError extends ReviewSyncError {
-  override readonly name = 'UnreadableError';
-  readonly kind: GapKind;
+/**
+ * Why a list is not shown.
+ *
+ * - `refused`: the service answers with a 4xx status.
+ * - `failed`: it answers with a 5xx status or a malformed body, or not at all, and shows another list.
+ */
+export type Obstacle = { kind: 'refused'; reason: string } | { kind: 'failed'; reason: string };
 
-  constructor(kind: GapKind, message: string) {
-    super('unreadable', message);
-    this.kind = kind;
-  }
-}
-
-export const limitsOf = (deps: PageDeps) => deps.limits ?? windowLimits;
+export const limitsOf = (deps: Pick<PageDeps, 'limits'>) => deps.limits ?? windowLimits;
 
 /**
  * Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here.
  *
- * @throws UnreadableError `refused` (4xx) or `failed` (5xx, a malformed body, no response) where that is for this list.
- *   A service that is down is waited for; the client's error, where it stays down.
+ * @throws the client's error where the service does not show any other list either: it is down.
  */
 export async function fetchPage(
   deps: PageDeps,
   query: PageQuery,
   page: number,
   limit = limitsOf(deps).pageSize,
-): Promise<ListPage> {
-  const { items, ...response } = await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs).catch(
-    async (error: unknown) => {
-      const kind = obstacleOf(error);
-      if (kind === undefined) throw error;
-      if (kind === 'failed') await waitForService(deps, query);
-      throw new UnreadableError(kind, describeError(error));
-    },
-  );
-  const check = checkPage(items, deps.plausible);
-  const { first, last } = localPeriod(query.span, deps.timeZone);
-  const shown = check.dates.map(({ [`${query.axis}_at` as const]: second }) => second);
-  // Only what is needed later is kept: whole records would stay in memory until the page has landed.
-  return {
-    ...response,
-    check,
-    ids: items.map((item, index) => String(usableId(item) ?? printed(item) ?? index)),
-    seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
-  };
+): Promise<ListPage | Obstacle> {
+  try {
+    const { items, ...response } = await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs);
+    const { dates, ...check } = checkPage(items, deps.plausible);
+    const { first, last } = localPeriod(query.span, deps.timeZone);
+    const shown = dates.map(({ [`${query.axis}_at` as const]: second }) => second);
+    // Only what is needed later is kept: whole records would stay in memory until the page has landed.
+    return {
+      kind: 'page',
+      ...response,
+      check,
+      ids: items.map((item, index) => String(usableId(item) ?? printed(item) ?? index)),
+      seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
+    };
+  } catch (error) {
+    const kind = obstacleOf(error);
+    if (kind === undefined) throw error;
+    if (kind === 'failed') await requireAnotherList(deps, query);
+    return { kind, reason: describeError(error) };
+  }
 }
 
-/** Returns once the service shows the list of the last second that may have reviews, in which none are, or refuses it. */
-async function waitForService(deps: PageDeps, { axis }: Window): Promise<void> {
+/** Asks for the last second that may have reviews, which has none. A service that refuses it is not down either. */
+async function requireAnotherList(deps: PageDeps, { axis }: Window): Promise<void> {
   const { end } = deps.plausible;
   await request(deps, { axis, span: { start: end - 1, end } }, 1, 1).catch((error: unknown) => {
     if (obstacleOf(error) !== 'refused') throw error;
@@ -107,7 +102,7 @@ async function waitForService(deps: PageDeps, { axis }: Window): Promise<void> {
  * `refused`: with a 4xx status. `failed`: with a 5xx status, a malformed body, or without any response. Undefined where
  * another request would meet the error, too: of the database, a failed authentication, an invalid certificate.
  */
-export function obstacleOf(error: unknown): 'refused' | 'failed' | undefined {
+export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
   const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
   return isFailure && error.retryable ? 'failed' : undefined;

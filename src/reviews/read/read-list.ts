@@ -1,176 +1,301 @@
-import { type ListPage, limitsOf, type PageQuery, UnreadableError } from './list-page.ts';
-import type { Reading } from './reading.ts';
+import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
+import type { Reader } from './reader.ts';
 
 /**
  * How the reading of a list ends.
  *
  * - `whole`: everything that the list held throughout was read.
- * - `too-long`: it may have more pages than the service numbers. `page`: the last one that is no cap.
+ * - `too-long`: it has more pages than can be asked for. `page`: the last one that is no cap, or the last that shows
+ *   records. `pages`: how many the service says there are.
  * - `changing`: no reading reached the service's count, or agreed with the reading before.
  */
 export type ListEnd =
   | { kind: 'whole' }
   | { kind: 'changing' }
-  | { kind: 'too-long'; page: ListPage; lastPage?: number };
+  | { kind: 'too-long'; page: ListPage; pages?: number }
+  | Obstacle;
 
-/** Readings of a list, and looks for its end. 16: thirty pages in a new order each time are complete after eleven. */
+/** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
-
-/** "page: max 30" may be a cap: more may lie behind page 30, but page 29 is the last where the service says so. */
-export const lastCertainPage = ({ deps }: Reading): number => limitsOf(deps).pages - 1;
+/** Looks for the last page of a list. A list that stands still takes three. */
+const looksAtMost = 8;
 
 /**
- * Reads a list by page numbers, from the last page to the first (docs/interface.md, "Reviews"). What is deleted
- * meanwhile shifts other records to pages with smaller numbers, which are still to be read.
+ * Reads a list by page numbers (docs/interface.md, "Reviews"). The number `last` says where to look; the pages say what
+ * is there.
  *
  * 1. Find the last page by the number that the service names. A list of one page is one response: one moment. An empty
  *    one is requested twice.
- * 2. Read down to page 1, then the last page again. Its number and its length say how many records there are.
- * 3. The list is whole where at least as many different records were shown.
- * 4. Otherwise something was added to pages that were read already, or the count is of no use (hidden reviews). The
- *    list is read again, and is whole where two readings in turn show the same records, too.
+ * 2. Read all pages before it side by side. If the last page is full, the page behind it must show nothing. Read the last
+ *    page again: its number and its length say how many records there are.
+ * 3. The list is whole if at least as many different records were shown, and the last page still has the records that it
+ *    had at first: nothing was deleted meanwhile, which would shift others to pages that were read already.
+ * 4. Otherwise something was added or deleted, or the count is of no use (hidden reviews). The list is read again, from
+ *    the last page to the first: deletions shift records to pages that are still to be read. The list is whole by its
+ *    count, or if two readings in turn show the same records.
  *
- * A service that names no last page is read from page 1 to the page behind which nothing is shown: as in 4.
+ * If the pages contradict the number, or there is none, the list is read from page 1 to the page behind which nothing is
+ * shown, until two readings in turn show the same.
  *
- * @param guess the page to look at first.
- * @throws UnreadableError where the service refuses a page that the list has, or fails on one.
+ * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
-export async function readList(reading: Reading, query: PageQuery, guess = 1): Promise<ListEnd> {
-  const most = lastCertainPage(reading);
-  const seen = new Set<string>();
-  /** Records of a full page: no page but the last is shorter, unless hidden reviews were taken off it. */
-  let size = 0;
+export async function readList(
+  reader: Reader,
+  query: PageQuery,
+  start: { guess?: number | undefined; last?: ListPage | undefined } = {},
+): Promise<ListEnd> {
+  const shown: Shown = { ids: new Set() };
   /** What the reading before showed. */
   let before: string[] | undefined;
-  let number = 1;
-  const lookAt = (lastPage = 1) => {
-    number = Math.max(1, Math.min(most, lastPage));
-  };
-  lookAt(guess);
+  let number = start.guess ?? 1;
+  let isNumbered = true;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
-    const top = await pageUnlessGone(reading, query, number);
-    if (!top || (top.lastPage === undefined && number > 1)) {
-      lookAt(1);
-      continue;
+    let ids: string[];
+    if (isNumbered) {
+      const known = attempt === 1 && start.last;
+      const found = known ? { number: reader.most, page: known } : await findLast(reader, query, number);
+      if (found === 'unnumbered') isNumbered = false;
+      if (found === 'unnumbered' || found === 'moving') continue;
+      if ('kind' in found) return found;
+      const read = await readNumbered(reader, query, found, shown, attempt === 1);
+      if (read.kind === 'contradicted') isNumbered = false;
+      if (read.kind === 'moved') number = read.number;
+      if (read.kind === 'contradicted' || read.kind === 'moved') {
+        before = undefined;
+        continue;
+      }
+      if (read.kind !== 'read') return read;
+      ids = read.ids;
+    } else {
+      const read = await readUp(reader, query);
+      if (read.kind !== 'read') return read;
+      ids = read.ids;
     }
-    if (top.lastPage === undefined) {
-      const { ids, next } = await readUp(reading, query, top);
-      if (next) return { kind: 'too-long', page: next };
-      if (before && showsSame(before, ids)) return { kind: 'whole' };
-      before = ids;
-      continue;
-    }
-    if (top.lastPage > most) {
-      const page = number === most ? top : await pageUnlessGone(reading, query, most);
-      if (page) return { kind: 'too-long', page, lastPage: top.lastPage };
-    }
-    if (top.lastPage !== number) {
-      lookAt(top.lastPage);
-      continue;
-    }
-    if (number === 1) {
-      await reading.take(top);
-      if (top.ids.length > 0 || before?.length === 0) return { kind: 'whole' };
-      before = [];
-      continue;
-    }
-
-    const pages = await readDown(reading, query, number, top);
-    const end = pages && (await pageUnlessGone(reading, query, number));
-    if (!pages || end?.lastPage !== number) {
-      before = undefined;
-      lookAt(end?.lastPage);
-      continue;
-    }
-    const ids = pages.flatMap((page) => page.ids);
-    for (const id of [...ids, ...end.ids]) seen.add(id);
-    if (!showsSame(end.ids, top.ids)) await reading.take(end);
-    size = Math.max(size, ...pages.map(recordsOn));
-    // The service counts what it hides, and it counts at least one record on its last page.
-    if (end.ids.length > 0 && seen.size >= (number - 1) * size + recordsOn(end)) return { kind: 'whole' };
     if (before && showsSame(before, ids)) return { kind: 'whole' };
     before = ids;
   }
   return { kind: 'changing' };
 }
 
+type Last = { number: number; page: ListPage };
+
 /**
- * A page; undefined where the list has become shorter.
+ * Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so.
  *
- * @throws UnreadableError where the service refuses a page that the list has.
+ * @returns `unnumbered`: no number is named, or the pages contradict it. `moving`: the list became longer or shorter at
+ *   each look.
  */
-async function pageUnlessGone(reading: Reading, query: PageQuery, number: number): Promise<ListPage | undefined> {
-  try {
-    return await reading.page(query, number);
-  } catch (error) {
-    if (number === 1 || !isRefused(error)) throw error;
-    const { lastPage = 1 } = await reading.page(query, 1);
-    if (lastPage >= number) throw error;
-    return undefined;
+async function findLast(
+  reader: Reader,
+  query: PageQuery,
+  guess: number,
+): Promise<Last | 'unnumbered' | 'moving' | ListEnd> {
+  const { most } = reader;
+  let number = Math.max(1, Math.min(most, guess));
+  let first: ListPage | undefined;
+  for (let look = 1; look <= looksAtMost; look += 1) {
+    const page = await reader.ask(query, number);
+    if (page.kind === 'failed' || (page.kind === 'refused' && number === 1)) return page;
+    if (page.kind === 'page' && number === 1) first = page;
+    if (page.kind === 'refused' || (page.lastPage === undefined && !first)) {
+      const asked = await reader.ask(query, 1);
+      if (asked.kind !== 'page') return asked;
+      first = asked;
+    }
+    const last = (page.kind === 'page' ? page.lastPage : undefined) ?? first?.lastPage;
+    if (last === undefined) return 'unnumbered';
+    if (Math.min(last, most) !== number) {
+      number = Math.min(last, most);
+      continue;
+    }
+    if (page.kind === 'refused') {
+      // A service that always names the same number refuses all pages that the list does not have.
+      const before = await reader.ask(query, number - 1);
+      return before.kind === 'page' && before.ids.length > 0 ? page : 'unnumbered';
+    }
+    if (last === number) return { number, page };
+    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return 'unnumbered';
+    return { kind: 'too-long', page, pages: last };
   }
+  return 'moving';
 }
 
-/** Reads the pages from `top` down to page 1; undefined where the list became shorter meanwhile. */
-async function readDown(reading: Reading, query: PageQuery, number: number, top: ListPage) {
-  const pages = [top];
-  await reading.take(top);
-  for (let at = number - 1; at >= 1; at -= 1) {
-    const page = await pageUnlessGone(reading, query, at);
-    if (!page) return undefined;
-    await reading.take(page);
+/** Whether the last page that may be asked for shows another page again, as behind the end of a list. */
+async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, first: ListPage | undefined) {
+  if (first && isSame(page, first)) return true;
+  if (recordsOn(page) >= limitsOf(reader.deps).pageSize) return false;
+  const before = await reader.ask(query, reader.most - 1);
+  return before.kind === 'page' && isSame(page, before);
+}
+
+type Read =
+  | { kind: 'read'; ids: string[] }
+  | { kind: 'moved'; number: number }
+  | { kind: 'contradicted' }
+  | { kind: 'whole' }
+  | Obstacle;
+
+/** What the readings of one list have shown so far: its records, and the page behind which nothing is. */
+type Shown = { ids: Set<string>; end?: number };
+
+/** Steps 2 to 4 of `readList`. @param isFirst the first reading of the list. */
+async function readNumbered(
+  reader: Reader,
+  query: PageQuery,
+  { number, page: top }: Last,
+  shown: Shown,
+  isFirst: boolean,
+): Promise<Read> {
+  const landing = reader.take(top);
+  const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
+  const below = isFirst ? await reader.takeAll(query, numbers) : await takeDown(reader, query, numbers);
+  if ('kind' in below) return below.kind === 'refused' ? refusedOrMoved(reader, query, below) : below;
+  await landing;
+
+  const pages = [top, ...below];
+  if (below.some((page, index) => isSame(page, pages[index] ?? page))) return { kind: 'contradicted' };
+  const isShort = recordsOn(top) < reader.largest() || isSmall(reader);
+  const mayGoOn = top.ids.length === 0 ? number > 1 : !isShort;
+  const asksBehind = mayGoOn && shown.end !== number;
+  if (asksBehind) {
+    const next = await pageBehind(reader, query, { number, page: top });
+    if (next.kind === 'failed') return next;
+    const isLonger = next.kind === 'page' && (next.lastPage ?? 0) > number;
+    if (isLonger) return { kind: 'moved', number: next.lastPage ?? number };
+    if (next.kind === 'page' || next.kind === 'unknown') return { kind: 'contradicted' };
+    shown.end = number;
+  }
+
+  // One response of one page is one moment.
+  const end = number > 1 || asksBehind ? await reader.ask(query, number) : top;
+  if (end.kind === 'failed') return end;
+  if (end.kind === 'refused') return refusedOrMoved(reader, query, { ...end, number });
+  if ((end.lastPage ?? number) !== number) return { kind: 'moved', number: end.lastPage ?? number };
+  const ids = pages.flatMap((page) => page.ids);
+  const before = new Set(ids);
+  const isNew = (id: string, index: number) => !before.has(id) && (end.seconds[index] ?? 0) < reader.span.end;
+  if (end.ids.some(isNew)) await reader.take(end);
+  for (const id of [...ids, ...end.ids]) shown.ids.add(id);
+
+  // The service counts what it hides, and it counts at least one record on its last page.
+  const full = Math.max(...[...below, end].map(recordsOn));
+  const isCounted = end.ids.length > 0 && shown.ids.size >= (number - 1) * full + recordsOn(end);
+  const isStill = top.ids.every((id) => end.ids.includes(id));
+  return isCounted && (isStill || !isFirst) ? { kind: 'whole' } : { kind: 'read', ids };
+}
+
+/** Reads the pages one after the other. One lands while the next is requested. */
+async function takeDown(reader: Reader, query: PageQuery, numbers: readonly number[]) {
+  const pages: ListPage[] = [];
+  let landing: Promise<unknown> | undefined;
+  for (const number of numbers) {
+    const page = await reader.ask(query, number);
+    if (page.kind !== 'page') return { ...page, number };
+    await landing;
+    landing = reader.take(page);
     pages.push(page);
   }
+  await landing;
   return pages;
+}
+
+/** A page that was there a moment ago is refused: the list has become shorter, or page 1 says that it has not. */
+async function refusedOrMoved(
+  reader: Reader,
+  query: PageQuery,
+  { number, ...refused }: Obstacle & { number: number },
+): Promise<Read> {
+  const first = number === 1 ? refused : await reader.ask(query, 1);
+  if (first.kind !== 'page') return first;
+  const last = first.lastPage ?? 1;
+  return last >= number ? refused : { kind: 'moved', number: last };
 }
 
 /**
  * Reads upwards from page 1. A short page is no end, since a service may take hidden reviews off the pages that it has
- * cut. A page behind the end is empty, refused, or, with some services, the last page again.
- *
- * @returns the ids; `next`: the last certain page, where the list goes on behind it.
- * @throws UnreadableError where the service may refuse a page because of a record on it.
+ * cut.
  */
-async function readUp(
-  reading: Reading,
-  query: PageQuery,
-  first: ListPage,
-): Promise<{ ids: string[]; next?: ListPage }> {
+async function readUp(reader: Reader, query: PageQuery): Promise<Extract<Read, { kind: 'read' }> | ListEnd> {
   const ids: string[] = [];
-  let size = 0;
-  let page = first;
+  let last: ListPage | undefined;
+  let landing: Promise<unknown> | undefined;
+  let page = await reader.ask(query, 1);
   for (let number = 1; ; number += 1) {
-    await reading.take(page);
-    ids.push(...page.ids);
-    size = Math.max(size, recordsOn(page));
-    if (page.ids.length === 0) return { ids };
-    let next: ListPage;
-    try {
-      next = await reading.page(query, number + 1);
-    } catch (error) {
-      const isShort = recordsOn(page) < size || size <= Math.max(1, limitsOf(reading.deps).pageSize * shortPage);
-      if (!isRefused(error) || !(isShort || (await endsFull(reading, query, number, size)))) throw error;
-      return { ids };
+    if (page.kind !== 'page') return page;
+    const isEmpty = page.ids.length === 0;
+    if (!isEmpty) {
+      await landing;
+      landing = reader.take(page);
+      last = page;
+      ids.push(...page.ids);
     }
-    if (next.ids.length === 0 || next.ids.join() === page.ids.join()) return { ids };
-    if (number === lastCertainPage(reading)) return { ids, next: page };
-    page = next;
+    let next = isEmpty ? ({ kind: 'nothing' } as const) : await pageBehind(reader, query, { number, page });
+    if (next.kind === 'nothing') {
+      // Pages that are empty, or refused because of a record on them, may lie between.
+      const from = isEmpty ? number : number + 1;
+      const isMore = (page.lastPage ?? 0) > number && (await showsBehind(reader, query, from, page));
+      if (!isMore) break;
+      next = await reader.ask(query, number + 1);
+    }
+    const isLong = next.kind === 'unknown' || (next.kind === 'page' && number === reader.most);
+    if (isLong) return { kind: 'too-long', page: last ?? page };
+    if (next.kind !== 'unknown') page = next;
   }
+  await landing;
+  return { kind: 'read', ids };
+}
+
+/**
+ * What lies behind a page.
+ *
+ * - `nothing`: the next page is empty, or, behind the end of a list, refused or the same again.
+ * - `unknown`: the next page is the same again, but this page is full, and with one record less a page the list goes on.
+ */
+async function pageBehind(
+  reader: Reader,
+  query: PageQuery,
+  { number, page }: Last,
+): Promise<ListPage | { kind: 'nothing' } | { kind: 'unknown' } | Obstacle> {
+  const next = await reader.ask(query, number + 1);
+  if (next.kind === 'failed') return next;
+  if (next.kind === 'page' && !isSame(next, page)) return next.ids.length > 0 ? next : { kind: 'nothing' };
+  if (next.kind === 'refused' && page.lastPage === number) {
+    const again = await reader.ask(query, number + 1);
+    return again.kind === 'refused' ? { kind: 'nothing' } : again;
+  }
+  const namesMore = (page.lastPage ?? 0) > number;
+  const isShort = recordsOn(page) < reader.largest() || isSmall(reader);
+  const isEnd = next.kind === 'page' ? isShort : isShort && !namesMore;
+  if (isEnd || (await endsFull(reader, query, number, recordsOn(page)))) return { kind: 'nothing' };
+  return next.kind === 'refused' ? next : { kind: 'unknown' };
+}
+
+/**
+ * Whether a list ends with this full page. Pages that are smaller by one are cut elsewhere: a list of 300 records ends
+ * with 3 on page 4 of 99.
+ */
+async function endsFull(reader: Reader, query: PageQuery, number: number, size: number): Promise<boolean> {
+  if (size - 1 <= number || number > reader.most) return false;
+  const rest = await reader.ask(query, number + 1, size - 1);
+  return rest.kind === 'page' && rest.ids.length > 0 && recordsOn(rest) <= number;
+}
+
+/** Whether a page behind this one shows records, although this one shows none: some of them are looked at. */
+async function showsBehind(reader: Reader, query: PageQuery, number: number, last: ListPage): Promise<boolean> {
+  for (let step = 1; number < limitsOf(reader.deps).pages; step *= 2) {
+    number = Math.min(limitsOf(reader.deps).pages, number + step);
+    const page = await reader.ask(query, number);
+    if (page.kind === 'page' && page.ids.length > 0 && !isSame(page, last)) return true;
+  }
+  return false;
 }
 
 /** No service is known whose own pages are this part of what was asked for: a list without a larger page is short. */
 const shortPage = 0.1;
+const isSmall = ({ deps, largest }: Reader) => largest() <= Math.max(1, limitsOf(deps).pageSize * shortPage);
 
-/**
- * Whether a list ends with this full page, behind which the service refuses the next one. Pages that are smaller by one
- * are cut elsewhere: a list of 300 records ends with 3 on page 4 of 99.
- */
-async function endsFull(reading: Reading, query: PageQuery, number: number, size: number): Promise<boolean> {
-  if (size - 1 <= number || number === limitsOf(reading.deps).pages) return false;
-  const rest = await reading.page(query, number + 1, size - 1);
-  return rest.ids.length > 0 && recordsOn(rest) <= number;
-}
-
-const isRefused = (error: unknown) => error instanceof UnreadableError && error.kind === 'refused';
+/** Whether a page shows what another one shows, as a service may that repeats its last page behind the end of a list. */
+const isSame = (one: ListPage, other: ListPage) => one.ids.length > 0 && one.ids.join() === other.ids.join();
 
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
 

@@ -1,11 +1,101 @@
 import { formatCount } from '../../base/counts.ts';
-import { localPeriod, type Second, type Span, shortestEnd } from '../../base/time/span.ts';
-import { type ListPage, limitsOf, type PageQuery, UnreadableError } from './list-page.ts';
-import { lastCertainPage, readList } from './read-list.ts';
-import { type Reading, spanText } from './reading.ts';
+import { isoOf, type Second, type Span } from '../../base/time/span.ts';
+import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
+import { type ListEnd, readList } from './read-list.ts';
+import { type Land, openReader, type Proven, type ReadDeps, type Reader } from './reader.ts';
+import { type Axis, cutSpan, middleOf } from './window.ts';
 
-/** A span to be read. `guess`: the page at which its list is expected to end. */
-export type Part = Readonly<{ span: Span; guess?: number; giveUpAfterMs?: number }>;
+/**
+ * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
+ * shown it.
+ */
+export type Part = Readonly<{ span: Span; guess?: number; last?: ListPage; giveUpAfterMs?: number }>;
+
+/**
+ * How the reading of a span ends.
+ *
+ * - `proven`: everything of it was read, and has landed.
+ * - `too-long`: its list has more pages than can be asked for; the parts in which it is to be read.
+ * - `changing`: its list changed at each reading.
+ * - `crowded`: the shortest span that can be asked for holds more reviews than any query can reach.
+ */
+export type SpanEnd =
+  | ({ kind: 'proven' } & Proven)
+  | { kind: 'too-long'; parts: Part[] }
+  | { kind: 'changing' | 'crowded'; reason: string }
+  | Obstacle;
+
+/**
+ * Reads a span by the page numbers of its list.
+ *
+ * @param land lands a page. All pages that were taken have landed, or failed to, when this returns or throws.
+ * @throws the client's error where the service is down, and what `land` throws.
+ */
+export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Land): Promise<SpanEnd> {
+  const { span, giveUpAfterMs } = part;
+  const reader = openReader({ ...deps, giveUpAfterMs }, axis, span, land);
+  try {
+    const query = { axis, span };
+    const end = await readList(reader, query, part);
+    const found = end.kind === 'too-long' ? await partsOf(reader, query, end) : end;
+    await reader.landed();
+    if (found.kind === 'whole') return { kind: 'proven', ...reader.proven() };
+    if (found.kind !== 'changing') return found;
+    return { ...found, reason: `The list of the reviews ${axis} at ${spanText(span)} changed at each reading` };
+  } finally {
+    await reader.landed();
+  }
+}
+
+const spanText = ({ start, end }: Span) => (end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`);
+
+/** The span in two parts, cut by a date of the page; the shortest span that can be asked for is read at once. */
+async function partsOf(
+  reader: Reader,
+  query: PageQuery,
+  { page, pages }: Extract<ListEnd, { kind: 'too-long' }>,
+): Promise<Crowd | { kind: 'too-long'; parts: Part[] }> {
+  const { deps, most, span } = reader;
+  if (!page.seconds.some((second) => second !== undefined)) {
+    const reason = `A page of the reviews ${query.axis} at ${spanText(span)} shows none of these dates`;
+    return { kind: 'failed', reason };
+  }
+  const at = dateOn(page, span);
+  const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
+  if (!first || !second) return readCrowd(reader, query);
+  const guess = pages === undefined ? {} : { guess: pages - most };
+  // The list of the first part begins as this one does, so this page is its last one.
+  const last = pages === undefined || at === undefined ? undefined : pageBefore(page, first.end);
+  const parts: Part[] = [
+    { span: first, guess: most, ...(last && { last }) },
+    { span: second, ...guess },
+  ];
+  return { kind: 'too-long', parts };
+}
+
+/**
+ * A date of the page: all of that second is on this page or before it, where that can be. Undefined where the list is
+ * not in order, or the page has no date of the span.
+ */
+function dateOn(page: ListPage, span: Span): Second | undefined {
+  const dated = page.seconds.filter((second) => second !== undefined);
+  const last = dated.at(-1) ?? 0;
+  const isSorted = dated.every((second, index) => second >= (dated[index - 1] ?? second));
+  const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
+  if (at === undefined || !isSorted) return undefined;
+  // A request asks for the second in which its span ends, too. Where that one is crowded, the one before is a part.
+  return Math.min(Math.max(at, span.start), span.end - 1);
+}
+
+/** The page with its records before the second; undefined where it has none. */
+function pageBefore(page: ListPage, end: Second): ListPage | undefined {
+  const isBefore = (_: unknown, index: number) => (page.seconds[index] ?? end) < end;
+  const ids = page.ids.filter(isBefore);
+  return ids.length === 0 ? undefined : { ...page, ids, seconds: page.seconds.filter(isBefore) };
+}
+
+/** How the reading of the shortest span ends, if its list is too long. */
+type Crowd = { kind: 'whole' } | { kind: 'crowded'; reason: string } | Obstacle;
 
 /** Zero is "reviews without rating" (docs/interface.md, "Reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
@@ -13,104 +103,53 @@ const scores = [5, 4, 3, 2, 1, 0] as const;
 const productsAtMost = 5000;
 
 /**
- * Reads a span by the page numbers of its list. The shortest span that can be asked for is read by score, and a score by
- * product, where its list is too long.
- *
- * @returns the parts in which it is to be read, where its list is too long; none: the span is proven.
- * @throws UnreadableError where it cannot be read or proven.
+ * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product where its list
+ * is too long. Products are those that the pages of the score show. The service's count, or the pages of the list itself
+ * where it has none, say whether these are all.
  */
-export async function readSpan(reading: Reading, guess?: number): Promise<Part[]> {
-  const { axis, span, deps } = reading;
-  const end = await readList(reading, { axis, span }, guess);
-  if (end.kind === 'whole') return [];
-  if (end.kind === 'changing') {
-    const reason = `The list of the reviews ${axis} at ${spanText(span)} changed at each reading`;
-    throw new UnreadableError('unproven', reason);
-  }
-  const most = lastCertainPage(reading);
-  const [first, second] = cut(span, dateOn(end.page, span), deps.timeZone);
-  if (first && second) {
-    return [
-      { span: first, guess: most },
-      { span: second, guess: (end.lastPage ?? 1) - most },
-    ];
-  }
-  await readCrowd(reading, { axis, span });
-  return [];
-}
-
-/**
- * A date of the page: all of that second is on this page or before it, where that can be. The middle of the span where
- * the list is not in order.
- */
-function dateOn(page: ListPage, span: Span): Second {
-  const dated = page.seconds.filter((second) => second !== undefined);
-  const last = dated.at(-1) ?? 0;
-  const isSorted = dated.every((second, index) => second >= (dated[index - 1] ?? second));
-  const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
-  if (at === undefined || !isSorted) return middleOf(span);
-  // A request asks for the second in which its span ends, too. Where that one is crowded, the one before is a part.
-  return Math.min(Math.max(at, span.start), span.end - 1);
-}
-
-const middleOf = ({ start, end }: Span): Second => start + Math.floor((end - start) / 2);
-
-export const halvesOf = (span: Span, zone: string): Span[] => cut(span, middleOf(span), zone);
-
-/**
- * The span in two, cut at the second, behind it, or beside the hour around it that daylight saving repeats; none where
- * it is the shortest span that can be asked for.
- */
-function cut({ start, end }: Span, at: Second, zone: string): Span[] {
-  // Clocks are set back at full and half hours.
-  const repeated = Math.ceil(localPeriod({ start: at, end: at + 1 }, zone).first / halfHour) * halfHour;
-  const cuts = [shortestEnd(at - 1, zone), Math.min(at, repeated), shortestEnd(at, zone)];
-  const found = cuts.find((second) => second > start && second < end);
-  return found === undefined
-    ? []
-    : [
-        { start, end: found },
-        { start: found, end },
-      ];
-}
-const halfHour = 1800;
-
-/**
- * Reads the shortest span that can be asked for, whose list is too long. Products are those that the pages of the score
- * show; only the service's count says that these are all.
- */
-async function readCrowd(reading: Reading, query: PageQuery): Promise<void> {
-  const { deps } = reading;
+async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   let isByProduct = false;
   let isWhole = true;
   for (const score of scores) {
     const part = { ...query, score };
-    if ((await readList(reading, part)).kind === 'whole') continue;
+    const end = await readList(reader, part);
+    if (end.kind === 'refused' || end.kind === 'failed') return end;
+    if (end.kind === 'whole') continue;
     isByProduct = true;
-    for (const productId of await productsOf(reading, part)) {
-      if ((await readList(reading, { ...part, productId })).kind !== 'whole') isWhole = false;
+    const products = await takePages(reader, part);
+    if (!Array.isArray(products)) return products;
+    for (const productId of products) {
+      const { kind, ...why } = await readList(reader, { ...part, productId });
+      if (kind === 'refused' || kind === 'failed') return { kind, ...why } as Obstacle;
+      if (kind !== 'whole') isWhole = false;
     }
   }
   // The last page where a page holds one record; a number up to the greatest page may be a cap.
-  const { lastPage = 0, ids } = await reading.page(query, 1, 1);
-  const total = ids.length === 1 && lastPage > limitsOf(deps).pages ? lastPage : undefined;
-  const read = reading.proven().ids.size;
-  if (isWhole && (total === undefined ? !isByProduct : read >= total)) return;
+  const one = await reader.ask(query, 1, 1);
+  if (one.kind !== 'page') return one;
+  const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
+  const read = reader.proven().ids.size;
+  if (total === undefined) {
+    // A record may have a score that none of the lists shows.
+    const products = await takePages(reader, query);
+    if (!Array.isArray(products)) return products;
+  }
+  const isAll = total === undefined ? !isByProduct && reader.proven().ids.size === read : read >= total;
+  if (isWhole && isAll) return { kind: 'whole' };
   const which = `reviews ${query.axis} at ${spanText(query.span)}`;
   const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;
-  throw new UnreadableError(
-    'too-many',
-    `The service holds ${held} than any query can reach (${formatCount(read)} were read)`,
-  );
+  const reason = `The service holds ${held} than any query can reach (${formatCount(read)} were read)`;
+  return { kind: 'crowded', reason };
 }
 
 /** Lands all pages that the service gives of a list. @returns the products that they name. */
-async function productsOf(reading: Reading, query: PageQuery): Promise<number[]> {
+async function takePages(reader: Reader, query: PageQuery): Promise<number[] | Obstacle> {
   const products = new Set<number>();
-  for (let number = 1; number <= limitsOf(reading.deps).pages; number += 1) {
-    const page = await reading.page(query, number);
+  for (let number = 1; number <= limitsOf(reader.deps).pages; number += 1) {
+    const page = await reader.ask(query, number);
+    if (page.kind !== 'page') return page;
     if (page.ids.length === 0) break;
-    await reading.take(page);
+    await reader.take(page);
     for (const { product_id } of page.check.products) products.add(product_id);
   }
   return [...products].slice(0, productsAtMost);

@@ -38,12 +38,18 @@ export async function markDeleted(db: Db, ids: readonly number[], at: Date): Pro
   await rowsOf(db, 'mark_deleted', ids, at);
 }
 
-/** Reviews of the warehouse that are not marked deleted; of the span, where one is given. */
-export async function countHeld(db: Db, span?: Span): Promise<number> {
-  const [start, end] = span ? [isoOf(span.start), isoOf(span.end)] : ['-infinity', 'infinity'];
+/** Reviews created in the span (its end left out) that are here and not marked deleted. */
+export async function heldIn(db: Db, { start, end }: Span): Promise<Absent[]> {
+  const { rows } = await sql<Absent>`
+    select id, created_at as "createdAt" from warehouse.reviews
+    where created_at >= ${isoOf(start)} and created_at < ${isoOf(end)} and deleted_at is null`.execute(db);
+  return rows;
+}
+
+/** How many reviews of the warehouse are not marked deleted. */
+export async function countHeld(db: Db): Promise<number> {
   const { n } = await rowOf<{ n: number }>(db)`
-    select count(*)::integer as n from warehouse.reviews
-    where deleted_at is null and created_at >= ${start} and created_at < ${end}`;
+    select count(*)::integer as n from warehouse.reviews where deleted_at is null`;
   return n;
 }
 

@@ -1,0 +1,109 @@
+import type { LimitFunction } from 'p-limit';
+import type { Second, Span } from '../../base/time/span.ts';
+import { fetchPage, type ListPage, limitsOf, type Obstacle, type PageDeps, type PageQuery } from './list-page.ts';
+import type { Axis } from './window.ts';
+
+export type ReadDeps = PageDeps & {
+  pages: Pages;
+  /** This machine's clock. */
+  now: () => Date;
+};
+
+/** What a process shares over all windows. `slots`: pages that are requested or land at a time. */
+export type Pages = {
+  slots: LimitFunction;
+  /** The most records that a page has shown. */
+  largest: number;
+};
+
+/** Lands a page: its reviews are true whether or not their span is proven. */
+export type Land = (page: ListPage) => Promise<unknown>;
+
+/** One span while it is read: what it showed, and its pages on their way to the warehouse. */
+export type Reader = ReturnType<typeof openReader>;
+
+/** What the reading of a span has shown. */
+export type Proven = ReturnType<Reader['proven']>;
+
+export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
+  const seen = new Map<string, Second | undefined>();
+  const landings: Promise<unknown>[] = [];
+  let [pages, requests, startedMs] = [0, 0, Number.POSITIVE_INFINITY];
+
+  async function ask(query: PageQuery, number: number, limit?: number): Promise<ListPage | Obstacle> {
+    const page = await fetchPage(deps, query, number, limit);
+    requests += 1;
+    if (page.kind === 'page') {
+      startedMs = Math.min(startedMs, page.requestedAt.getTime());
+      deps.pages.largest = Math.max(deps.pages.largest, new Set(page.ids).size);
+    }
+    return page;
+  }
+
+  /** Lands a page. @returns a promise that resolves when it has landed; `landed` awaits it, too. */
+  function take(page: ListPage): Promise<unknown> {
+    pages += 1;
+    startedMs = Math.min(startedMs, page.requestedAt.getTime());
+    for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
+    const landing = land(page);
+    // `landed` throws the error; until then it must not count as unhandled.
+    landing.catch(() => {});
+    landings.push(landing);
+    return landing;
+  }
+
+  return {
+    axis,
+    span,
+    deps,
+    /** The last page whose number is certain: page 30 may be a cap, with more behind it. */
+    most: limitsOf(deps).pages - 1,
+    /** Records of a full page, so far. */
+    largest: () => deps.pages.largest,
+    ask,
+    take,
+    /**
+     * Requests pages of a list side by side and lands each as it comes. A slot is held until its page has landed, so
+     * that pages do not pile up where the warehouse is slower than the service.
+     *
+     * @returns the pages, or the first obstacle, after which no more are requested.
+     */
+    async takeAll(query: PageQuery, numbers: readonly number[]): Promise<ListPage[] | (Obstacle & { number: number })> {
+      let obstacle: (Obstacle & { number: number }) | undefined;
+      let isBroken = false;
+      const one = async (number: number): Promise<ListPage[]> => {
+        if (obstacle || isBroken) return [];
+        const page = await ask(query, number);
+        if (page.kind === 'page') await take(page);
+        else obstacle ??= { ...page, number };
+        return page.kind === 'page' ? [page] : [];
+      };
+      const slot = (number: number) =>
+        deps.pages.slots(() =>
+          one(number).catch((error: unknown) => {
+            isBroken = true;
+            throw error;
+          }),
+        );
+      const ends = await Promise.allSettled(numbers.map(slot));
+      const found = ends.flatMap((end) => {
+        if (end.status === 'rejected') throw end.reason;
+        return end.value;
+      });
+      return obstacle ?? found;
+    },
+    /** Resolves when every page has landed. */
+    async landed(): Promise<void> {
+      await Promise.all(landings);
+    },
+    /**
+     * What was read when every page has landed. `ids`: all that were shown, also around the span. `reviews`: different
+     * ones dated within it. `startedAt`: when the first request was sent.
+     */
+    proven() {
+      const dates = [...seen.values()].filter((second) => second !== undefined);
+      const reviews = dates.filter((second) => second >= span.start && second < span.end).length;
+      return { span, ids: new Set(seen.keys()), reviews, pages, requests, startedAt: new Date(startedMs) };
+    },
+  };
+}
