@@ -1,5 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
+import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';

@@ -154,7 +154,11 @@ test('the views of bi follow a run that takes hours, counted again at most once 
     [60, 10],
   ]) {
     await world.warehouse(`update sync.settings set counted_at = now() - interval '${secondsAgo} seconds'`);
-    await readWindowStep.run(app, { axis: 'created', span }, { run: runOf('backfill-reviews'), signal: app.abort.signal });
+    await readWindowStep.run(
+      app,
+      { axis: 'created', span },
+      { run: runOf('backfill-reviews'), signal: app.abort.signal },
+    );
     expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n }]);
   }
 });
