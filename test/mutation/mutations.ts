@@ -113,16 +113,16 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'the cursor moves although a step failed',
-    file: 'jobs/define-run.ts',
+    file: 'src/runs/define-run.ts',
     find: 'end.failures.length === 0 || definition.completesAlways',
     replace: 'true',
     tests: [`${promise('orders-killed')} > a step that fails leaves a first push`],
   },
   {
     name: 'a step of a run that has ended is run',
-    file: 'src/queue/while-open.ts',
-    find: 'let end = await endOf(runId);\n  if (end) return instead(end);',
-    replace: 'let end: Awaited<ReturnType<EndOf>>;',
+    file: 'src/runs/run-worker.ts',
+    find: 'if (found === undefined || found.end) return found?.end ?? nothing;',
+    replace: 'if (found === undefined) return nothing;',
     tests: ['test/queue/worker.test.ts'],
   },
   {
@@ -177,7 +177,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a run without failed windows alone is concluded',
-    file: 'jobs/define-run.ts',
+    file: 'src/runs/define-run.ts',
     find: 'end.failures.length === 0 || definition.completesAlways',
     replace: 'end.failures.length === 0',
     tests: [promise('reviews-obstacles')],
