@@ -1,6 +1,6 @@
 import type { Counts } from '../base/counts.ts';
 import { ReviewSyncError } from '../base/errors.ts';
-import type { RunRights, Trigger } from '../warehouse/runs/run-rights.ts';
+import type { Trigger } from '../warehouse/runs/run-rights.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { RunReason } from '../warehouse/schema.ts';
 
@@ -56,8 +56,6 @@ export type StepsEnd<State> = { state: State; results: Counts[]; failures: strin
 /** A run job of any payload, for lists of jobs. Payloads of steps are checked by `parse` when they come out of the queue. */
 // biome-ignore lint/suspicious/noExplicitAny: the list is heterogeneous; each job is checked where it is defined
 export type AnyRunJob<Context> = RunJob<Context, any, any>;
-
-export type { RunRights };
 
 /** @throws ReviewSyncError where no job or step of the list has this name. */
 export function named<T extends { name: string }>(all: readonly T[], name: string): T {

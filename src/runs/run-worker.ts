@@ -1,5 +1,5 @@
 import type { Counts } from '../base/counts.ts';
-import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { withRun } from '../base/log.ts';
 import { repeat, throttled, withTimeout } from '../base/timeout.ts';
 import {
@@ -192,7 +192,7 @@ async function takeStep<Context>(
   } catch (error) {
     if (!signal.aborted) report();
     // An IncompleteError is permanent: a retry would fail in the same way.
-    if (error instanceof IncompleteError) throw new UnrecoverableError(describeError(error));
+    if (error instanceof IncompleteError) throw new UnrecoverableError(describeWithHint(error));
     // The queue keeps the message only.
     throw new Error(describeWithHint(error), { cause: error });
   }
