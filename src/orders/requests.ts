@@ -2,6 +2,7 @@ import { describeError, ReviewSyncError } from '../base/errors.ts';
 import {
   AuthenticationError,
   type CallOptions,
+  LimitedError,
   MalformedResponseError,
   NotFoundError,
   RefusedError,
@@ -42,7 +43,7 @@ export type Requests = { write: Send; read: Send };
  *
  * @param beforeWrite called right before each attempt of a write: the check of the lease.
  * @returns `write` and `read`, which throw the client's errors that are not about this record: no token, no connection,
- *   429 without end, an abort.
+ *   an abort.
  */
 export function openRequests(
   { limits, signal }: { limits: RequestLimits; signal: AbortSignal },
@@ -75,6 +76,8 @@ export function openRequests(
         // Without a connection the service is down: no record may wait longer for that.
         const mayPass =
           error instanceof MalformedResponseError ||
+          // One order may always get 429 while others succeed: the breaker tells that from a service that is full.
+          error instanceof LimitedError ||
           (error instanceof UnavailableError && error.retryable && !error.isUnsent);
         if (!mayPass) throw error;
         giveUpAfterMs = 0;

@@ -1,5 +1,6 @@
 import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { shownValue } from '../base/mask.ts';
+import { normalText } from '../base/normal-text.ts';
 
 /**
  * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO
@@ -27,12 +28,12 @@ const orderOf = (read: Reader) => ({
   updatedAt: read.momentText('updated_at'),
   /** Decimal text. */
   totalPrice: read.money('total_price'),
-  userCode: read.text('user_code'),
-  userName: read.text('user_name'),
-  userPhone: read.text('user_phone'),
-  userEmail: read.text('user_email'),
+  userCode: read.words('user_code'),
+  userName: read.words('user_name'),
+  userPhone: read.words('user_phone'),
+  userEmail: read.words('user_email'),
   userGradeCode: read.text('user_grade_code'),
-  storeName: read.text('store_name'),
+  storeName: read.words('store_name'),
   orderDevice: read.oneOf('order_device', ['pc', 'mobile']),
   mileage: read.integer('mileage', -2_147_483_648, 2_147_483_647),
   deletedAt: read.optionalMoment('deleted_at'),
@@ -44,24 +45,24 @@ const lineOf = (read: Reader) => ({
   ...product(read),
   /** Decimal text. */
   price: read.money('price'),
-  status: read.text('status'),
+  status: read.words('status'),
   deliveryStartedAt: read.optionalMoment('delivery_started_at'),
   deliveredAt: read.optionalMoment('delivered_at'),
-  invoice: read.text('invoice'),
-  deliveryService: read.text('delivery_service'),
+  invoice: read.words('invoice'),
+  deliveryService: read.words('delivery_service'),
   productOptions: read.options('product_options'),
 });
 
 const categoryOf = (read: Reader) => ({
   code: read.code('code'),
-  name: read.required('name'),
+  name: read.requiredWords('name'),
   parentCode: read.text('parent_code'),
   status: read.oneOf('status', ['visible', 'hidden']),
 });
 
 const gradeOf = (read: Reader) => ({
   code: read.code('code'),
-  name: read.required('name'),
+  name: read.requiredWords('name'),
   iconUrl: read.text('icon_url'),
 });
 
@@ -78,9 +79,13 @@ function checkRow<T>(raw: RawRow, read: (reader: Reader) => T): Read<T> {
   }
 }
 
+/** The service may compose the characters of a product's code otherwise than the shop. */
+export const normalCode = <T extends string | undefined>(code: T) =>
+  (code === undefined ? code : normalText(code)) as T;
+
 function product(read: Reader): { productId: number | undefined; productCode: string | undefined } {
   const productId = read.integer('product_id', 1, Number.MAX_SAFE_INTEGER);
-  const productCode = read.optionalCode('product_code');
+  const productCode = normalCode(read.optionalCode('product_code'));
   if (productId === undefined && productCode === undefined) {
     throw new RowFault('product_id and product_code are both empty, expected one of them');
   }
@@ -122,6 +127,9 @@ function rowReader(raw: RawRow) {
   return {
     text,
     required,
+    /** A text for people, as it is sent and compared. A code is no such text: it stays as it is. */
+    words: (name: string): string | undefined => normalCode(text(name)),
+    requiredWords: (name: string): string => normalText(required(name)),
     optionalCode,
     /** A key of the warehouse's tables. */
     code: (name: string): string => optionalCode(name) ?? required(name),
@@ -164,16 +172,19 @@ function rowReader(raw: RawRow) {
     },
     options(name: string): Record<string, string> {
       const value = text(name);
-      const expected = 'expected an object whose values are texts, such as {"Size": "L"}';
+      const expected = 'expected an object whose values are texts or numbers, such as {"Size": "L"}';
       const parsed = value === undefined ? {} : (parsedJson(value) ?? {});
+      // As PHP writes an object without fields, and as a form writes nothing.
+      if (parsed === '' || (Array.isArray(parsed) && parsed.length === 0)) return {};
       if (kindOf(parsed) !== 'an object') throw new RowFault(`${name} is ${kindOf(parsed)}, ${expected}`);
-      const entries = Object.entries(parsed);
-      const other = entries.find(([, one]) => typeof one !== 'string');
+      const entries = Object.entries(parsed).filter(([, one]) => one !== null && one !== '');
+      const other = entries.find(([, one]) => typeof one === 'object');
       if (other) throw new RowFault(`${name} has a value that is ${kindOf(other[1])}, ${expected}`);
-      if (!entries.every(([key, one]) => isStorable(key) && isStorable(String(one)))) {
+      const texts = entries.map(([key, one]) => [normalText(key), normalText(String(one))] as const);
+      if (!texts.flat().every(isStorable)) {
         throw new RowFault(`${name} holds a character that cannot be stored (${unstorable})`);
       }
-      return Object.fromEntries(entries);
+      return Object.fromEntries(texts.filter(([, one]) => one !== ''));
     },
   };
 }

@@ -237,7 +237,7 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       desired as unknown as DesiredOrder,
       { id: shownId, code: 'O', total_price: null, sub_orders: subOrdersShown } as unknown as OrderDetail,
       { link: { orderId, sentFields: [] }, lines: lineLinks } as unknown as Remembered,
-      { withContact: true, deletes: 'send' },
+      { withContact: true, deletes: 'send', isPosted: true },
       failed,
     );
     const isIn = (all: readonly { lineCode: string }[], line: string) => all.some((one) => one.lineCode === line);

@@ -101,7 +101,7 @@ type Given = Partial<DifferenceRules> & {
 function difference(given: Given = {}) {
   const { shop = ofShop(), link: known, lines = [link('1', 11)], withContact = true, deletes = 'off' } = given;
   const shown = 'shown' in given ? given.shown : atService();
-  return orderDifference(shop, shown, { link: known, lines }, { withContact, deletes });
+  return orderDifference(shop, shown, { link: known, lines }, { withContact, deletes, isPosted: false });
 }
 const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
 

@@ -12,12 +12,13 @@ import {
   sentFieldsAfter,
 } from '../../src/orders/order/desired-order.ts';
 import { fingerprint } from '../../src/orders/order/fingerprint.ts';
+import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/order/money.ts';
 import { optionalFields } from '../../src/orders/order/order-body.ts';
 import {
   areSameOptions,
   isSameCode,
-  isSamePrice,
   isSameSecond,
+  isSameText,
   optionsText,
 } from '../../src/orders/order/same-value.ts';
 import { pushRecord } from '../../src/orders/push/push-record.ts';
@@ -204,30 +205,58 @@ describe('retryDelayMs', () => {
 });
 
 describe('what counts as the same', () => {
-  test('a price agrees in hundredths and in whole units, and differs by a cent', () => {
+  test('a price agrees in the unit of the service, and in no other', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (cents) => {
-        const text = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
-        expect(isSamePrice({ cents, currency_iso: 'EUR' }, text)).toBe(true);
-        expect(isSamePrice({ cents: cents * 7 + 201, currency_iso: 'EUR' }, text)).toBe(false);
-        expect(isSamePrice({ cents, currency_iso: 'KRW' }, String(cents))).toBe(true);
+      fc.property(fc.integer({ min: 1, max: 10 ** 12 }), fc.constantFrom(1, 100, 1000), (cents, count) => {
+        const unit = count as MoneyUnit;
+        const digits = String(unit).length - 1;
+        const text =
+          digits === 0 ? String(cents) : `${Math.floor(cents / unit)}.${String(cents % unit).padStart(digits, '0')}`;
+        const shown = { cents, currency_iso: 'EUR' };
+        expect(isShownAs(shown, text, unit)).toBe(true);
+        expect(isShownAs(shown, text, undefined)).toBe(true);
+        expect(isShownAs({ ...shown, cents: cents + 1 }, text, unit)).toBe(false);
+        expect(isShownAs({ ...shown, cents: cents * 100 }, text, unit)).toBe(false);
+        expect(moneyUnitOf([{ amount: text, shown }])).toBe(unit);
       }),
     );
   });
 
   test.each([
-    ['12.50', 13, true],
-    ['12.49', 12, true],
-    ['12.49', 13, false],
-    ['12.345', 1235, true],
-    ['12.344', 1235, false],
-    ['-10', -1000, true],
-    ['-10', -10, true],
-    ['-10', -9, false],
-    ['-10.49', -10, true],
-    ['-10', 1000, false],
-  ])('a price of %s shown as %i is the same: %s', (ours, cents, isSame) => {
-    expect(isSamePrice({ cents, currency_iso: 'KRW' }, ours)).toBe(isSame);
+    ['12.50', 13, 1, true],
+    ['12.50', 12, 1, true],
+    ['12.50', 14, 1, false],
+    // A float is a hair below or above: a service may round to either.
+    ['1.005', 100, 100, true],
+    ['1.005', 101, 100, true],
+    ['1.005', 1005, 1000, true],
+    ['0.005', 5, 1000, true],
+    ['-10', -1000, 100, true],
+    ['-10', -10, 1, true],
+    ['-10.49', -10, 1, true],
+    ['-10', 1000, 100, false],
+  ] as const)('a price of %s shown as %i where a unit has %i is the same: %s', (ours, cents, unit, isSame) => {
+    expect(isShownAs({ cents, currency_iso: 'KRW' }, ours, unit)).toBe(isSame);
+  });
+
+  test('most amounts tell the unit of a service, and those of 0 tell none', () => {
+    const amount = (text: string, cents: number) => ({ amount: text, shown: { cents, currency_iso: 'KRW' } });
+    expect(moneyUnitOf([])).toBeUndefined();
+    expect(moneyUnitOf([amount('0', 0), amount('0.00', 0)])).toBeUndefined();
+    expect(moneyUnitOf([amount('5', 7)])).toBeUndefined();
+    // Somebody has changed one there.
+    expect(moneyUnitOf([amount('19900', 1_990_000), amount('5', 500), amount('100', 100)])).toBe(100);
+  });
+
+  test('texts agree whatever their composition, outer spaces and escapes; options in any case', () => {
+    const decomposed = '김하나'.normalize('NFD');
+    expect(isSameText(decomposed, '김하나')).toBe(true);
+    expect(isSameText('D&#39;Angelo &amp; Co ', "D'Angelo & Co")).toBe(true);
+    expect(isSameText('Kim', 'kim')).toBe(false);
+    expect(isSameText(null, 'Kim')).toBe(false);
+    expect(areSameOptions({ size: 'l' }, { Size: 'L', Engraving: '' })).toBe(true);
+    expect(areSameOptions({ [decomposed]: '1' }, { 김하나: '1' })).toBe(true);
+    expect(areSameOptions({ Size: 'L' }, { Size: 'M' })).toBe(false);
   });
 
   test('options may be reordered and trimmed, dates differ by less than a second', () => {

@@ -9,6 +9,7 @@ import {
 import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import { fingerprint } from '../order/fingerprint.ts';
+import { isSameText } from '../order/same-value.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { keptThere } from '../requests.ts';
 import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
@@ -105,7 +106,7 @@ const findOrCreate = (
     const links = [...(await catalogLinks(trx, 'user_grade')).values()];
     // The link of a code that the shop has deleted does not count.
     const taken = new Set(links.filter((one) => one.code !== code && inShop.has(one.code)).map(({ id }) => id));
-    const isOurs = (one: TheirGrade) => one.name === name && !taken.has(one.id);
+    const isOurs = (one: TheirGrade) => isSameText(one.name, name) && !taken.has(one.id);
     const create = async () => {
       try {
         return await deps.api.userGrades.create({ name, icon_url: iconUrl }, options);
@@ -128,7 +129,7 @@ async function bringInLine(
   found: TheirGrade,
   options: CallOptions,
 ): Promise<TheirGrade> {
-  const name = found.name === grade.name ? undefined : grade.name;
+  const name = isSameText(found.name, grade.name) ? undefined : grade.name;
   const iconUrl = found.icon_url === grade.iconUrl ? undefined : grade.iconUrl;
   if (name !== undefined || iconUrl !== undefined) {
     await api.userGrades.update(found.id, { name, icon_url: iconUrl }, options);

@@ -86,7 +86,7 @@ export async function openLookup(deps: OrderDeps) {
       const withContact = mayCarryContact({ decision: link?.contact ?? null, createdAt, now: now() }, rights);
       const withheld = withContact ? [] : contactFields.filter((field) => desired.body[field] !== undefined);
       const detail = shown.kind === 'found' ? shown.detail : undefined;
-      const rules = { withContact, deletes: rights.deletes };
+      const rules = { withContact, deletes: rights.deletes, isPosted: false };
       const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, order, rules);
       return { ...order, shown, difference, withheld, isYoung };
     },

@@ -3,8 +3,9 @@ import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';
+import { centsText, isShownAs, type MoneyUnit, moneyUnitOf } from './money.ts';
 import type { OptionalField } from './order-body.ts';
-import { centsText, isSameCode, isSamePrice, isSameSecond } from './same-value.ts';
+import { isSameCode, isSameSecond } from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,
@@ -38,8 +39,9 @@ export type OrderDifference = {
 /**
  * @param withContact whether a request about the order may carry contact, see mayCarryContact. @param deletes
  * whether an order that the shop has deleted is deleted at the service.
+ * @param isPosted whether `shown` is the response to the POST of this order.
  */
-export type DifferenceRules = { withContact: boolean; deletes: 'off' | 'send' };
+export type DifferenceRules = { withContact: boolean; deletes: 'off' | 'send'; isPosted: boolean };
 
 /**
  * The one comparison of an order in the shop with the order as the service shows it. A push sends what it asks for;
@@ -52,7 +54,7 @@ export function orderDifference(
   desired: DesiredOrder,
   shown: OrderDetail | undefined,
   remembered: Remembered,
-  { withContact, deletes }: DifferenceRules,
+  { withContact, deletes, isPosted }: DifferenceRules,
   untouched: Iterable<string> = [],
 ): OrderDifference {
   const { waiting, faulty, lines } = desired;
@@ -60,7 +62,8 @@ export function orderDifference(
   const pushed = lines.filter(({ lineCode }) => !notPushed.has(lineCode));
   const isSelected = (column: string) => column in (desired.raw.lines[0] ?? {});
   const links = linksOf(remembered, shown);
-  const found = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed, isSelected);
+  const unit = shown && unitOf(desired, shown, links, isPosted);
+  const found = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed, isSelected, unit);
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
   const keepsAll =
@@ -78,7 +81,7 @@ export function orderDifference(
     body: requestBody(desired, [...sentBefore, ...clearedLast], withContact),
     clearedLast,
     fields: shown
-      ? orderFieldDifferences(desired, shown, withContact).filter(
+      ? orderFieldDifferences(desired, shown, withContact, unit).filter(
           ({ field, shop }) => shop !== null || isOfShop(desired, field, sentBefore),
         )
       : [],
@@ -91,6 +94,20 @@ export function orderDifference(
     fieldsNotSent: gradeNotSent(desired),
     subOrders,
   };
+}
+
+/**
+ * The unit in which the service counts the money of this order. The response to a POST shows the total that was just sent.
+ * Otherwise the sub-orders tell it, whose prices are remembered as they were sent: an order that was pushed in another unit
+ * by mistake is then no agreement. At last the total, where both ends agree in it.
+ */
+function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
+  const total = [{ amount: body.total_price, shown: shown.total_price }];
+  const lines = links.flatMap(({ subOrderId, content }) => {
+    const subOrder = shown.sub_orders.find(({ id }) => id === subOrderId);
+    return subOrder ? [{ amount: content.price, shown: subOrder.price }] : [];
+  });
+  return (isPosted ? moneyUnitOf(total) : undefined) ?? moneyUnitOf(lines) ?? moneyUnitOf(total);
 }
 
 const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['fieldsNotSent'] => {
@@ -166,6 +183,7 @@ function orderFieldDifferences(
   { body, unlinkedGrade }: DesiredOrder,
   shown: OrderDetail,
   withContact: boolean,
+  unit: MoneyUnit | undefined,
 ): FieldDifference[] {
   const beyond = shown as OrderDetail & Record<string, unknown>;
   // What the rule withholds is not expected at the service; what the service shows in its place stays there.
@@ -176,7 +194,7 @@ function orderFieldDifferences(
     fieldDifference('code', body.code, shown.code, (theirs, ours) => isSameCode(theirs ?? '', ours ?? '')),
     fieldDifference('created_at', body.created_at, shown.created_at ?? undefined, isSameSecond),
     fieldDifference('total_price', body.total_price, total === null ? undefined : centsText(total), () =>
-      isSamePrice(total, body.total_price),
+      isShownAs(total, body.total_price, unit),
     ),
     fieldDifference('user_code', body.user_code, shown.user_code),
     fieldDifference('user_name', body.user_name, nameOf(body, shown)),
@@ -208,7 +226,7 @@ const isOfShop = ({ raw }: DesiredOrder, field: string, sentBefore: readonly str
 
 /** Fields that the service shows with a value although the shop has none; a mileage of 0 may be the service's own. */
 export const shownWithoutShop = (desired: DesiredOrder, shown: OrderDetail, sentBefore: readonly string[]) =>
-  orderFieldDifferences(desired, shown, true)
+  orderFieldDifferences(desired, shown, true, undefined)
     .filter(({ shop, service }) => shop === null && service !== null)
     .map(({ field }) => field as OptionalField)
     .filter((field) => !rarelyShown.some((one) => one === field) && isOfShop(desired, field, sentBefore));

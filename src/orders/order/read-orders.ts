@@ -1,6 +1,7 @@
 import { isUsableCode } from '../../base/is-storable.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
+import { normalCode } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
@@ -28,7 +29,7 @@ export async function desiredOrders(
   raws: readonly RawOrder[],
   { deletes }: Pick<PushRights, 'deletes'>,
 ): Promise<ReadOrders> {
-  const codes = raws.flatMap((raw) => raw.lines.map((line) => line.product_code));
+  const codes = raws.flatMap((raw) => raw.lines.flatMap((line) => normalCode(line.product_code ?? undefined) ?? []));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const facts = { products, grades, deletes };

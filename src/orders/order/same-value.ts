@@ -1,35 +1,33 @@
+import { normalText } from '../../base/normal-text.ts';
 import { parseInstant } from '../../base/time/span.ts';
-import type { MoneyAmount, SubOrder } from '../../review-api/index.ts';
+import type { SubOrder } from '../../review-api/index.ts';
+import { isShownAs, type MoneyUnit } from './money.ts';
 import type { SubOrderContent } from './order-body.ts';
 
-/** Whether product, options and price of a sub-order are those of a line. */
-export const isExactly = (theirs: SubOrder, ours: SubOrderContent): boolean =>
-  theirs.product_id === ours.product_id &&
-  areSameOptions(theirs.product_options ?? {}, ours.product_options) &&
-  isSamePrice(theirs.price, ours.price);
-
-export function isSamePrice(theirs: MoneyAmount | null, ours: string): boolean {
-  const shown = centsOf(theirs);
-  return shown !== undefined && centsReadAs(ours).includes(shown);
-}
-
-/** The amount that the service shows, in its own unit. */
-export const centsOf = (amount: MoneyAmount | null): bigint | undefined =>
-  amount === null ? undefined : BigInt(amount.cents);
+const escapes: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" };
 
 /**
- * The `cents` by which the service may show a price. Its money may be in hundredths or in whole units of the currency
- * (docs/service-facts.md).
- *
- * @param ours decimal text. Compared as whole numbers: a float would lose a cent.
+ * A text as a person reads it, by which both ends are compared: a service may compose its characters, take off outer spaces
+ * and escape it for HTML (docs/service-facts.md).
  */
-export function centsReadAs(ours: string): bigint[] {
-  const hundredths = toHundredths(ours);
-  return [...new Set([hundredths, roundedToWhole(hundredths)])];
-}
+export const plainText = (text: string): string =>
+  normalText(text.replaceAll(/&(amp|lt|gt|quot|#39|#x27);/g, (whole, name: string) => escapes[name] ?? whole));
 
-/** An amount of the service, for people. */
-export const centsText = ({ cents, currency_iso }: MoneyAmount) => `${cents} cents of ${currency_iso}`;
+/** Whether both ends show the same text; null: none. */
+export const isSameText = (theirs: string | null, ours: string | null): boolean =>
+  theirs === ours || (theirs !== null && ours !== null && plainText(theirs) === plainText(ours));
+
+/** Whether product, options and price of a sub-order are those of a line. */
+export const isExactly = (theirs: SubOrder, ours: SubOrderContent, unit: MoneyUnit | undefined): boolean =>
+  theirs.product_id === ours.product_id &&
+  areSameOptions(theirs.product_options ?? {}, ours.product_options) &&
+  isShownAs(theirs.price, ours.price, unit);
+
+/** Whether the service shows two sub-orders alike: product, options and price. */
+export const areAlike = (one: SubOrder, other: SubOrder): boolean =>
+  one.product_id === other.product_id &&
+  areSameOptions(one.product_options ?? {}, other.product_options ?? {}) &&
+  one.price?.cents === other.price?.cents;
 
 /** Options for people: `colour:red, size:S`. Null: none. */
 export function optionsText(options: Readonly<Record<string, string>>): string | null {
@@ -37,7 +35,7 @@ export function optionsText(options: Readonly<Record<string, string>>): string |
   return pairs.length === 0 ? null : pairs.sort().join(', ');
 }
 
-/** Options may come back reordered or trimmed. */
+/** Options may come back reordered, trimmed, in lower case, and without those that are empty. */
 export function areSameOptions(
   theirs: Readonly<Record<string, string>>,
   ours: Readonly<Record<string, string>>,
@@ -56,22 +54,17 @@ export function isSameSecond(theirs: string | null | undefined, ours: string | n
   return second === undefined ? (theirs ?? null) === (ours ?? null) : second === parseInstant(ours);
 }
 
-function toHundredths(decimal: string): bigint {
-  const [whole = '0', fraction = ''] = decimal.replace('-', '').split('.');
-  const digits = `${fraction}000`.slice(0, 3);
-  const thousandths = BigInt(whole) * 1000n + BigInt(digits);
-  const hundredths = (thousandths + 5n) / 10n;
-  return decimal.startsWith('-') ? -hundredths : hundredths;
-}
-
-/** Half of a unit is rounded away from zero. */
-const roundedToWhole = (hundredths: bigint) => (hundredths + (hundredths < 0n ? -50n : 50n)) / 100n;
-
 /**
  * The same text for options that are the same. The service is sent `key:value` and may show what is before the first colon
  * as the key, with or without the spaces beside it: of `Size: EU` it makes `Size`.
  */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(options).map(([key, value]) => `${key}:${value}`.trim().replaceAll(/\s*:\s*/g, ':'));
+  const pairs = Object.entries(options)
+    .filter(([, value]) => value.trim() !== '')
+    .map(([key, value]) =>
+      plainText(`${key}:${value}`)
+        .replaceAll(/\s*:\s*/g, ':')
+        .toLowerCase(),
+    );
   return JSON.stringify(pairs.sort());
 }

@@ -1,14 +1,13 @@
 import type { SubOrder, SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
+import { centsAs, centsText, isShownAs, type MoneyUnit } from './money.ts';
 import type { SubOrderContent } from './order-body.ts';
 import {
+  areAlike,
   areSameOptions,
-  centsOf,
-  centsReadAs,
-  centsText,
   isExactly,
-  isSamePrice,
   isSameSecond,
+  isSameText,
   optionsKey,
   optionsText,
 } from './same-value.ts';
@@ -58,7 +57,8 @@ export type SubOrderDifference = {
  * Compares the shop's lines with what the service shows of the order. Pure; it knows nothing of what was sent before
  * but for creations without a response. The sub-order of a line is, in this order:
  *
- * 1. the one of its link;
+ * 1. the one of its link, unless its product is another one: then one that is exactly as the line goes first, for the
+ *    shop's line codes may be positions, which move when a line is removed;
  * 2. where the response of its creation was lost: one that was not there before and is as it was sent;
  * 3. one of a line that the shop has removed (shops give lines new codes), then one that somebody else created. First
  *    those that are exactly as the line, then those that are similar; never by product alone.
@@ -69,18 +69,21 @@ export type SubOrderDifference = {
  * @param untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
  * @param isSelected whether the query of the lines selects a column. What another integration wrote into a field of which
  *   the shop says nothing, and never did, stays.
+ * @param unit in which the service counts money, see moneyUnitOf.
  */
 export function subOrderDifference(
   shown: readonly SubOrder[],
   lines: readonly Line[],
-  links: readonly LineLink[],
+  remembered: readonly LineLink[],
   untouched: ReadonlySet<string> = new Set(),
   isSelected: (column: string) => boolean = () => true,
+  unit?: MoneyUnit,
 ): SubOrderDifference {
+  const links = inPlace(shown, lines, remembered, untouched, unit);
   const difference: SubOrderDifference = { matched: [], create: [], remove: [], keep: [], links: [] };
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const idsBefore = shown.map(({ id }) => id);
-  const { ofLines, ofRemoved, free } = match(shown, lines, links, untouched);
+  const { ofLines, ofRemoved, free } = match(shown, lines, links, untouched, unit);
 
   for (const line of lines) {
     const { lineCode, content } = line;
@@ -90,7 +93,9 @@ export function subOrderDifference(
     if (found) {
       const { subOrder, isOurs, idsBefore: watched } = found;
       const subOrderId = subOrder.id;
-      const fields = lineDifferences(content, subOrder).filter(({ field, shop }) => shop !== null || isOfShop(field));
+      const fields = lineDifferences(content, subOrder, unit).filter(
+        ({ field, shop }) => shop !== null || isOfShop(field),
+      );
       difference.matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
       if (link?.subOrderId === subOrderId) continue;
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore: watched, linkedAt: link?.linkedAt });
@@ -112,9 +117,10 @@ export function subOrderDifference(
       retire(difference, lineCode, subOrder, isOurs);
     } else linkOf.delete(lineCode);
   }
-  for (const link of links) {
+  for (const link of remembered) {
     if (link.idsBefore === null) continue;
-    const nextCopy = () => free.find(link.content, 'exact', (one) => isCopy(one, link));
+    const own = shown.find(({ id }) => id === (link.subOrderId ?? ofLines.get(link.lineCode)?.subOrder.id));
+    const nextCopy = () => free.first((one) => isCopy(one, link, own, unit));
     for (let copy = nextCopy(); copy !== undefined; copy = nextCopy()) retire(difference, link.lineCode, copy, true);
   }
   for (const { id } of free.left()) {
@@ -133,8 +139,66 @@ function retire({ remove, keep }: SubOrderDifference, lineCode: string, subOrder
 }
 
 /** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
-const isCopy = (subOrder: SubOrder, { idsBefore, content }: LineLink): boolean =>
-  idsBefore !== null && !idsBefore.includes(subOrder.id) && isExactly(subOrder, content);
+const isCopy = (
+  subOrder: SubOrder,
+  { idsBefore, content }: LineLink,
+  own: SubOrder | undefined,
+  unit: MoneyUnit | undefined,
+): boolean =>
+  idsBefore !== null &&
+  !idsBefore.includes(subOrder.id) &&
+  // Both went through the same normalising there, so a copy is like the sub-order of the line as the service shows it.
+  (own ? areAlike(subOrder, own) : isExactly(subOrder, content, unit));
+
+/**
+ * The links with the sub-orders that their lines have by now. A line code may be the position of the line: where a line is
+ * removed, the codes of the lines behind it move. A linked sub-order of another product than its line goes to the line
+ * that it is exactly like. A sub-order that may have reviews never gets another product. The codes of removed lines take
+ * what is left, which is then removed.
+ */
+function inPlace(
+  shown: readonly SubOrder[],
+  lines: readonly Line[],
+  links: readonly LineLink[],
+  untouched: ReadonlySet<string>,
+  unit: MoneyUnit | undefined,
+): readonly LineLink[] {
+  const subOrderOf = new Map(shown.map((one) => [one.id, one]));
+  const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
+  const shownLinks = links.flatMap((link) => {
+    const subOrder = link.subOrderId === null ? undefined : subOrderOf.get(link.subOrderId);
+    const isWanted = contentOf.has(link.lineCode);
+    return subOrder && (isWanted || !untouched.has(link.lineCode)) ? [{ link, subOrder, isWanted }] : [];
+  });
+  const isMisplaced = ({ link, subOrder }: (typeof shownLinks)[number]) =>
+    subOrder.product_id !== null && contentOf.get(link.lineCode)?.product_id !== subOrder.product_id;
+  const misplaced = shownLinks.filter((one) => one.isWanted && isMisplaced(one));
+  if (misplaced.length === 0) return links;
+  const removed = shownLinks.filter(({ isWanted }) => !isWanted);
+
+  const free = [...misplaced, ...removed];
+  const takeFirst = (isIt: (one: (typeof free)[number]) => boolean) => {
+    const at = free.findIndex(isIt);
+    return at < 0 ? undefined : free.splice(at, 1)[0];
+  };
+  const placed = new Map<string, LineLink | undefined>();
+  const place = (lineCode: string, one: (typeof free)[number] | undefined) =>
+    placed.set(lineCode, one && { ...one.link, lineCode });
+  for (const { link } of misplaced) {
+    const content = contentOf.get(link.lineCode);
+    const found = content && takeFirst(({ subOrder }) => isExactly(subOrder, content, unit));
+    if (found) place(link.lineCode, found);
+  }
+  const mayChange = ({ subOrder }: (typeof free)[number]) => !((subOrder.reviews_count ?? 0) > 0);
+  for (const { link } of misplaced.filter(({ link: { lineCode } }) => !placed.has(lineCode))) {
+    const own = takeFirst((one) => one.link === link && mayChange(one));
+    place(link.lineCode, own ?? takeFirst((one) => misplaced.includes(one) && mayChange(one)));
+  }
+  for (const { link } of removed) {
+    place(link.lineCode, takeFirst((one) => one.link === link) ?? takeFirst(mayChange) ?? free.shift());
+  }
+  return links.flatMap((link) => (placed.has(link.lineCode) ? (placed.get(link.lineCode) ?? []) : link));
+}
 
 type Match = { subOrder: SubOrder; isOurs: boolean; idsBefore: readonly number[] | null };
 type Matches = { ofLines: Map<string, Match>; ofRemoved: Map<string, Match>; free: Pool };
@@ -144,9 +208,10 @@ function match(
   lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
+  unit: MoneyUnit | undefined,
 ): Matches {
   const wanted = new Set(lines.map(({ lineCode }) => lineCode));
-  const free = openPool(shown);
+  const free = openPool(shown, unit);
   const ofLinks = new Map<string, Match>();
 
   // 1. By id.
@@ -166,7 +231,10 @@ function match(
   // 3. Lines without a sub-order.
   const ofLines = new Map([...ofLinks].filter(([lineCode]) => wanted.has(lineCode)));
   const ofRemoved = new Map([...ofLinks].filter(([lineCode]) => !wanted.has(lineCode) && !untouched.has(lineCode)));
-  const spare = openPool([...ofRemoved.values()].map(({ subOrder }) => subOrder));
+  const spare = openPool(
+    [...ofRemoved.values()].map(({ subOrder }) => subOrder),
+    unit,
+  );
   // A linked sub-order that the service does not show is the line's own all the same.
   const hidden = new Set(links.flatMap(({ lineCode, subOrderId }) => (subOrderId === null ? [] : lineCode)));
   for (const like of ['exact', 'similar'] as const) {
@@ -176,7 +244,7 @@ function match(
         const subOrder = pool.find(content, like);
         if (!subOrder) continue;
         const [removed, found] = [...ofRemoved].find(([, one]) => one.subOrder === subOrder) ?? [];
-        const isOurs = links.some((link) => isCopy(subOrder, link));
+        const isOurs = links.some((link) => isCopy(subOrder, link, undefined, unit));
         ofLines.set(lineCode, found ?? { subOrder, isOurs, idsBefore: null });
         if (removed !== undefined) ofRemoved.delete(removed);
       }
@@ -198,11 +266,16 @@ type Pool = {
     like: 'exact' | 'similar',
     isAllowed?: (one: SubOrder) => boolean,
   ): SubOrder | undefined;
+  /** Takes the first of which this holds. */
+  first(isIt: (one: SubOrder) => boolean): SubOrder | undefined;
   left(): SubOrder[];
 };
 
-function openPool(all: readonly SubOrder[]): Pool {
-  const keyed = all.map((one) => ({ one, options: optionsKey(one.product_options ?? {}), cents: centsOf(one.price) }));
+function openPool(all: readonly SubOrder[], unit: MoneyUnit | undefined): Pool {
+  const keyed = all.map((one) => {
+    const cents = one.price === null ? undefined : BigInt(one.price.cents);
+    return { one, options: optionsKey(one.product_options ?? {}), cents };
+  });
   const free = new Map(keyed.map((entry) => [entry.one.id, entry]));
   const take = (id: number) => {
     const entry = free.get(id);
@@ -215,7 +288,7 @@ function openPool(all: readonly SubOrder[]): Pool {
     find({ product_id, product_options, price }, like, isAllowed = () => true) {
       const key = optionsKey(product_options);
       const hasOptions = ({ options }: Entry) => options === key;
-      const havePrice = centsReadAs(price).map(
+      const havePrice = centsAs(price, unit).map(
         (amount) =>
           ({ cents }: Entry) =>
             cents === amount,
@@ -228,17 +301,24 @@ function openPool(all: readonly SubOrder[]): Pool {
       }
       return undefined;
     },
+    first(isIt) {
+      const found = [...free.values()].find(({ one }) => isIt(one));
+      return found && take(found.one.id);
+    },
     left: () => [...free.values()].map(({ one }) => one),
   };
 }
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
-function lineDifferences(ours: SubOrderContent, theirs: SubOrder): FieldDifference[] {
+function lineDifferences(ours: SubOrderContent, theirs: SubOrder, unit: MoneyUnit | undefined): FieldDifference[] {
   const options = theirs.product_options;
   const all: (FieldDifference | undefined)[] = [
-    fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),
+    // Where the service has deleted the product, it shows none; nobody can correct that by a request.
+    theirs.product_id === null
+      ? undefined
+      : fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),
     fieldDifference('price', ours.price, theirs.price === null ? undefined : centsText(theirs.price), () =>
-      isSamePrice(theirs.price, ours.price),
+      isShownAs(theirs.price, ours.price, unit),
     ),
     // Where the shop has no status, the service shows one of its own.
     ours.status ? fieldDifference('status', ours.status, theirs.status) : undefined,
@@ -262,7 +342,7 @@ export function fieldDifference(
   field: string,
   ours: string | null | undefined,
   theirs: string | null | undefined,
-  isSame: (theirs: string | null, ours: string | null) => boolean = (a, b) => a === b,
+  isSame: (theirs: string | null, ours: string | null) => boolean = isSameText,
 ): FieldDifference | undefined {
   const [shop, service] = [ours || null, theirs || null];
   if (theirs === undefined) return shop === null ? undefined : { field, shop, service, isShown: false };

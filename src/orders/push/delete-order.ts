@@ -48,7 +48,8 @@ export async function deleteOrder(
   const order = found.value;
   // A number of reviews that the service does not show may be any.
   const mayHaveReviews = order.sub_orders.some(({ reviews_count }) => reviews_count !== 0);
-  const isKept = !isWanted || mayHaveReviews || (await deps.store.isLinkedTwice(order.id, leased.orderCode));
+  const isKept =
+    !isWanted || mayHaveReviews || (await deps.store.otherCodesOf({ orderId: order.id, orderCode: code })).length > 0;
   if (isKept) return { kind: 'kept' };
   if (!allowRemovals && !(await takeRemovals(deps.db, 1))) {
     return { kind: 'kept', failure: { reason: heldBack, failure: 'transient', held: 1 } };

@@ -1,7 +1,7 @@
 import { addCounts, type Counts } from '../../base/counts.ts';
 import { sleep } from '../../base/timeout.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
-import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.ts';
+import { makeDue, type OrderLink, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { lookAgainMs } from '../backoff.ts';
@@ -15,6 +15,7 @@ import {
 import { type DesiredOrder, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
 import { orderDifference } from '../order/order-difference.ts';
 import { otherOrderFault } from '../order/same-order.ts';
+import { isSameCode } from '../order/same-value.ts';
 import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type Breaker, keptThere, openRequests, type Requests } from '../requests.ts';
@@ -139,7 +140,8 @@ async function sendOrder(
   if (outcome.kind === 'failed') {
     if (outcome.failure === 'transient') attempt.failed(outcome.reason);
     else attempt.responded();
-    await deps.store.record(leased, pushRecord(leased, desired, [...notDeleted, outcome]));
+    const { orderId = leased.link.orderId } = outcome;
+    await deps.store.record(leased, { ...pushRecord(leased, desired, [...notDeleted, outcome]), orderId });
     return { orders_failed: 1 };
   }
   const { failures, brought, counts } = outcome;
@@ -155,6 +157,24 @@ const mayHaveContact = ({ orderId, fingerprint, sentFields }: OrderLink) =>
 
 /** Looks at the order: where the first leaves an outcome in doubt, the second sends again what it does not show. */
 const looks = 2;
+
+/** `orderId`: the order at the service that must not be changed, since it is another order's too. */
+type NotInLine = { kind: 'failed'; orderId?: number } & PushFailure;
+
+/** Two orders of the shop that are one at the service: nothing more is sent of either. `code`: of the other one. */
+async function otherOrderAt(
+  { store }: OrderDeps,
+  orderId: number | null,
+  orderCode: string,
+): Promise<(NotInLine & { code: string }) | undefined> {
+  const others = orderId === null ? [] : await store.otherCodesOf({ orderId, orderCode });
+  const code = others.find((other) => isSameCode(other, orderCode));
+  if (orderId === null || code === undefined) return undefined;
+  const reason =
+    `the service has one order for this code and for ${JSON.stringify(code)}: to it, codes that differ in case or spaces ` +
+    'are one. Give them codes that differ otherwise';
+  return { kind: 'failed', orderId, code, reason, failure: 'permanent' };
+}
 
 /** The service accepted the order; what is to be recorded of it. */
 type InLine = { kind: 'accepted'; failures: PushFailure[]; brought: Partial<PushRecord>; counts: Counts };
@@ -172,7 +192,7 @@ async function bringInLine(
   requests: Requests,
   { rights, readAt, now }: SlicePush,
   onAccepted: () => void,
-): Promise<InLine | ({ kind: 'failed' } & PushFailure)> {
+): Promise<InLine | NotInLine> {
   const { link } = leased;
   const asked = () => ({ decision: link.contact, createdAt: desired.order.createdAt, now: now() });
   const mayCarry = () => mayCarryContact(asked(), rights);
@@ -181,13 +201,20 @@ async function bringInLine(
   let links = leased.lines as readonly LineLink[];
   let orderId = link.orderId;
   let doubts: ReadonlyMap<string, PushFailure> = new Map();
+  const linkedOther = await otherOrderAt(deps, link.orderId, desired.code);
+  if (linkedOther) return linkedOther;
   for (let look = 1; ; look += 1) {
     const posted = await postOrder(deps, requests, desired, link, mayCarry);
     if (posted.kind === 'failed') return posted;
     onAccepted();
+    const other = posted.detail.id === orderId ? undefined : await otherOrderAt(deps, posted.detail.id, desired.code);
+    if (other) {
+      await makeDue(deps.db, [other.code]);
+      return other;
+    }
     const failed = failures.flatMap(({ lineCode }) => lineCode ?? []);
     const remembered = { link: { ...link, orderId }, lines: links };
-    const rules = { withContact: mayCarry(), deletes: rights.deletes };
+    const rules = { withContact: mayCarry(), deletes: rights.deletes, isPosted: true };
     const { subOrders } = orderDifference(desired, posted.detail, remembered, rules, failed);
     orderId = posted.detail.id;
 

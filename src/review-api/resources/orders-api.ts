@@ -22,7 +22,8 @@ const path = '/v1/orders';
 
 const subOrder = record({
   id: integer,
-  product_id: integer,
+  /** Null where the service has deleted the product. */
+  product_id: integerOrNull,
   product_options: v.exactOptional(options),
   price: moneyOrNull,
   /** An open set (docs/service-facts.md): pass unknown ones through. */

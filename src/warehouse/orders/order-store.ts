@@ -101,6 +101,17 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     });
   });
 
+  const otherCodesOf = openBatch(async (asked: readonly { orderId: number; orderCode: string }[]) => {
+    const { rows } = await sql<{ orderId: number; orderCode: string }>`
+      select order_id as "orderId", order_code as "orderCode" from sync.order_links
+      where order_id = any(${asked.map(({ orderId }) => orderId)}::bigint[])`.execute(db);
+    return asked.map((one) =>
+      rows.flatMap(({ orderId, orderCode }) =>
+        orderId === one.orderId && orderCode !== one.orderCode ? [orderCode] : [],
+      ),
+    );
+  });
+
   return {
     /**
      * Takes the lease of an order. From here on the order is due until a push of it is recorded.
@@ -171,13 +182,10 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     },
 
     /**
-     * Whether another order of the shop is linked to this order of the service: its code may only be written otherwise.
+     * The codes of other orders of the shop that are linked to this order of the service: the service may hold two codes
+     * for one that differ in case or spaces; or it was restored, and has given the id to another order since.
      */
-    async isLinkedTwice(orderId: number, orderCode: string): Promise<boolean> {
-      const { rows: others } = await sql`
-        select from sync.order_links where order_id = ${orderId} and order_code <> ${orderCode} limit 1`.execute(db);
-      return others.length > 0;
-    },
+    otherCodesOf,
   };
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { isUsableCode } from '../../base/is-storable.ts';
+import { normalText } from '../../base/normal-text.ts';
 import { type Db, rowsOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
@@ -11,8 +12,9 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();
   for (const record of records) {
-    const { product_code: code, product_id: id } = record;
-    if (typeof code !== 'string' || !isUsableCode(code) || !isProductId(id)) continue;
+    const { product_code: written, product_id: id } = record;
+    if (typeof written !== 'string' || !isUsableCode(written) || !isProductId(id)) continue;
+    const code = normalText(written);
     const higher = pairs.get(code) ?? knownProducts.get(code);
     if (higher === undefined || id > higher) pairs.set(code, id);
   }
