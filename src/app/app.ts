@@ -16,7 +16,7 @@ import { installationOf } from '../warehouse/connected-service.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
 import type { Config } from './config.ts';
-import { requireSameService } from './require-same-service.ts';
+import { requireSameService, sharedSession } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
@@ -92,6 +92,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
       clientId,
       clientSecret,
       concurrency,
+      session: sharedSession(warehouse.db, config.api),
       acquire: openCeiling(config, warehouse, log),
       log,
       onWait: options.onWait,

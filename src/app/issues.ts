@@ -4,7 +4,8 @@ import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { mayDo } from './may-do.ts';
 import { differingSystems } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
-import { waitingText } from './status-view.ts';
+import { utc, waitingText } from './status-view.ts';
+import { refusalsOfNote, tokenRefusedHint, tokenRefusedText } from './token-refused.ts';
 
 /** Something that needs a person's attention, and the next step. */
 export type Issue = {
@@ -21,6 +22,8 @@ export function issuesOf(report: StatusReport): Issue[] {
   return [
     ...queueDown(report),
     ...leftRuns(report),
+    ...held(report),
+    ...tokenRefused(report),
     ...neverRun(report),
     ...failedRuns(report),
     ...lagging(report),
@@ -59,6 +62,18 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
       isUrgent: false,
     };
   });
+}
+
+/** No alert: the service named the end of the wait, and the runs go on then. */
+function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {
+  if (heldUntil === null) return [];
+  const what = `no request is sent before ${utc(heldUntil)} UTC: ${heldReason ?? 'the review service asked to wait'}`;
+  return note('held', what, 'runs wait and go on by themselves; nothing is lost');
+}
+
+function tokenRefused({ session: { refusedInHour } }: StatusReport): Issue[] {
+  if (refusedInHour < refusalsOfNote) return [];
+  return note('token refused', tokenRefusedText(refusedInHour), tokenRefusedHint);
 }
 
 function neverRun({ flows, newest }: StatusReport): Issue[] {

@@ -11,6 +11,7 @@ import {
   recordsOfAllAges,
 } from '../warehouse/connected-service.ts';
 import type { Db } from '../warehouse/index.ts';
+import { openServiceSession } from '../warehouse/service-session.ts';
 import type { Config } from './config.ts';
 
 /** Limits of the client for questions whose answer a person waits for: shorter than those of the runs. */
@@ -46,7 +47,7 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   if (before === undefined || isSameService(before, now)) return undefined;
   const { orders, reviews } = await recordsOfAllAges(db);
   const records = orders.length + reviews.length;
-  if (records === 0 || (await knowsOne(config, { orders, reviews }))) return undefined;
+  if (records === 0 || (await knowsOne(db, config, { orders, reviews }))) return undefined;
   const other = before.address === now.address ? 'another client id' : before.address;
   return new ReviewSyncError(
     'other-service',
@@ -66,15 +67,19 @@ const isSameService = (before: ConnectedService, now: ConnectedService): boolean
   before.address === now.address && before.client === now.client;
 
 /** The service of a configuration, as the warehouse records it. */
-export const serviceOf = ({ baseUrl, clientId }: Config['api']): ConnectedService => ({
+export const serviceOf = ({ baseUrl, clientId }: Pick<Config['api'], 'baseUrl' | 'clientId'>): ConnectedService => ({
   address: baseUrl,
   client: createHash('sha256').update(clientId).digest('hex').slice(0, 12),
 });
 
+/** The session with the service that all processes on this warehouse share. */
+export const sharedSession = (db: Db, api: Config['api']) => openServiceSession(db, serviceOf(api), api.clientSecret);
+
 /** With short waits: a command must not wait for minutes where the service is down. */
-async function knowsOne(config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
+async function knowsOne(db: Db, config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
   const { baseUrl, clientId, clientSecret } = config;
-  await using api = openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits });
+  const session = sharedSession(db, config);
+  await using api = openReviewApi({ baseUrl, clientId, clientSecret, session, ...shortLimits });
   const unlessAbsent = (error: unknown) => {
     if (error instanceof NotFoundError) return undefined;
     throw error;

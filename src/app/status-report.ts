@@ -13,7 +13,9 @@ import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
 import { isUnattended, lastRuns, newestEnded, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { sessionState } from '../warehouse/service-session.ts';
 import type { App } from './app.ts';
+import { serviceOf } from './require-same-service.ts';
 import { systemsOf } from './run-rights.ts';
 
 type FlowStatus = {
@@ -86,6 +88,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     /** Reviews that a reconcile did not find and that are not yet confirmed to be deleted. */
     suspectedGone: await countAbsent(db),
     webhooks: await inboxState(db),
+    /** The session with the service: holds, and refused tokens. */
+    session: await sessionState(db, serviceOf(config.api)),
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
     ...(await readQueue(queues, config.queueUrl, open, at)),

@@ -69,8 +69,7 @@ export function openRequests(
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
           return { kind: 'failed', reason: error.message, failure, isRefused: true };
         }
-        // Each request is sent again with a fresh token before that: it is about this record, not about our credentials.
-        if (error instanceof AuthenticationError && error.path !== '/oauth/token') {
+        if (error instanceof AuthenticationError && !error.isForAll) {
           return { kind: 'failed', reason: error.message, failure: 'transient' };
         }
         // Without a connection the service is down: no record may wait longer for that.

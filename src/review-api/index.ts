@@ -1,4 +1,4 @@
-import { openHttpClient, type ReviewApiOptions } from './http/http-client.ts';
+import { openHttpClient, type ReviewApiOptions } from './http/retry.ts';
 import { categoriesApi } from './resources/categories-api.ts';
 import { ordersApi } from './resources/orders-api.ts';
 import { reviewsApi } from './resources/reviews-api.ts';
@@ -6,16 +6,17 @@ import { subOrdersApi } from './resources/sub-orders-api.ts';
 import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
+export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type {
   ClientLog,
   RequestFacts,
   ReviewApiOptions,
   ReviewApiStats,
-  Timeouts,
   Wait,
-} from './http/http-client.ts';
-export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
+} from './http/retry.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
+export type { Timeouts } from './http/send.ts';
+export type { Session, SessionStore } from './http/session.ts';
 export type { MoneyAmount } from './http/shape.ts';
 export type {
   Category,

@@ -52,14 +52,19 @@ export class ReviewApiError extends ReviewSyncError {
   }
 }
 
-/** The service gave no token for these credentials, or refused two fresh tokens in a row. */
+/**
+ * The service gave no token for these credentials, or refused two fresh tokens in a row. `isForAll`: it refuses every
+ * request, and not one path only.
+ */
 export class AuthenticationError extends ReviewApiError {
   override readonly name = 'AuthenticationError';
+  readonly isForAll: boolean;
 
-  constructor(at: RequestContext) {
+  constructor(at: RequestContext, isForAll = false) {
     const what = 'the review service did not accept the credentials';
     const hint = 'check the client id and the client secret, and that they belong to this service';
     super({ code: 'authentication', what, retryable: false, hint }, at);
+    this.isForAll = isForAll;
   }
 }
 

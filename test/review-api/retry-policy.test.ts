@@ -35,16 +35,23 @@ test('a write that must not be repeated is repeated only where it cannot have be
   expect(action({ kind: 'malformed' })).toBe('unknown-outcome');
 });
 
-test('a named wait holds everybody, is obeyed up to a maximum, and gets jitter on top', () => {
+test('a named wait holds everybody for as long as it says, 24 hours at most, and gets jitter on top', () => {
   const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
-  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 7_000, delayMs: 7_250 });
-  const tomorrow: Failure = { kind: 'failed', retryAfterMs: 86_400_000 };
-  expect(nextStep(tomorrow, first, defaultRetryLimits)).toMatchObject({ pauseMs: 300_000 });
+  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 7_000, delayMs: 250 });
+  const nextWeek: Failure = { kind: 'failed', retryAfterMs: 7 * 86_400_000 };
+  expect(nextStep(nextWeek, first, defaultRetryLimits)).toMatchObject({ pauseMs: 86_400_000 });
+});
+
+test('a request that is refused while others are carried out waits alone, within its own limit', () => {
+  const alone = { ...first, isAlone: true, giveUpAfterMs: 8_000 };
+  const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
+  expect(nextStep(limited, alone, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 0, delayMs: 7_250 });
+  expect(nextStep({ ...limited, retryAfterMs: 9_000 }, alone, defaultRetryLimits)).toEqual({ action: 'give-up' });
 });
 
 test('a 429 without a named wait holds everybody for the backoff', () => {
   const limited: Failure = { kind: 'limited', retryAfterMs: undefined };
-  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 250, delayMs: 250 });
+  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 250, delayMs: 0 });
 });
 
 test('malformed answers are asked for again a few times only, a bad certificate makes it give up at once', () => {

@@ -26,7 +26,7 @@ export async function checkService({ api, timeZone, plausible, now }: ServiceChe
     if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
     findings.push(checkZone(overview, timeZone));
     findings.push(...(await inTime(checkPages(api, last, timeZone))));
-    return findings;
+    return [...findings, ...checkCache(api)];
   } catch (error) {
     return [...findings, fault(describeError(error), serviceHint(error))];
   }
@@ -75,6 +75,14 @@ async function checkPages(api: ReviewApi, last: Second, timeZone: string): Promi
     return [warning(what, 'the review may be hidden or just deleted; otherwise REVIEW_API_TIME_ZONE is wrong')];
   }
   return [ok('its newest review is listed at its second, in pages of 100')];
+}
+
+/** A list that a cache has kept proves what was there when it was kept; a detail of an order is refused then. */
+function checkCache(api: ReviewApi): Finding[] {
+  const { oldestMs } = api.stats();
+  if (oldestMs <= 60_000) return [];
+  const what = `a cache in front of it answers, up to ${Math.round(oldestMs / 1000)} s old, although we send Cache-Control: no-cache`;
+  return [warning(what, 'have it leave out the paths below /v1: orders are not pushed by old answers')];
 }
 
 function serviceHint(error: unknown): string {

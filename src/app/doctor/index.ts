@@ -9,10 +9,12 @@ import { openShop } from '../../shop/index.ts';
 import { installationOf } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
+import { sessionState } from '../../warehouse/service-session.ts';
 import { type Config, isLoopback } from '../config.ts';
-import { otherServiceProblem, shortLimits } from '../require-same-service.ts';
+import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
 import { otherShopProblem } from '../require-same-shop.ts';
 import { differingSystems, systemsOf } from '../run-rights.ts';
+import { refusalsOfNote, tokenRefusedHint, tokenRefusedText } from '../token-refused.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
@@ -52,12 +54,20 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
         return problem ? [...findings, asFault(problem)] : findings;
       });
     }),
-    inArea('service', () => {
+    inArea('service', async () => {
       const { baseUrl, clientId, clientSecret, timeZone } = config.api;
       const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
-      return withClosing(openReviewApi({ baseUrl, clientId, clientSecret, ...shortLimits }), (api) =>
-        checkService({ api, timeZone, plausible, now }),
-      );
+      const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
+      return withClosing(warehouse, async ({ db }) => {
+        // Without a warehouse the check needs a token of its own.
+        const state = await inTime(sessionState(db, serviceOf(config.api))).catch(() => undefined);
+        const session = state && sharedSession(db, config.api);
+        const opened = openReviewApi({ baseUrl, clientId, clientSecret, session, ...shortLimits });
+        const findings = await withClosing(opened, (api) => checkService({ api, timeZone, plausible, now }));
+        const refused = state?.refusedInHour ?? 0;
+        if (refused < refusalsOfNote) return findings;
+        return [...findings, warning(tokenRefusedText(refused), tokenRefusedHint)];
+      });
     }),
     opening.then(
       (opened) => withClosing(opened, () => queue(opened, schedules, now)),

@@ -36,18 +36,30 @@ export type Call = CallOptions & {
   repeatable?: boolean;
   /** Whether a 404 is a success: it is for deletes (docs/service-facts.md). */
   notFoundIsSuccess?: boolean;
+  /** Whether the response must show what is so now, and not what a cache has kept. */
+  isOfNow?: boolean;
+  /** Names of the parameters that say something about a customer: no error shows their values. */
+  privateParams?: readonly string[];
 };
 
 /** A whole response with a status that counts as success. */
 export type HttpResponse = {
   status: number;
-  /** The unchanged body, in UTF-8. */
+  /** The body, decoded and without a byte order mark. */
   bytes: Buffer;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
-  /** When the request of this response was sent, by the local clock. */
+  /** How long a cache had kept the response, in milliseconds; 0 where none served it. */
+  ageMs: number;
+  /** The moment whose state the response shows, by the local clock: when its request was sent, less its age. */
   requestedAt: Date;
 };
 
 /** Sends a call, with retries. `read` turns the response into a value and throws `ShapeError` where it is malformed. */
 export type Send = <T>(call: Call, read: (response: HttpResponse) => T) => Promise<T>;
+
+/** Sends calls of a resource whose parameters of these names are private. */
+export const withPrivate =
+  (send: Send, privateParams: readonly string[]): Send =>
+  (call, read) =>
+    send({ ...call, privateParams }, read);

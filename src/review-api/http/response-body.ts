@@ -7,13 +7,6 @@ export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmedError';
 }
 
-/** A body without a byte order mark, which `JSON.parse` refuses. */
-export const withoutByteOrderMark = (bytes: Buffer): Buffer =>
-  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
-
-/** A body as text. */
-export const textOf = (bytes: Buffer): string => withoutByteOrderMark(bytes).toString();
-
 /**
  * The body as JSON. The message of the parser quotes the body, so it is dropped.
  *
@@ -26,7 +19,7 @@ export function parseJson(response: HttpResponse): unknown {
 
 /** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
 export function parseAnyJson(response: HttpResponse): unknown {
-  const body = textOf(response.bytes);
+  const body = response.bytes.toString();
   try {
     return JSON.parse(body);
   } catch {
@@ -57,7 +50,7 @@ const doneStatuses: readonly number[] = [200, 201, 204];
  */
 export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (status === 404) return;
-  if (textOf(bytes).trimStart().startsWith('<')) {
+  if (bytes.toString().trimStart().startsWith('<')) {
     throw new ShapeError(`expected no web page, got HTML with status ${status}`);
   }
   if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
@@ -82,22 +75,16 @@ export function withSameId<Item extends { id: number }>(item: Item, ours: number
   return item;
 }
 
-export type Token = { readonly value: string; readonly renewAtMs: number; accepted: boolean };
-
 /**
- * The spec gives tokens no lifetime. Where the response has `expires_in` (seconds), the token is renewed at 90 % of it.
+ * The token, and when it is renewed. The spec gives tokens no lifetime. Where the response has `expires_in` (seconds),
+ * the token is renewed at 90 % of it.
  */
-export function readToken(response: HttpResponse): Token {
+export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {
   const body = parseJson(response);
-  const { access_token: value } = readShape(record({ access_token: text }), body, 'the token response');
-  if (value === '') throw new ShapeError('expected text as access_token, got none');
-  const seconds = lifetimeOf(body);
-  return { value, renewAtMs: response.requestedAt.getTime() + seconds * 900, accepted: false };
-}
-
-/** Seconds; no limit where the field is absent or unreadable. */
-function lifetimeOf(body: unknown): number {
+  const { access_token: token } = readShape(record({ access_token: text }), body, 'the token response');
+  if (token === '') throw new ShapeError('expected text as access_token, got none');
   const { expires_in } = body as { expires_in?: unknown };
   const seconds = typeof expires_in === 'string' ? Number(expires_in) : expires_in;
-  return typeof seconds === 'number' && seconds > 0 ? seconds : Number.POSITIVE_INFINITY;
+  const isKnown = typeof seconds === 'number' && seconds > 0;
+  return { token, renewAtMs: isKnown ? response.requestedAt.getTime() + seconds * 900 : Number.POSITIVE_INFINITY };
 }

@@ -21,11 +21,14 @@ export type RetryLimits = {
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** The longest `Retry-After` that is obeyed, in milliseconds. */
+  /** A call waits no longer than this for a `Retry-After`, in milliseconds: beyond it ends with a `LimitedError`. */
   maxRetryAfterMs: number;
   /** No further attempt once one request has waited this long in all, in milliseconds. */
   totalWaitMs: number;
 };
+
+/** The longest `Retry-After` that is believed. */
+const longestHoldMs = 24 * 3_600_000;
 
 /** About two minutes of waiting: 0.5 s, 1 s, 2 s … 30 s, half of each on average. */
 export const defaultRetryLimits: RetryLimits = {
@@ -33,29 +36,30 @@ export const defaultRetryLimits: RetryLimits = {
   malformedAttempts: 4,
   baseDelayMs: 500,
   maxDelayMs: 30_000,
-  maxRetryAfterMs: 300_000,
+  maxRetryAfterMs: longestHoldMs,
   totalWaitMs: 120_000,
 };
 
 /**
- * `pauseMs`: how long no request of this client should start, because the service asked for fewer requests. 0 for a
- * request that is given up: nothing waits for its turn, so it holds no other.
+ * `pauseMs`: how long no request at all is sent, because the service asked for fewer; `delayMs`: how long this one waits
+ * after that. A request that is given up holds no other.
  */
-export type NextStep = { pauseMs: number } & (
-  | { action: 'repeat'; delayMs: number }
+export type NextStep =
+  | { action: 'repeat'; pauseMs: number; delayMs: number }
   | { action: 'give-up' }
-  | { action: 'unknown-outcome' }
-);
+  | { action: 'unknown-outcome' };
 
 export type AttemptState = {
   /** 1 for the first. */
   number: number;
-  /** Waited so far for this request, in milliseconds. */
+  /** Waited so far for this request, without pauses, in milliseconds. */
   waitedMs: number;
-  /** Time spent so far on failed attempts and the waits after them, without those of a 429, in milliseconds. */
+  /** Time spent so far on failed attempts and the waits after them, without pauses, in milliseconds. */
   spentMs?: number;
   /** Limit of `spentMs`; see `CallOptions`. */
   giveUpAfterMs?: number | undefined;
+  /** Whether the service refuses this request while it carries out others: then it is a failure of this request. */
+  isAlone?: boolean;
   /** Whether sending it twice does no harm. */
   repeatable: boolean;
   /** From 0 to below 1. */
@@ -66,20 +70,22 @@ export type AttemptState = {
 export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): NextStep {
   const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(attempt.number - 1, 30));
   const backoffMs = Math.round(attempt.random * ceilingMs);
-  const asked = 'retryAfterMs' in failure ? failure.retryAfterMs : undefined;
-  const askedMs = asked === undefined ? 0 : Math.min(asked, limits.maxRetryAfterMs);
-  const pauseMs = failure.kind === 'limited' && askedMs === 0 ? backoffMs : askedMs;
+  const askedMs = Math.min(('retryAfterMs' in failure && failure.retryAfterMs) || 0, longestHoldMs);
 
   if (failure.kind === 'not-confirmed' || (!attempt.repeatable && mayBeCarriedOut(failure)))
-    return { action: 'unknown-outcome', pauseMs };
-  if ('permanent' in failure && failure.permanent) return { action: 'give-up', pauseMs: 0 };
+    return { action: 'unknown-outcome' };
+  if ('permanent' in failure && failure.permanent) return { action: 'give-up' };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
-  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up', pauseMs: 0 };
-  // Jitter on top of `Retry-After` spreads clients that were given the same second.
+  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up' };
+  if (!attempt.isAlone) {
+    // Jitter on top of `Retry-After` spreads clients that were given the same second.
+    if (askedMs > 0) return { action: 'repeat', pauseMs: askedMs, delayMs: backoffMs };
+    if (failure.kind === 'limited') return { action: 'repeat', pauseMs: backoffMs, delayMs: 0 };
+  }
   const delayMs = askedMs + backoffMs;
   const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY } = attempt;
-  if (failure.kind !== 'limited' && spentMs + delayMs > giveUpAfterMs) return { action: 'give-up', pauseMs: 0 };
-  return { action: 'repeat', delayMs, pauseMs };
+  if (spentMs + delayMs > giveUpAfterMs) return { action: 'give-up' };
+  return { action: 'repeat', pauseMs: 0, delayMs };
 }
 
 /** Whether the service may have carried out the write, so that sending it again could do it twice. */
@@ -99,15 +105,17 @@ function mayBeCarriedOut(failure: Failure): boolean {
 }
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date. Undefined where it is absent
- * or unreadable. `nowMs` should be the service's own clock where its `Date` header is known.
+ * The wait that a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date; the longest one where a proxy
+ * has added its own. Undefined where it is absent or unreadable. `nowMs` should be the service's own clock where its
+ * `Date` header is known.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const value = header?.trim();
-  if (!value) return undefined;
-  if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
-  // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date of RFC 9110 is parsed.
-  if (!/^[A-Za-z]{3}/.test(value)) return undefined;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+  const waits = (header?.match(/[A-Za-z]{3,9}, [^,]+|[^,]+/g) ?? []).flatMap((part) => {
+    const value = part.trim();
+    if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
+    // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date of RFC 9110 is parsed.
+    const at = /^[A-Za-z]{3}/.test(value) ? Date.parse(value) : Number.NaN;
+    return Number.isNaN(at) ? [] : Math.max(0, at - nowMs);
+  });
+  return waits.length > 0 ? Math.max(...waits) : undefined;
 }

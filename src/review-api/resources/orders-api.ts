@@ -1,6 +1,6 @@
 import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
-import type { CallOptions, HttpResponse, Send } from '../http/call.ts';
+import { type CallOptions, type HttpResponse, type Send, withPrivate } from '../http/call.ts';
 import { parseJson, withSameCode } from '../http/response-body.ts';
 import {
   integer,
@@ -115,8 +115,11 @@ export type OrderFilters = {
   usernames?: readonly string[] | undefined;
 };
 
+const privateParams = ['user_code', 'user_name', 'user_phone', 'user_email', 'usernames', 'store_name'];
+
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
-export function ordersApi(send: Send) {
+export function ordersApi(anySend: Send) {
+  const send = withPrivate(anySend, privateParams);
   const resource = { path, what: 'an order', shape: orderDetail, params: (patch: OrderPatch) => checked(patch) };
   const byId = operationsById(send, resource);
   return {
@@ -131,7 +134,7 @@ export function ordersApi(send: Send) {
      * @throws MalformedResponseError where the service responds with a list that lacks this order.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<OrderDetail> {
-      const call = { method: 'GET', path, params: { code: requireCode(code) }, ...options } as const;
+      const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
       const found = await send(call, (response) => byCode(response, code));
       return typeof found === 'number' ? byId.get(found, options) : found;
     },

@@ -35,7 +35,8 @@ export function operationsById<Item extends { id: number }, Patch>(
      * @example const order = await api.orders.get(12);
      */
     async get(id: number, options: CallOptions = {}): Promise<Item> {
-      return send({ method: 'GET', path: pathOf(id), ...options }, (response) => withSameId(read(response), id));
+      const call = { method: 'GET', path: pathOf(id), isOfNow: true, ...options } as const;
+      return send(call, (response) => withSameId(read(response), id));
     },
 
     /**
@@ -85,7 +86,7 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
      * @throws MalformedResponseError for another record, or a field of another type than the spec's.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
-      const call = { method: 'GET', path, params: { code: requireCode(code) }, ...options } as const;
+      const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
       return send(call, (response) => withSameCode(read(response), code));
     },
 

@@ -1,8 +1,8 @@
 import { nullable } from 'valibot';
-import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
+import { type CallOptions, type HttpResponse, type Params, type Send, withPrivate } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
 import { lastPage } from '../http/link-header.ts';
-import { parseAnyJson, parseJson, reading, withoutByteOrderMark, withSameId } from '../http/response-body.ts';
+import { parseAnyJson, parseJson, reading, withSameId } from '../http/response-body.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import { PageLimitError } from '../review-api-errors.ts';
 import {
@@ -148,7 +148,8 @@ export type ReviewOverview = {
 };
 
 /** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
-export function reviewsApi(send: Send, now: () => number) {
+export function reviewsApi(anySend: Send, now: () => number) {
+  const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
   const resource = { path, what: 'a review', shape: review, params: reviewPatchParams };
   const api = {
     ...operationsById(send, resource),
@@ -211,7 +212,8 @@ export function reviewsApi(send: Send, now: () => number) {
 
     /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
-      return send({ method: 'GET', path: `${path}/${requireId(id)}`, ...options }, (response) => readRaw(response, id));
+      const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
+      return send(call, (response) => readRaw(response, id));
     },
 
     /**
@@ -333,7 +335,7 @@ const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;
 
 function readRaw(response: HttpResponse, id: number): RawReview {
   const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
-  return { rawBody: withoutByteOrderMark(response.bytes), item };
+  return { rawBody: response.bytes, item };
 }
 
 /** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */

@@ -1,4 +1,4 @@
-import type { Call, CallOptions, Send } from '../http/call.ts';
+import { type Call, type CallOptions, type Send, withPrivate } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
 import { ignoreBody, reading } from '../http/response-body.ts';
 import { integer, record } from '../http/shape.ts';
@@ -32,7 +32,8 @@ export type SubOrderPatch = {
 type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
 
 /** Sub-orders (docs/interface.md, "Sub-orders"): one purchased product each. They are read with their order. */
-export function subOrdersApi(send: Send) {
+export function subOrdersApi(anySend: Send) {
+  const send = withPrivate(anySend, ['invoice', 'delivery_service']);
   return {
     /**
      * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Of the response

@@ -1,0 +1,180 @@
+import { explainError } from '../../base/hints.ts';
+import { mask } from '../../base/mask.ts';
+import {
+  AuthenticationError,
+  LimitedError,
+  MalformedResponseError,
+  NotFoundError,
+  RefusedError,
+  type ReviewApiError,
+  UnavailableError,
+  UnknownOutcomeError,
+} from '../review-api-errors.ts';
+import type { Call, HttpResponse } from './call.ts';
+import { errorText } from './error-text.ts';
+import { NotConfirmedError } from './response-body.ts';
+import { type Failure, retryAfterMs } from './retry-policy.ts';
+import type { Reply } from './send.ts';
+import { ShapeError } from './shape.ts';
+
+export const tokenPath = '/oauth/token';
+
+/** What the result of a request means. `detail` is masked; `status` is set where there was a response. */
+export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string | undefined } & (
+  | { kind: 'success'; value: T }
+  | { kind: 'token-refused' }
+  | { kind: 'refused' }
+  | { kind: 'failure'; failure: Failure }
+);
+
+/** `tokens`: they must not appear in an error. */
+export type Reading = { tokens: readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
+
+/** A response that a cache kept for longer does not show what is so now. A cache may round up to a second. */
+const freshMs = 1000;
+
+/**
+ * Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors
+ * nor their bodies.
+ */
+export function outcomeOf<T>(
+  reply: Reply,
+  call: Call,
+  read: (response: HttpResponse) => T,
+  { tokens, now, maxBodyBytes }: Reading,
+): Outcome<T> {
+  // Only asked for where there is an error: it costs as much as encoding a request.
+  const secrets = () => [...tokens, ...privateValues(call)];
+  if (reply.kind === 'no-response') {
+    const { cause } = reply;
+    const detail = mask(connectionErrorText(cause), secrets());
+    return { kind: 'failure', failure: connectionFailure(cause), detail, hint: explainError(cause)?.hint };
+  }
+  const { status, headers, bytes, ageMs, incomplete } = reply;
+  const isSuccess = (status >= 200 && status <= 299) || (status === 404 && call.notFoundIsSuccess === true);
+  if (call.isOfNow && ageMs > freshMs && (isSuccess || status === 404)) {
+    const detail = `it comes from a cache and is ${Math.round(ageMs / 1000)} s old`;
+    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
+  }
+  if (isSuccess && incomplete && status !== 204 && status !== 404) {
+    const failure = { kind: incomplete === 'lost' ? 'lost' : 'malformed' } as const;
+    return { kind: 'failure', failure, status, detail: incompleteText(incomplete, maxBodyBytes) };
+  }
+  if (isSuccess) return readWith(read, reply, secrets);
+
+  // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
+  const target = status < 400 ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
+  const detail =
+    target === undefined
+      ? errorText(bytes.toString(), secrets())
+      : mask(`redirected to ${target}`, secrets()).slice(0, 300);
+  if (status === 401 || (status === 403 && /token|expired/i.test(detail ?? ''))) {
+    return { kind: 'token-refused', status, detail };
+  }
+  const serviceNow = Date.parse(headers.date ?? '');
+  const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
+  if (status === 429) return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
+  if (status >= 500 || status === 408) {
+    return { kind: 'failure', failure: { kind: 'failed', retryAfterMs: waitMs }, status, detail };
+  }
+  return { kind: 'refused', status, detail };
+}
+
+function incompleteText(incomplete: 'lost' | 'too-large' | 'undecodable', maxBodyBytes: number): string {
+  if (incomplete === 'lost') return 'the connection broke before the end of the body';
+  if (incomplete === 'undecodable') return 'the body is compressed, and broken';
+  return `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
+}
+
+function readWith<T>(
+  read: (response: HttpResponse) => T,
+  response: HttpResponse,
+  secrets: () => (string | undefined)[],
+): Outcome<T> {
+  const { status, bytes } = response;
+  try {
+    return { kind: 'success', status, value: read(response) };
+  } catch (error) {
+    if (error instanceof NotConfirmedError) {
+      return { kind: 'failure', failure: { kind: 'not-confirmed' }, status, detail: error.message };
+    }
+    if (!(error instanceof ShapeError)) throw error;
+    // Only an HTML page is quoted: a JSON body may hold customers' data.
+    const text = bytes.toString();
+    const page = text.trimStart().startsWith('<') ? errorText(text, secrets()) : undefined;
+    const detail = (page === undefined ? error.message : `${error.message}; ${page}`).slice(0, 300);
+    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
+  }
+}
+
+/** A host name with several addresses fails with an `AggregateError`; its parts hold the code. */
+function systemError(error: unknown): Error & { code?: string; syscall?: string } {
+  if (error instanceof AggregateError) return systemError(error.errors[0]);
+  return error instanceof Error ? error : new Error('no response');
+}
+
+function connectionFailure(error: unknown): Failure {
+  const { code = '', syscall } = systemError(error);
+  // A certificate that is not valid, or a server without TLS where https is configured.
+  const permanent =
+    /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
+  const isUnsent =
+    permanent ||
+    code === 'UND_ERR_CONNECT_TIMEOUT' ||
+    code === 'UND_ERR_CLOSED' ||
+    syscall === 'connect' ||
+    syscall === 'getaddrinfo';
+  return isUnsent ? { kind: 'unsent', permanent } : { kind: 'lost' };
+}
+
+/** Only code and message of a connection error: its other fields could hold the request. */
+function connectionErrorText(error: unknown): string {
+  const { code, message } = systemError(error);
+  const raw = [code, message].filter((part) => part).join(': ');
+  const plain = explainError(error);
+  return (plain?.what === undefined ? raw : `${plain.what} (${raw})`).slice(0, 300);
+}
+
+/** The error that ends a call. */
+export function errorOf(call: Call, outcome: Outcome<unknown>, attempts: number, isUnknown = false): ReviewApiError {
+  const { status, detail, hint } = outcome;
+  const context = { method: call.method, path: call.path, status, detail };
+  if (outcome.kind !== 'failure') {
+    if (call.path === tokenPath) return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
+    if (outcome.kind === 'token-refused') return new AuthenticationError(context);
+    return status === 404 ? new NotFoundError(context) : new RefusedError(context);
+  }
+  const { failure } = outcome;
+  if (isUnknown) return new UnknownOutcomeError({ ...context, attempts });
+  const failed = { ...context, attempts, hint };
+  switch (failure.kind) {
+    case 'limited':
+      return new LimitedError(failed);
+    case 'malformed':
+      return new MalformedResponseError(failed);
+    case 'not-confirmed':
+      return new UnknownOutcomeError(failed);
+    case 'unsent':
+      return new UnavailableError(failed, !failure.permanent, true);
+    case 'lost':
+    case 'failed':
+      return new UnavailableError(failed);
+    default:
+      return failure satisfies never;
+  }
+}
+
+/** Some responses are not about the credentials: there is no such path, or it redirects. */
+function tokenHint(status = 0, detail = ''): string | undefined {
+  const isWrongAddress = status === 404 || status === 405 || (status > 0 && status < 400);
+  if (isWrongAddress) return 'check that /oauth/token and /v1 are paths below the base address';
+  return explainError(new Error(detail))?.hint;
+}
+
+/** Values about a customer that were sent: an error text that quotes them must not show them. */
+export const privateValues = ({ params = {}, privateParams = [] }: Call): string[] =>
+  privateParams.flatMap((name) => {
+    const text = params[name];
+    if (typeof text !== 'string') return [];
+    return [text, ...text.split(/[,\s]+/).filter((part) => part.length > 2 || !/^[\w.]*$/.test(part))];
+  });

@@ -1,0 +1,294 @@
+import { setMaxListeners } from 'node:events';
+import pLimit from 'p-limit';
+import { sleep } from '../../base/timeout.ts';
+import { AuthenticationError, LimitedError } from '../review-api-errors.ts';
+import type { Call, HttpResponse, Send } from './call.ts';
+import { errorText } from './error-text.ts';
+import { errorOf, type Outcome, outcomeOf, privateValues, tokenPath } from './outcome.ts';
+import { readToken } from './response-body.ts';
+import { defaultRetryLimits, nextStep, type RetryLimits } from './retry-policy.ts';
+import { openSend, type Timeouts } from './send.ts';
+import { askedForFewer, openSession, type SessionStore, type Token } from './session.ts';
+
+type LogFunction = (fields: object, message: string) => void;
+
+/**
+ * The client logs requests (`debug`), retries (`info`) and holds (`warn`), without customers' data. A pino logger fits.
+ */
+export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
+
+/** A wait that stops requests. `untilMs` is milliseconds since 1970. */
+export type Wait = { untilMs: number; reason: string };
+
+/** One request that ended. `status` is undefined where there was no response; `durationMs` has no waits in it. */
+export type RequestFacts = { method: string; path: string; status: number | undefined; durationMs: number };
+
+/** Counts since the client was opened. `oldestMs`: how long a cache had kept the oldest response. */
+export type ReviewApiStats = { requests: number; retries: number; oldestMs: number };
+
+export type ReviewApiOptions = {
+  /** `http(s)://host[:port][/prefix]`, with or without a trailing slash. */
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** Requests in flight; default 8. */
+  concurrency?: number | undefined;
+  /**
+   * Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling.
+   */
+  acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
+  /** Where token and holds are kept. Default: in memory, for this client alone. */
+  session?: SessionStore | undefined;
+  /** Default: silent. */
+  log?: ClientLog | undefined;
+  /** Milliseconds; default 10 s to connect, 60 s for the head of a response, 60 s for its body. */
+  timeouts?: Partial<Timeouts> | undefined;
+  /** The largest body of a response, decoded, in bytes; default 8 MiB. A larger one is a `MalformedResponseError`. */
+  maxBodyBytes?: number | undefined;
+  /** Default: 14 attempts and about two minutes of waiting for one request, then an error. */
+  retry?: Partial<RetryLimits> | undefined;
+  /** Called for each wait, with its reason and its end in milliseconds since 1970. */
+  onWait?: ((wait: Wait) => void) | undefined;
+  /** Called after each request, retries included: for metrics. */
+  onRequestEnd?: ((request: RequestFacts) => void) | undefined;
+  /** Ends all calls, requests in flight included. */
+  signal?: AbortSignal | undefined;
+  /** The wall clock, in milliseconds since 1970. */
+  now?: (() => number) | undefined;
+};
+
+const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 };
+
+/** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
+const defaultMaxBodyBytes = 8 * 1024 * 1024;
+
+/** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
+const refusalMs = 10_000;
+
+/** One attempt. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no waits in it. */
+type Attempt<T> = { outcome: Outcome<T>; sentMs: number; durationMs: number };
+
+/** What a call has cost so far, see `AttemptState`. `askedAtMs`: when the service last asked it to wait. */
+type Spent = { number: number; waitedMs: number; spentMs: number; askedAtMs: number | undefined };
+
+/** A call ended, or waits by itself, without its slot. */
+type Ended<T> = { value: T } | { delayMs: number };
+
+/**
+ * Sends calls to the review service. A call goes through this file from top to bottom:
+ *
+ * 1. `send`: wait for one of the slots (`concurrency`), and again after each wait of its own.
+ * 2. `untilWait`: send attempts until the call ends or must wait by itself, as `nextStep` in retry-policy.ts decides. A
+ *    wait for which the service asked holds all requests of all processes (session.ts), and this one keeps its slot.
+ * 3. `withToken`: send with the token of the session; after a 401 again with another one.
+ * 4. `attempt`: wait while requests are held, and for the request ceiling; send once (send.ts); see what the response
+ *    means (outcome.ts).
+ */
+export function openHttpClient({
+  clientId,
+  clientSecret,
+  concurrency = 8,
+  acquire,
+  log,
+  onWait,
+  onRequestEnd,
+  signal: aborted = new AbortController().signal,
+  now = Date.now,
+  maxBodyBytes = defaultMaxBodyBytes,
+  ...options
+}: ReviewApiOptions) {
+  requireGiven(clientId, 'clientId');
+  requireGiven(clientSecret, 'clientSecret');
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
+    throw new TypeError(`expected concurrency to be a positive integer, got ${concurrency}`);
+  }
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const limits = { ...defaultRetryLimits, ...options.retry };
+  const closing = new AbortController();
+  /** Ends waits; requests in flight run on until `aborted`. */
+  const stopped = AbortSignal.any([aborted, closing.signal]);
+  setMaxListeners(0, aborted, stopped);
+  const http = openSend({ ...options, connections: concurrency, timeouts, maxBodyBytes, aborted, now });
+  const session = openSession({
+    store: options.session,
+    stopped,
+    now,
+    onWait: (forMs, reason) => reportWait('warn', forMs, reason),
+  });
+  const slots = pLimit(concurrency);
+  const stats: ReviewApiStats = { requests: 0, retries: 0, oldestMs: 0 };
+  // Repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
+  const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+  const tokenCall: Call = { method: 'POST', path: tokenPath, params };
+  let renewal: Promise<void> | undefined;
+  let refusal: { error: AuthenticationError; untilMs: number } | undefined;
+  let hasWarned = false;
+
+  const send: Send = (call, read) => {
+    const refused: Token[] = [];
+    return repeat((spent) => slots(() => untilWait(call, () => withToken(call, read, refused), spent)));
+  };
+
+  return {
+    send,
+    authenticate: requireToken,
+    stats: (): ReviewApiStats => ({ ...stats }),
+    close(): Promise<void> {
+      closing.abort(new Error('the client of the review service was closed'));
+      return http.close();
+    },
+  };
+
+  async function repeat<T>(work: (spent: Spent) => Promise<Ended<T>>): Promise<T> {
+    const spent: Spent = { number: 1, waitedMs: 0, spentMs: 0, askedAtMs: undefined };
+    for (;;) {
+      const end = await work(spent);
+      if ('value' in end) return end.value;
+      await sleep(end.delayMs, stopped);
+    }
+  }
+
+  async function untilWait<T>(call: Call, send: () => Promise<Attempt<T>>, spent: Spent): Promise<Ended<T>> {
+    for (;;) {
+      const { outcome, sentMs, durationMs } = await send();
+      if (outcome.kind === 'success') return { value: outcome.value };
+      if (outcome.kind !== 'failure') throw errorOf(call, outcome, spent.number);
+      const { failure, detail } = outcome;
+      const isLimited = failure.kind === 'limited';
+      if (!isLimited) spent.spentMs += durationMs;
+      const random = Math.random();
+      const { giveUpAfterMs, repeatable = true } = call;
+      const decide = (isAlone: boolean) =>
+        nextStep(failure, { ...spent, giveUpAfterMs, repeatable, random, isAlone }, limits);
+      // A quota refuses some requests of those that are in flight: only one that was sent later says that it is not one.
+      const { askedAtMs } = spent;
+      const isAlone = isLimited
+        ? askedAtMs !== undefined && session.hasSucceededSince(askedAtMs)
+        : askedAtMs !== undefined || session.hasSucceededSince(sentMs);
+      let step = decide(isAlone);
+      if (step.action === 'repeat') {
+        const reason = `waiting to retry ${call.method} ${call.path}: ${detail ?? failure.kind}`;
+        if (step.pauseMs > 0) await session.hold(step.pauseMs, askedForFewer, isLimited ? undefined : sentMs);
+        reportWait('info', step.pauseMs + step.delayMs, reason);
+        if (step.pauseMs > 0) {
+          spent.askedAtMs = performance.now();
+          await untilFree(call);
+          if (!isLimited && session.hasSucceededSince(sentMs)) step = decide(true);
+        }
+      }
+      if (step.action !== 'unknown-outcome') stopped.throwIfAborted();
+      if (step.action !== 'repeat') throw errorOf(call, outcome, spent.number, step.action === 'unknown-outcome');
+      const { pauseMs, delayMs } = step;
+      stats.retries += 1;
+      spent.number += 1;
+      spent.waitedMs += delayMs + (isLimited ? 0 : pauseMs);
+      if (pauseMs === 0) {
+        spent.spentMs += delayMs;
+        return { delayMs };
+      }
+      await sleep(delayMs, stopped);
+    }
+  }
+
+  async function withToken<T>(call: Call, read: (response: HttpResponse) => T, refused: Token[]): Promise<Attempt<T>> {
+    for (;;) {
+      await requireToken();
+      await turn(call);
+      const token = session.token();
+      if (!token) continue;
+      const sent = await attempt(call, read, token);
+      const { outcome } = sent;
+      if (outcome.kind !== 'token-refused') {
+        if (outcome.status !== undefined) token.uses += 1;
+        return sent;
+      }
+      session.refuse(token);
+      refused.push(token);
+      if (refused.filter((one) => one.isOurs && one.uses === 0).length >= 2) {
+        const { status, detail } = outcome;
+        throw refuseAll(new AuthenticationError({ method: call.method, path: call.path, status, detail }, true));
+      }
+      // One path may keep responding with 401 although the tokens work elsewhere.
+      if (refused.length >= 4) return sent;
+    }
+  }
+
+  /** For a while no other request has to find out that the service refuses the credentials. */
+  function refuseAll(error: AuthenticationError): AuthenticationError {
+    refusal = { error, untilMs: performance.now() + refusalMs };
+    return error;
+  }
+
+  async function requireToken(): Promise<void> {
+    if (session.token()) return;
+    if (refusal && refusal.untilMs > performance.now()) throw refusal.error;
+    // Takes no slot: the caller holds one and would wait for itself.
+    renewal ??= repeat((spent) => untilWait(tokenCall, renew, spent))
+      .catch((error: unknown) => {
+        throw error instanceof AuthenticationError ? refuseAll(error) : error;
+      })
+      .finally(() => {
+        renewal = undefined;
+      });
+    await renewal;
+  }
+
+  async function renew(): Promise<Attempt<undefined>> {
+    await turn(tokenCall);
+    let sent: Attempt<unknown> = { outcome: { kind: 'success', value: undefined }, sentMs: 0, durationMs: 0 };
+    await session.renew(async () => {
+      const got = await attempt(tokenCall, readToken);
+      sent = got;
+      return got.outcome.kind === 'success' ? got.outcome.value : undefined;
+    });
+    return sent as Attempt<undefined>;
+  }
+
+  /** Waits until the request may be sent. */
+  async function turn(call: Call): Promise<void> {
+    do {
+      await untilFree(call);
+      await acquire?.(stopped);
+    } while (session.isHeld());
+    stopped.throwIfAborted();
+  }
+
+  async function untilFree({ method, path }: Call): Promise<void> {
+    const untilMs = await session.untilFree(limits.maxRetryAfterMs);
+    if (untilMs === undefined) return;
+    const detail = `no request may be sent before ${new Date(Math.ceil(untilMs / 1000) * 1000).toISOString()}`;
+    throw new LimitedError({ method, path, detail });
+  }
+
+  async function attempt<T>(call: Call, read: (response: HttpResponse) => T, token?: Token): Promise<Attempt<T>> {
+    const { reply, sentMs, durationMs } = await http.send(call, token?.value);
+    stats.requests += 1;
+    const tokens = [token?.value, session.token()?.value, clientSecret];
+    const outcome = outcomeOf(reply, call, read, { tokens, now, maxBodyBytes });
+    if (outcome.kind === 'success' || outcome.kind === 'refused') await session.succeeded(sentMs);
+    const { method, path } = call;
+    if (reply.kind === 'response') {
+      stats.oldestMs = Math.max(stats.oldestMs, reply.ageMs);
+      if (reply.warning !== undefined && !hasWarned) {
+        hasWarned = true;
+        const text = errorText(reply.warning, [...tokens, ...privateValues(call)]);
+        log?.warn({ method, path, text }, 'the review service writes text before its JSON');
+      }
+    }
+    const facts = { method, path, status: reply.kind === 'response' ? reply.status : undefined, durationMs };
+    log?.debug(facts, 'request to the review service');
+    onRequestEnd?.(facts);
+    return { outcome, sentMs, durationMs };
+  }
+
+  function reportWait(level: 'info' | 'warn', forMs: number, reason: string): void {
+    const untilMs = now() + forMs;
+    log?.[level]({ until: new Date(untilMs) }, reason);
+    onWait?.({ untilMs, reason });
+  }
+}
+
+/** The message does not quote the value: it may be a secret. */
+function requireGiven(value: string, name: string): void {
+  if (typeof value !== 'string' || value === '') throw new TypeError(`expected a ${name} that is not empty`);
+}

@@ -1,0 +1,137 @@
+import type { Pool } from 'undici';
+import type { Call, HttpResponse } from './call.ts';
+import { decodeBody, splitWarning } from './decode.ts';
+import { encodeParams } from './encode.ts';
+
+export type Timeouts = {
+  /** To open a connection, in milliseconds. */
+  connectMs: number;
+  /** From the request to the head of its response, in milliseconds. */
+  headersMs: number;
+  /** For the body after the head, in milliseconds. */
+  bodyMs: number;
+};
+
+/** How one attempt ended. `incomplete`: why there is no body. `warning`: the text before its JSON. */
+export type Reply =
+  | (HttpResponse & { kind: 'response'; warning?: string; incomplete?: 'lost' | 'too-large' | 'undecodable' })
+  | { kind: 'no-response'; cause: unknown };
+
+type SendOptions = {
+  baseUrl: string;
+  connections: number;
+  timeouts: Timeouts;
+  /** The largest body, decoded. */
+  maxBodyBytes: number;
+  /** Ends requests in flight. */
+  aborted: AbortSignal;
+  now: () => number;
+};
+
+/**
+ * Opens the connections to the service. `send` sends one request and reads its response within the limits of time and
+ * size: `sentMs` on the monotonic clock, and how long it took. An abort is a lost response.
+ *
+ * @throws TypeError for a base address that is not valid.
+ */
+export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted, now }: SendOptions) {
+  const { origin, pathPrefix } = baseOf(baseUrl);
+  // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
+  const wholeMs = timeouts.connectMs + timeouts.headersMs + timeouts.bodyMs;
+  let pool: Promise<Pool> | undefined;
+  let closed: Promise<void> | undefined;
+
+  return {
+    async send(call: Call, token: string | undefined): Promise<{ reply: Reply; sentMs: number; durationMs: number }> {
+      pool ??= openPool();
+      const connected = await pool;
+      call.beforeSend?.();
+      const sentMs = performance.now();
+      const reply = await readWhole(connected, requestOf(call, token, pathPrefix));
+      return { reply, sentMs, durationMs: Math.round(performance.now() - sentMs) };
+    },
+    close(): Promise<void> {
+      closed ??= pool?.then((opened) => opened.close()) ?? Promise.resolve();
+      return closed;
+    },
+  };
+
+  /** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
+  async function openPool(): Promise<Pool> {
+    const { Pool } = await import('undici');
+    const connect = { timeout: timeouts.connectMs };
+    return new Pool(origin, { connections, connect, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
+  }
+
+  async function readWhole(connected: Pool, request: Request): Promise<Reply> {
+    const requestedAtMs = now();
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(new Error(`no whole response within ${wholeMs / 1000} s`)), wholeMs);
+    let head: Omit<HttpResponse, 'bytes'> | undefined;
+    try {
+      const { statusCode, headers, body } = await connected.request({
+        ...request,
+        headersTimeout: timeouts.headersMs,
+        bodyTimeout: timeouts.bodyMs,
+        signal: AbortSignal.any([aborted, abort.signal]),
+      });
+      head = headOf(statusCode, singleValues(headers), requestedAtMs);
+      const raw = Buffer.from(await body.arrayBuffer());
+      const bytes = await decodeBody(raw, head.headers['content-encoding'], maxBodyBytes);
+      return { kind: 'response', ...head, ...(statusCode < 300 ? splitWarning(bytes) : { bytes }) };
+    } catch (cause) {
+      if (!head) return { kind: 'no-response', cause };
+      // The status still counts when the body of an error response is lost.
+      const { code = '' } = cause as { code?: string };
+      const isTooLarge = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE';
+      const incomplete = isTooLarge ? 'too-large' : /^(Z_|ERR_.*BROTLI|ERR__)/.test(code) ? 'undecodable' : 'lost';
+      return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** A response that a cache served shows what was so when the cache stored it. */
+function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
+  const { age = '', 'x-cache': cache = '', date = '' } = headers;
+  const storedMs = /\bhit\b/i.test(cache) ? requestedAtMs - Date.parse(date) : Number.NaN;
+  const ageMs = /^\d{1,9}$/.test(age.trim()) ? Number(age) * 1000 : Number.isNaN(storedMs) ? 0 : Math.max(0, storedMs);
+  return { status, headers, ageMs, requestedAt: new Date(requestedAtMs - ageMs) };
+}
+
+/** A header that comes twice is one list (RFC 9110, 5.2). */
+const singleValues = (headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
+
+type Request = { method: Call['method']; path: string; body: string | null; headers: Record<string, string> };
+
+const commonHeaders = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'review-sync' };
+
+/**
+ * The token is one of the parameters (docs/interface.md, "Authentication", 3): in the form body of POST and PATCH, in
+ * the query of the other methods. PUT has its fields in the query too (docs/interface.md, "Update by PUT").
+ */
+function requestOf({ method, path, params }: Call, token: string | undefined, pathPrefix: string): Request {
+  const text = encodeParams({ ...params, ...(token !== undefined && { access_token: token }) });
+  const address = pathPrefix + path;
+  if (method === 'POST' || method === 'PATCH') {
+    const headers = { ...commonHeaders, 'content-type': 'application/x-www-form-urlencoded' };
+    return { method, path: address, body: text, headers };
+  }
+  const headers = { ...commonHeaders, ...(method === 'GET' && { 'cache-control': 'no-cache' }) };
+  return { method, path: text === '' ? address : `${address}?${text}`, body: null, headers };
+}
+
+/** Origin and path prefix of the base address, the prefix without a trailing slash. */
+function baseOf(baseUrl: string): { origin: string; pathPrefix: string } {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new TypeError(
+      'expected the base address as http(s)://host[:port][/prefix], without user, query and fragment',
+    );
+  }
+  return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
+}

@@ -1,0 +1,108 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { ConnectedService } from './connected-service.ts';
+import { type Db, rowOf } from './index.ts';
+
+type Session = {
+  token?: string;
+  renewAtMs?: number;
+  refusedAtMs?: readonly number[];
+  heldUntilMs?: number;
+  heldReason?: string;
+};
+
+/**
+ * The session with the service that all processes of a client id share, for `openReviewApi`: a row of
+ * sync.service_session. Its clock is that of the warehouse, so that machines whose clocks differ hold requests alike.
+ *
+ * @param secret the client secret: the token is encrypted by a key that is derived from it.
+ */
+export function openServiceSession(db: Db, service: ConnectedService, secret: string, now = Date.now) {
+  const key = Buffer.from(hkdfSync('sha256', secret, service.address, 'review-sync token', 32));
+  const ofService = sql`(service_address, service_client) = (${service.address}, ${service.client})`;
+  const ensureRow = () =>
+    sql`insert into sync.service_session (service_address, service_client)
+    values (${service.address}, ${service.client}) on conflict do nothing`.execute(db);
+  const inWarehouseTime = (ms: number) => sql`clock_timestamp() + make_interval(secs => ${(ms - now()) / 1000})`;
+
+  const on = (connection: Db) => ({
+    async get(): Promise<Session | undefined> {
+      const { rows } = await sql<{
+        token: Buffer | null;
+        renewInMs: number | null;
+        refusedMsAgo: number[];
+        heldForMs: number | null;
+        heldReason: string | null;
+      }>`
+        select token, held_reason as "heldReason",
+          (extract(epoch from renew_at - clock_timestamp()) * 1000)::float8 as "renewInMs",
+          (extract(epoch from held_until - clock_timestamp()) * 1000)::float8 as "heldForMs",
+          array(select (extract(epoch from clock_timestamp() - at) * 1000)::float8 from unnest(refused_at) at) as "refusedMsAgo"
+        from sync.service_session where ${ofService}`.execute(connection);
+      const [row] = rows;
+      if (!row) return undefined;
+      const token = row.token === null ? undefined : decrypted(row.token, key);
+      return {
+        ...(token !== undefined && { token, renewAtMs: now() + (row.renewInMs ?? Number.POSITIVE_INFINITY) }),
+        ...(row.heldForMs !== null && { heldUntilMs: now() + row.heldForMs }),
+        ...(row.heldReason !== null && { heldReason: row.heldReason }),
+        refusedAtMs: row.refusedMsAgo.map((ms) => now() - ms),
+      };
+    },
+
+    async set({ token, renewAtMs = Number.POSITIVE_INFINITY, refusedAtMs = [], heldUntilMs, heldReason }: Session) {
+      if (connection === db) await ensureRow();
+      if (token !== undefined) {
+        const renewAt = Number.isFinite(renewAtMs) ? inWarehouseTime(renewAtMs) : sql`null`;
+        const msAgo = refusedAtMs.map((at) => now() - at);
+        await sql`update sync.service_session set token = ${encrypted(token, key)}, obtained_at = clock_timestamp(),
+            renew_at = ${renewAt}, refused_at = array(
+              select clock_timestamp() - make_interval(secs => ms / 1000) from unnest(${msAgo}::float8[]) ms)
+          where ${ofService}`.execute(connection);
+      }
+      if (heldUntilMs === undefined) return;
+      const until = heldUntilMs > 0 ? sql`greatest(held_until, ${inWarehouseTime(heldUntilMs)})` : sql`null`;
+      await sql`update sync.service_session set held_until = ${until}, held_reason = ${heldReason ?? null}
+        where ${ofService}`.execute(connection);
+    },
+  });
+
+  return {
+    ...on(db),
+    async alone<T>(work: (store: ReturnType<typeof on>) => Promise<T>): Promise<T> {
+      await ensureRow();
+      return db.transaction().execute(async (trx) => {
+        await sql`select from sync.service_session where ${ofService} for update`.execute(trx);
+        return work(on(trx));
+      });
+    },
+  };
+}
+
+/** AES-256-GCM: 12 random bytes, the tag, the encrypted text. */
+function encrypted(text: string, key: Buffer): Buffer {
+  const start = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, start);
+  const bytes = Buffer.concat([cipher.update(text), cipher.final()]);
+  return Buffer.concat([start, cipher.getAuthTag(), bytes]);
+}
+
+/** Undefined where it was encrypted by another key. */
+function decrypted(bytes: Buffer, key: Buffer): string | undefined {
+  try {
+    const cipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28));
+    return cipher.update(bytes.subarray(28), undefined, 'utf8') + cipher.final('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a person should know of the session: until when requests are held, and how often its token was refused. */
+export type SessionState = { heldUntil: Date | null; heldReason: string | null; refusedInHour: number };
+
+export const sessionState = (db: Db, { address, client }: ConnectedService): Promise<SessionState> =>
+  rowOf<SessionState>(db)`
+    select max(held_until) filter (where held_until > clock_timestamp()) as "heldUntil", max(held_reason) as "heldReason",
+      coalesce(sum((select count(*) from unnest(refused_at) at where at > clock_timestamp() - interval '1 hour')), 0)::integer
+        as "refusedInHour"
+    from sync.service_session where (service_address, service_client) = (${address}, ${client})`;

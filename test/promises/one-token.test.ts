@@ -1,0 +1,88 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { runCli, runProcess, startCli } from '../harness/cli.ts';
+import { startProxy } from '../harness/proxy.ts';
+import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
+
+type Reply = { status: number; headers: Record<string, string>; text: string };
+const refusal: Reply = { status: 401, headers: { 'content-type': 'application/json' }, text: '{"error":"revoked"}' };
+
+/** A service that knows one token a client: each that it gives out revokes the one before. `ban` refuses everything. */
+async function oneToken(target: string) {
+  let valid: string | undefined;
+  const counts = { tokens: 0, refused: 0, banned: 0 };
+  let isBanned = false;
+  const proxy = await startProxy(target, async (call, passOn) => {
+    if (isBanned) {
+      counts.banned += 1;
+      return { status: 429, headers: { 'content-type': 'text/html', 'retry-after': '3600' }, text: '<p>Slow down' };
+    }
+    if (call.path === '/oauth/token') {
+      const reply = await passOn();
+      valid = (JSON.parse(reply.text) as { access_token: string }).access_token;
+      counts.tokens += 1;
+      return reply;
+    }
+    if (call.form.get('access_token') === valid) return passOn();
+    counts.refused += 1;
+    return refusal;
+  });
+  const revoke = () => {
+    valid = undefined;
+  };
+  const ban = (isOn: boolean) => {
+    isBanned = isOn;
+  };
+  return { ...proxy, counts, revoke, ban };
+}
+
+async function openOneToken(): Promise<{ world: World; service: Awaited<ReturnType<typeof oneToken>> }> {
+  const world = await openWorld({ service: { latencyMs: 20 }, environment: { ...noSchedules, LOG_LEVEL: 'info' } });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  return { world, service: await world.through(oneToken) };
+}
+
+test('three processes share the one token of a client: each ends exact, also when it is revoked meanwhile', async () => {
+  const { world, service } = await openOneToken();
+  const commands = [
+    ['sync', 'orders'],
+    ['sync', 'reviews'],
+    ['sync', 'catalog'],
+  ];
+  const running = commands.map((args) => runProcess(args, world.environment));
+  await until(async () => service.counts.tokens > 0);
+  await until(async () => (await world.atService('select from reference_service.orders')).length > 5);
+  service.revoke();
+  const ends = await Promise.all(running);
+  expect(ends.map(({ status, stdout, stderr }) => (status === 0 ? 0 : stdout + stderr))).toEqual([0, 0, 0]);
+  // Lines whose product became known meanwhile.
+  await runCli(['sync', 'orders'], world.environment);
+  const verified = await runCli(['verify', 'orders'], world.environment);
+  expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('0 different, 0 not compared')]);
+  expect(service.counts.tokens).toBe(2);
+  expect(service.counts.refused).toBeLessThanOrEqual(3 * 8);
+});
+
+test('a ban of one process holds all others, says until when, and is no failure', async () => {
+  const { world, service } = await openOneToken();
+  const first = startCli(['sync', 'orders'], world.environment);
+  await until(async () => (await world.atService('select from reference_service.orders')).length > 5);
+  service.ban(true);
+  await first.says('waiting until');
+  await until(
+    async () => (await world.warehouse('select from sync.service_session where held_until > now()')).length === 1,
+  );
+  const before = service.counts.banned;
+  const second = startCli(['sync', 'reviews'], world.environment);
+  await second.says('planning');
+  const status = await runCli(['status'], world.environment);
+  expect(status.stdout).toMatch(/no request is sent before .* UTC: the review service asked for fewer requests/);
+  const doctor = await runCli(['doctor'], world.environment);
+  expect(doctor.stdout).toMatch(/no request may be sent before/);
+  expect(service.counts.banned).toBe(before);
+  // Whoever knows better ends the hold by hand.
+  service.ban(false);
+  await world.warehouse('update sync.service_session set held_until = null');
+  const ends = await Promise.all([first.ended, second.ended]);
+  expect(ends.map(({ status: code, stdout, stderr }) => (code === 0 ? 0 : stdout + stderr))).toEqual([0, 0]);
+  expect(service.counts.tokens).toBe(1);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { openServiceSession, sessionState } from '../../src/warehouse/service-session.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
+
+const service = { address: 'https://reviews.example.com', client: '0123456789ab' };
+
+test('a token is kept encrypted by the client secret, and is replaced where the secret was rotated', async () => {
+  const { warehouse, ask } = await openTestWarehouse(2);
+  const kept = openServiceSession(warehouse.db, service, 'the-old-s3cret');
+  await kept.alone((alone) => alone.set({ token: 'tok-5ecre7', renewAtMs: Date.now() + 60_000 }));
+  const found = await kept.get();
+  expect(found?.token).toBe('tok-5ecre7');
+  expect(Math.abs((found?.renewAtMs ?? 0) - Date.now() - 60_000)).toBeLessThan(20_000);
+  const [row] = await ask<{ token: Buffer }>('select * from sync.service_session');
+  expect(row?.token.toString('latin1') + JSON.stringify(row)).not.toMatch(/5ecre7|s3cret/);
+
+  const rotated = openServiceSession(warehouse.db, service, 'the-new-s3cret');
+  expect((await rotated.get())?.token).toBeUndefined();
+  await rotated.set({ token: 'tok-2', renewAtMs: Number.POSITIVE_INFINITY });
+  expect(await rotated.get()).toMatchObject({ token: 'tok-2', renewAtMs: Number.POSITIVE_INFINITY });
+  expect(await ask('select count(*)::integer as n from sync.service_session')).toEqual([{ n: 1 }]);
+});
+
+test('a hold is never shortened by a later one, ends where it is lifted, and leaves the token alone', async () => {
+  const { warehouse } = await openTestWarehouse(2);
+  const kept = openServiceSession(warehouse.db, service, 'the-s3cret');
+  const hour = 3_600_000;
+  await kept.set({ token: 'tok-1', refusedAtMs: [Date.now() - 2 * hour, Date.now()] });
+  await kept.set({ heldUntilMs: Date.now() + hour, heldReason: 'a ban' });
+  await kept.set({ heldUntilMs: Date.now() + 1000, heldReason: 'a pause' });
+  const { heldUntilMs = 0, token } = (await kept.get()) ?? {};
+  expect([heldUntilMs > Date.now() + hour / 2, token]).toEqual([true, 'tok-1']);
+  expect(await sessionState(warehouse.db, service)).toMatchObject({ heldUntil: expect.any(Date), refusedInHour: 1 });
+  await kept.set({ heldUntilMs: 0 });
+  expect(await sessionState(warehouse.db, service)).toMatchObject({ heldUntil: null });
+});
+
+test('who renews does so alone: another process waits and finds the new token', async () => {
+  const { warehouse } = await openTestWarehouse(3);
+  const [first, second] = [1, 2].map(() => openServiceSession(warehouse.db, service, 'the-s3cret'));
+  const order: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const renewing = first?.alone(async (alone) => {
+    begun.resolve();
+    order.push(`first found ${(await alone.get())?.token}`);
+    await alone.set({ token: 'tok-1' });
+  });
+  await begun.promise;
+  await second?.alone(async (alone) => void order.push(`second found ${(await alone.get())?.token}`));
+  await renewing;
+  expect(order).toEqual(['first found undefined', 'second found tok-1']);
+});
