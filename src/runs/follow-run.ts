@@ -54,8 +54,10 @@ export type Following = {
   note?: (runId: string) => Promise<string>;
 };
 
-/** How often to look whether the run has ended, in milliseconds. */
+/** How often to look whether the run's job has ended, in milliseconds. */
 const lookEveryMs = 200;
+/** How often to look at the run's row, which ends before its job where a person ends the run. */
+const lookAtRowEveryMs = 2000;
 const noteEveryMs = 2000;
 
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
@@ -73,7 +75,7 @@ export async function followRun(
   { onProgress, onRetry, signal, note }: Following,
 ): Promise<RunReport> {
   let respondedAtMs = performance.now();
-  let [noted, notedAtMs] = ['', Number.NEGATIVE_INFINITY];
+  let [noted, notedAtMs, rowAtMs] = ['', Number.NEGATIVE_INFINITY, performance.now()];
   while (!signal.aborted) {
     const at = await app.queues.progress(runId).catch((error: unknown) => {
       if (performance.now() - respondedAtMs > queueOutageMs) throw error;
@@ -90,6 +92,11 @@ export async function followRun(
       }
       onProgress(at.ended, at.planned, noted);
       if (isOver) return reportOf(await findRun(app.warehouse.db, runId), at.error);
+    }
+    if (performance.now() - rowAtMs >= lookAtRowEveryMs) {
+      rowAtMs = performance.now();
+      const run = await findRun(app.warehouse.db, runId).catch(() => undefined);
+      if (run?.finishedAt) return reportOf(run, undefined);
     }
     await sleep(lookEveryMs, signal).catch(() => {});
   }
