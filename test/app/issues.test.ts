@@ -52,6 +52,7 @@ const waits = (ms: number): Partial<StatusReport> => ({
     oldest: { orderCode: 'A', lineCode: '1', productCode: 'P', since: ago(ms) },
   },
 });
+const session = (state: Partial<StatusReport['session']>) => ({ session: { ...calm.session, ...state } });
 const inbox = (ms: number): Partial<StatusReport> => ({
   webhooks: { waiting: 1, oldestAt: ago(ms), dueSince: ago(ms), lastReceivedAt: ago(ms) },
 });
@@ -90,6 +91,9 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
     () => ({ ...neverRun(true), ...ended('sync-reviews', 0, done) }),
     undefined,
   ],
+  ['requests that the service holds', () => session({ heldUntil: ago(-60_000), heldReason: 'a ban' }), 'held'],
+  ['a token that was revoked four times in an hour', () => session({ refusedInHour: 4 }), undefined],
+  ['a token that was revoked five times in an hour', () => session({ refusedInHour: 5 }), 'token refused'],
   ['nine dead letters', () => deadLetters(9), 'dead letters'],
   ['ten dead letters', () => deadLetters(10), 'dead letters, urgent'],
   ['a line that waits for a second less than 14 days', () => waits(14 * day - 1000), undefined],

@@ -105,16 +105,19 @@ test('a call that may not wait so long ends at once with the end of the hold, an
   expect(service.seen).toEqual([]);
 });
 
-test.each([503, 429])('one order that always gets a %i with Retry-After does not keep the others', async (status) => {
+test.each([
+  [503, 'before those that were sent later', 20],
+  [503, 'after them', -20],
+  [429, 'after them', -20],
+])('one order that always gets a %i with Retry-After, %s, does not keep the others', async (status, _, aheadMs) => {
+  const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
   const service = await tinyService(async (seen) => {
-    if (!seen.path.endsWith('/9')) return orderOf(seen);
-    // Those that were sent later are carried out before.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return { status, headers: { 'retry-after': status === 503 ? '3600' : '0.3' } };
+    const isBad = seen.path.endsWith('/9');
+    await after(isBad ? -aheadMs : aheadMs);
+    return isBad ? { status, headers: { 'retry-after': status === 503 ? '3600' : '0.3' } } : orderOf(seen);
   });
   const api = client(service.url, { concurrency: 8 });
-  const options = { giveUpAfterMs: 200 };
-  const calls = Array.from({ length: 200 }, (_, n) => api.orders.get(n + 1, options));
+  const calls = Array.from({ length: 200 }, (_none, n) => api.orders.get(n + 1, { giveUpAfterMs: 200 }));
   const failed = (await Promise.allSettled(calls)).filter((end) => end.status === 'rejected');
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
 });

@@ -156,29 +156,18 @@ export function openHttpClient({
       const { failure, detail } = outcome;
       const isLimited = failure.kind === 'limited';
       if (!isLimited) spent.spentMs += durationMs;
-      const random = Math.random();
       const { giveUpAfterMs, repeatable = true } = call;
-      const decide = (isAlone: boolean) =>
-        nextStep(failure, { ...spent, giveUpAfterMs, repeatable, random, isAlone }, limits);
       // A quota refuses some requests of those that are in flight: only one that was sent later says that it is not one.
       const { askedAtMs } = spent;
       const isAlone = isLimited
         ? askedAtMs !== undefined && session.hasSucceededSince(askedAtMs)
         : askedAtMs !== undefined || session.hasSucceededSince(sentMs);
-      let step = decide(isAlone);
-      if (step.action === 'repeat') {
-        const reason = `waiting to retry ${call.method} ${call.path}: ${detail ?? failure.kind}`;
-        if (step.pauseMs > 0) await session.hold(step.pauseMs, askedForFewer, isLimited ? undefined : sentMs);
-        reportWait('info', step.pauseMs + step.delayMs, reason);
-        if (step.pauseMs > 0) {
-          spent.askedAtMs = performance.now();
-          await untilFree(call);
-          if (!isLimited && session.hasSucceededSince(sentMs)) step = decide(true);
-        }
-      }
+      const step = nextStep(failure, { ...spent, giveUpAfterMs, repeatable, random: Math.random(), isAlone }, limits);
       if (step.action !== 'unknown-outcome') stopped.throwIfAborted();
       if (step.action !== 'repeat') throw errorOf(call, outcome, spent.number, step.action === 'unknown-outcome');
       const { pauseMs, delayMs } = step;
+      if (pauseMs > 0) await session.hold(pauseMs, askedForFewer, isLimited ? undefined : sentMs);
+      reportWait('info', pauseMs + delayMs, `waiting to retry ${call.method} ${call.path}: ${detail ?? failure.kind}`);
       stats.retries += 1;
       spent.number += 1;
       spent.waitedMs += delayMs + (isLimited ? 0 : pauseMs);
@@ -186,6 +175,8 @@ export function openHttpClient({
         spent.spentMs += delayMs;
         return { delayMs };
       }
+      spent.askedAtMs = performance.now();
+      await untilFree(call);
       await sleep(delayMs, stopped);
     }
   }
