@@ -53,10 +53,10 @@ export async function landInTurn(
     const bodies = Array.from({ length: 20 }, (_, page) =>
       Array.from({ length: pageSize }, (_, n) => reviewOf(plan, (at + page) * pageSize + n)),
     );
-    const raw = bodies.map((items) => ({
-      rawBody: Buffer.from(JSON.stringify(items)),
-      check: checkPage(items, plausible),
-    }));
+    const raw = bodies.map((items) => {
+      const rawBody = Buffer.from(JSON.stringify(items));
+      return { rawBody, check: checkPage(items, plausible, rawBody) };
+    });
     // The first of a turn lands right after the pages were made, which costs it a tenth: each place is first as often.
     turns.push(...turns.splice(0, 1));
     for (const [index, warehouse] of turns) {

@@ -30,7 +30,7 @@ const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.
 
 async function land(reviews: readonly object[]): Promise<void> {
   const rawBody = Buffer.from(JSON.stringify(reviews));
-  await landPage(warehouse, { rawBody, check: checkPage(reviews, plausible) });
+  await landPage(warehouse, { rawBody, check: checkPage(reviews, plausible, rawBody) });
 }
 
 const updates = { count: 0 };

@@ -7,7 +7,7 @@ import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
-import { partialFields, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
+import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
 import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
@@ -28,7 +28,7 @@ const review = (id: unknown, more: object = {}) => ({
 });
 const pageOf = (json: string | Buffer) => {
   const rawBody = Buffer.from(json);
-  return { rawBody, check: checkPage(JSON.parse(rawBody.toString()), plausible) };
+  return { rawBody, check: checkPage(JSON.parse(rawBody.toString()), plausible, rawBody) };
 };
 const landText = (json: string | Buffer) => landPage(warehouse, pageOf(json));
 const landAlone = (item: object) =>
@@ -229,7 +229,7 @@ test('a review with another creation date than the deleted one of its id is anot
   const again = review(1);
   await land([again]);
   expect(await stored(columns)).toEqual([
-    { tag_name: 'summer', comments_count: 1, extra: { comments: [{ id: 1 }] }, is_known: true },
+    { tag_name: null, comments_count: 1, extra: { comments: [{ id: 1 }] }, is_known: true },
   ]);
   await ask('update warehouse.reviews set deleted_at = now()');
   await land([review(1, { created_at: '2026-02-01T09:00:00+09:00', updated_at: '2026-02-01T09:00:00+09:00' })]);
@@ -237,11 +237,11 @@ test('a review with another creation date than the deleted one of its id is anot
 });
 
 test('a review whose creation date is corrected keeps what only a review alone shows, and its first_seen_at', async () => {
-  await landAlone(review(1, { tag_name: 'summer' }));
+  await landAlone(review(1, { comments: ['one'] }));
   await ask(`update warehouse.reviews set first_seen_at = '2026-03-05T00:00:00Z'`);
   await land([review(1, { created_at: '2026-02-28T09:00:00+09:00', updated_at: '2026-03-04T09:00:00+09:00' })]);
-  expect(await stored(`tag_name, first_seen_at = '2026-03-05T00:00:00Z' as is_known`)).toEqual([
-    { tag_name: 'summer', is_known: true },
+  expect(await stored(`comments_count, first_seen_at = '2026-03-05T00:00:00Z' as is_known`)).toEqual([
+    { comments_count: 1, is_known: true },
   ]);
 });
 
@@ -260,15 +260,53 @@ test('what only a review alone shows stays when a list shows the review again, a
   const columns = 'user_id, comments_count, tag_name, third_party_name, extra';
   expect((await stored(columns))[0]).toEqual(whole);
   expect(await land([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toMatchObject({ updated: 1 });
-  expect((await stored(columns))[0]).toEqual({ ...whole, third_party_name: 'partner' });
+  // All but comments is what the list shows.
+  const listed = {
+    third_party_name: 'partner',
+    tag_name: null,
+    extra: { comments: whole.extra.comments, mood: 'fair' },
+  };
+  expect((await stored(columns))[0]).toEqual({ ...whole, ...listed });
   expect(await compare([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toEqual([]);
   // Of a review alone only what both have is compared.
   const compareAlone = (one: object) => compareOne(warehouse, Buffer.from(JSON.stringify(one)));
-  expect(await compareAlone({ ...alone, third_party_name: 'partner', first: 1 })).toEqual([]);
-  expect(await compareAlone({ ...alone, tag_name: 'winter' })).toMatchObject([{ fields: ['tag_name'] }]);
-  // A list that shows the field with nothing in it knows that there is nothing.
-  await land([{ ...inList, comments_count: 2, tag_name: null, pinned: null, user_id: null }]);
-  expect((await stored(columns))[0]).toMatchObject({ user_id: null, tag_name: null, extra: { pinned: null } });
+  expect(await compareAlone({ ...alone, tag_name: null, third_party_name: 'partner', first: 1 })).toEqual([]);
+  expect(await compareAlone({ ...alone, tag_name: null, mood: 'bad' })).toMatchObject([{ fields: ['mood'] }]);
+});
+
+test('a tag and a field of extra that are taken off go, whether or not other reviews of the page have them', async () => {
+  const tagged = (id: number) => review(id, { tag_name: 'summer', mood: 'fair' });
+  for (const neighbours of [[], [tagged(2)]]) {
+    await land([tagged(1), ...neighbours]);
+    const without = [review(1), ...neighbours];
+    expect(await compare(without)).toEqual([{ id: 1, kind: 'stale', fields: ['mood', 'tag_name'] }]);
+    expect(await land(without)).toMatchObject({ updated: 1 });
+    expect((await stored('tag_name, extra'))[0]).toEqual({ tag_name: null, extra: {} });
+    expect(await compare(without)).toEqual([]);
+  }
+});
+
+test('a score of 0 is no rating; any other number than 1 to 5 is refused', async () => {
+  await land([review(1, { score: 0 }), review(2, { score: '0' }), review(3)]);
+  expect(await stored('score')).toEqual([{ score: null }, { score: null }, { score: 5 }]);
+  expect(await compare([review(1, { score: 0 })])).toEqual([]);
+  const odd = [6, -1, 2.5, 32_767, true, [3, 4]];
+  expect(await land(odd.map((score, index) => review(10 + index, { score })))).toMatchObject({ refused: odd.length });
+  expect(await openLetters()).toHaveLength(odd.length);
+});
+
+test('numbers that Postgres would write out with thousands of digits are a fault of their record', async () => {
+  const odd = ['1e131071', '1e-16000', `-1${'0'.repeat(400)}`];
+  const records = odd.map((number, index) =>
+    JSON.stringify(review(10 + index, { weight: 'X' })).replace('"X"', number),
+  );
+  const fine = [review(1, { message: 'from 1e131071 to 1e-400', weight: 1e-300 }), review(2, { weight: 1.5e12 })];
+  const page = `[${[...records, ...fine.map((one) => JSON.stringify(one))].join(',')}]`;
+  expect(await landText(page)).toMatchObject({ inserted: 2, refused: 3 });
+  expect(await openLetters()).toMatchObject(odd.map((_, index) => ({ key: String(10 + index) })));
+  expect(await ask('select max(length(payload::text)) < 2000 as small from sync.dead_letters')).toEqual([
+    { small: true },
+  ]);
 });
 
 const broken = {
@@ -342,7 +380,7 @@ const date = fc
   .map((at) => at.toISOString());
 const byType = {
   bigint: fc.nat(9_007_199_254_740_991),
-  smallint: fc.nat(30_000),
+  smallint: fc.integer({ min: 1, max: 5 }),
   integer: fc.nat(2_000_000_000),
   text,
   boolean: fc.boolean(),
@@ -379,7 +417,7 @@ test('a changed value of any column lands, and before it does verify names exact
   );
 }, 60_000);
 
-test('a value that is not shown any more is a difference in any column, but in those that only a review alone shows', async () => {
+test('a value that is not shown any more is a difference in any column, but in those that no list shows', async () => {
   const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
   for (const [name, type] of changeable) {
     if (type === 'timestamptz') continue;
@@ -388,7 +426,7 @@ test('a value that is not shown any more is a difference in any column, but in t
     await land([shown]);
     expect({ name, found: await compare([shown]) }).toEqual({ name, found: [] });
     const { [name as 'id']: _, ...without } = shown;
-    const found = partialFields.includes(name) ? [] : [{ id: 1, kind: 'stale', fields: [name] }];
+    const found = notInLists.includes(name) ? [] : [{ id: 1, kind: 'stale', fields: [name] }];
     expect({ name, found: await compare([without]) }).toEqual({ name, found });
   }
 });

@@ -1,8 +1,7 @@
 -- Compares reviews as the service shows them with those of the warehouse, field by field; not by what an upsert would
 -- do, so that a fault of that one is found.
 -- $1 text: a JSON array of reviews.
--- $2 text[]: fields that these reviews would show if they had them; any other field that is absent is not compared. Null:
---    only fields that both have.
+-- $2 text[]: fields that are not compared where these reviews lack them. Null: only fields that both have are compared.
 -- $3 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
 --    difference. Null: every difference counts.
 -- Index: reviews_pkey. Gives a row for each review that differs: id, kind, and the fields that differ.
@@ -26,10 +25,12 @@ cross join lateral (
   full join jsonb_each(
     (to_jsonb(kept) - '{extra,deleted_at,first_seen_at,synced_at}'::text[]) || kept.extra
   ) as ours (key, value) using (key)
-  where (theirs.value is not null or key = any ($2::text[]))
+  where (theirs.value is not null or key <> all ($2::text[]))
     and ($2::text[] is not null or ours.value is not null)
     and key <> 'video_urls'
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
+    -- Zero is no rating, too.
+    and not (key = 'score' and theirs.value #>> '{}' = '0' and coalesce(ours.value, 'null') = 'null')
     -- A number may come as text.
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
     and case

@@ -1,18 +1,18 @@
 -- Lands one page of reviews, the response body as it came.
 -- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
--- $2 text[]: names of all fields that any of these reviews has.
+-- $2 text[]: names of the fields that a review alone shows. Null: a list.
 -- $3 timestamptz: a row that was written before this moment is replaced by any version (verify --repair). Null: none is.
 --
 -- The lists of columns come from src/warehouse/reviews/review-columns.ts:
--- @columns: names. @typed_columns: names and types. @column_names: names as an array.
+-- @columns: names. @typed_columns: names and types. @record_values: values. @column_names: names as an array.
 -- @assignments: for each column but id, and for extra: the value after a version that replaces the kept one.
 -- @newest_values, @kept_values: what of these values, and of those in the table, is compared.
 -- @is_another: whether the id stands for another review than the one of the row.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
--- 3. Some fields are shown by lists only, others by a review alone (docs/interface.md, "Review"): what the response
---    does not name, it does not erase, unless the id stands for another review.
+-- 3. A list does not show comments, and a review alone may lack fields (docs/interface.md, "Review"): what that kind of
+--    response does not show, it does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
 -- Index: reviews_pkey. Gives one row: how many reviews were inserted, and how many updated.
@@ -31,7 +31,7 @@ earlier as materialized (
 ),
 written as (
   insert into warehouse.reviews as kept (@columns, extra)
-  select r.*, item.value - @column_names
+  select @record_values, item.value - @column_names
   from items as item
   cross join lateral jsonb_to_record(item.value) as r (@typed_columns)
   -- Reads `earlier` before the first row is written.

@@ -45,7 +45,7 @@ export function startOfDay(day: string, zone: string): Second | undefined {
 
 /** First second of the day `days` calendar days after the one that holds `at`, in the zone. */
 export function dayAfter(at: Second, zone: string, days = 1): Second {
-  return Math.floor(DateTime.fromSeconds(at, { zone }).startOf('day').plus({ days }).toSeconds());
+  return Math.floor(DateTime.fromSeconds(at, { zone }).plus({ days }).startOf('day').toSeconds());
 }
 
 /** The calendar day `yyyy-mm-dd` in the zone. */

@@ -1,4 +1,4 @@
-import { isRecord, usableId, withField } from '../../base/json-text.ts';
+import { isRecord, splitRecords, usableId, withField } from '../../base/json-text.ts';
 import { shownValue } from '../../base/mask.ts';
 import { isoOf, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import type { RawReview } from '../../review-api/index.ts';
@@ -12,27 +12,27 @@ type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**
  * Checks what Postgres would accept and read otherwise than the service means it: ids beyond what a JavaScript number
- * can hold, and dates such as `infinity`, `now` or `20240101`. All other values are left to the types of the columns.
+ * can hold, dates such as `infinity`, `now` or `20240101`, scores that are none, and numbers beyond any that JavaScript
+ * knows. All other values are left to the types of the columns.
  *
- * @param items the page as `JSON.parse` gives it.
+ * @param items the page as `JSON.parse` gives it. `rawBody`: the page as it came.
  * @param plausible the dates that a review may have, in seconds.
  */
-export function checkPage(items: readonly unknown[], plausible: Span): PageCheck {
-  const fields = new Set<string>();
+export function checkPage(items: readonly unknown[], plausible: Span, rawBody: Buffer): PageCheck {
+  const endless = endlessNumbers(rawBody);
   const faults: PageCheck['faults'] = [];
   const codes = new Map<number, string>();
   const dates = items.map(datesOf);
   for (const [index, item] of items.entries()) {
     if (isRecord(item)) {
-      for (const name in item) fields.add(name);
       const { product_id: id, product_code: code } = item;
       if (Number.isSafeInteger(id)) codes.set(id as number, typeof code === 'string' ? code : '');
     }
-    const reason = faultOf(item, dates[index] ?? noDates, plausible);
+    const reason = endless.get(index) ?? faultOf(item, dates[index] ?? noDates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
   }
   const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
-  return { count: items.length, fields: [...fields].map(storableName), faults, dates, products };
+  return { count: items.length, fields: null, faults, dates, products };
 }
 
 /** The name as `storableRecord` writes it. */
@@ -57,8 +57,33 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
       return `expected ${name} between ${utcDay(plausible.start)} and ${utcDay(plausible.end)}, found ${isoOf(second)}`;
     }
   }
-  return undefined;
+  const { score } = item;
+  const isScore =
+    score === undefined || score === null || (typeof score !== 'boolean' && scores.includes(Number(score)));
+  return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
+/** Zero is no rating, too (docs/interface.md, "Reviews"). */
+const scores = [0, 1, 2, 3, 4, 5];
+
+/**
+ * Records with a number beyond those that JavaScript has, and why each is at fault. Postgres would write it out: eight characters
+ * such as `1e131071` become 131,072 digits, and then pg_dump fails.
+ */
+function endlessNumbers(rawBody: Buffer): Map<number, string> {
+  const found = new Map<number, string>();
+  if (!mayBeEndless.test(rawBody.toString('latin1'))) return found;
+  for (const [index, record] of splitRecords(rawBody).entries()) {
+    JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
+      const { source = '' } = context ?? {};
+      const exponent = Math.abs(Number(/e(.*)$/i.exec(source)?.[1] ?? 0));
+      if (typeof value === 'number' && (!Number.isFinite(value) || exponent > 324))
+        found.set(index, `expected finite numbers, found ${shownValue(source)}`);
+      return value;
+    });
+  }
+  return found;
+}
+const mayBeEndless = /\d[eE][+-]?\d{3}|\d{300}/;
 
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 
@@ -67,11 +92,12 @@ const utcDay = (second: Second) => isoOf(second).slice(0, 10);
  * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
  */
 export function pageOfOne({ item, rawBody }: RawReview, plausible: Span): RawPage {
-  const check = { ...checkPage([item], plausible), products: [] };
   let record = rawBody.toString('latin1');
+  const fields = Object.keys(item).map(storableName);
   if (!('comments_count' in item) && Array.isArray(item.comments)) {
-    check.fields.push('comments_count');
+    fields.push('comments_count');
     record = withField(record, 'comments_count', String(item.comments.length));
   }
-  return { rawBody: Buffer.from(`[${record}]`, 'latin1'), check };
+  const page = Buffer.from(`[${record}]`, 'latin1');
+  return { rawBody: page, check: { ...checkPage([item], plausible, page), fields, products: [] } };
 }

@@ -71,7 +71,7 @@ export async function fetchPage(
 ): Promise<ListPage | Obstacle> {
   try {
     const { items, ...response } = await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs);
-    const { dates, ...check } = checkPage(items, deps.plausible);
+    const { dates, ...check } = checkPage(items, deps.plausible, response.rawBody);
     const { first, last } = localPeriod(query.span, deps.timeZone);
     const shown = dates.map(({ [`${query.axis}_at` as const]: second }) => second);
     // Only what is needed later is kept: whole records would stay in memory until the page has landed.

@@ -7,7 +7,7 @@ import { pageOfOne } from '../read/check-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { isDueAgain } from './backoff.ts';
 
-/** What the service shows of a review by its id. `gone`: it answers 404. `failed`: nobody knows, for this reason. */
+/** What the service shows of a review by its id. `gone`: it answers 404 or 410. `failed`: nobody knows, for this reason. */
 export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | { kind: 'failed'; reason: string };
 
 /** How long one review is asked for where the service fails on it, in milliseconds, so that others do not wait. */
@@ -19,7 +19,8 @@ export async function askReview({ reviews }: Pick<ReviewDeps, 'reviews'>, id: nu
     return { kind: 'shown', ...(await reviews.getRaw(id, { giveUpAfterMs })) };
   } catch (error) {
     if (!(error instanceof ReviewApiError)) throw error;
-    return error instanceof NotFoundError ? { kind: 'gone' } : { kind: 'failed', reason: describeError(error) };
+    const isGone = error instanceof NotFoundError || error.status === 410;
+    return isGone ? { kind: 'gone' } : { kind: 'failed', reason: describeError(error) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
 import { isErrorOfTheData, type Warehouse } from '../index.ts';
 import type { RawPage } from './land-reviews.ts';
-import { alwaysKnownFields } from './review-columns.ts';
+import { notInLists } from './review-columns.ts';
 
 /**
  * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than
@@ -21,10 +21,10 @@ export type Difference = {
  *   no difference.
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
-  const { fields, faults } = page.check;
+  const { faults } = page.check;
   if (faults.length === 0) {
     try {
-      return await compare(warehouse, page.rawBody, fields, since);
+      return await compare(warehouse, page.rawBody, notInLists, since);
     } catch (error) {
       if (!isErrorOfTheData(error)) throw error;
     }
@@ -32,7 +32,7 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
   const faulty = new Set(faults.map(({ index }) => index));
   const found: Difference[] = [];
   for (const [index, record] of splitRecords(page.rawBody).entries()) {
-    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, fields, since)));
+    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, notInLists, since)));
   }
   return found;
 }
@@ -45,13 +45,13 @@ export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): 
 async function compareRecord(
   warehouse: Warehouse,
   record: Buffer,
-  fields: readonly string[] | null,
+  lacking: readonly string[] | null,
   since: Date | undefined,
 ): Promise<Difference[]> {
   const storable = storableRecord(record);
   if (storable === undefined) return [refused(record)];
   try {
-    return await compare(warehouse, `[${storable}]`, fields, since);
+    return await compare(warehouse, `[${storable}]`, lacking, since);
   } catch (error) {
     if (!isErrorOfTheData(error)) throw error;
     return [refused(record)];
@@ -64,14 +64,14 @@ const refused = (record: Buffer): Difference => ({
   fields: [],
 });
 
-/** @param fields that the response has; null: only fields that both have count. */
+/** @param lacking fields that do not count where the response lacks them; null: only fields that both have count. */
 async function compare(
   warehouse: Warehouse,
   body: Buffer | string,
-  fields: readonly string[] | null,
+  lacking: readonly string[] | null,
   since: Date | undefined,
 ): Promise<Difference[]> {
-  const values = [body, fields && [...alwaysKnownFields, ...fields], since ?? null];
+  const values = [body, lacking, since ?? null];
   const text = warehouse.statements.compareReviews;
   const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
   return rows as Difference[];

@@ -15,8 +15,8 @@ export type RawPage = {
   check: {
     /** Records on the page. */
     count: number;
-    /** Names of all fields that any record of the page has. What no record has, the page cannot know (`partialFields`). */
-    fields: string[];
+    /** Names of the fields that a review alone shows; null: a page of a list, which shows all (`notInLists`). */
+    fields: string[] | null;
     /** Records that must not reach Postgres, and why. `index`: the place on the page, from 0. */
     faults: { index: number; reason: string }[];
     /** The products that the records name; a code may be empty. */

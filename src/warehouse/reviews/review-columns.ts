@@ -37,17 +37,18 @@ export const reviewColumns = {
 } as const;
 
 /**
- * Fields that only lists show (`user_id`, `comments_count`) or only a review alone (`tag_name`; docs/interface.md,
- * "Review"). A response in which no record has such a field does not erase it. Any other field that is absent is none
- * (`third_party_name`, for example). In `extra` the same holds for each field. An id that is used for another review
- * after a deletion keeps nothing.
+ * Fields that a list does not show (docs/interface.md, "Review"): a list erases neither. Of all other fields, those of
+ * `extra` too, the newest list shows whether a review has them, whatever its neighbours on the page have.
  */
-export const partialFields: readonly string[] = ['user_id', 'comments_count', 'tag_name'];
+export const notInLists: readonly string[] = ['comments', 'comments_count'];
+
+/**
+ * Fields that a review alone may lack although it has them: what it does not show stays, as every field of `extra` that it
+ * does not show. An id that is used for another review after a deletion keeps nothing.
+ */
+const notAlone: readonly string[] = ['user_id', 'tag_name'];
 
 const names = Object.keys(reviewColumns);
-
-/** Columns whose field is none where a response lacks it. */
-export const alwaysKnownFields = names.filter((name) => !partialFields.includes(name));
 
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
@@ -74,12 +75,20 @@ function compared(name: string, value: string): string {
 }
 
 /**
- * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that are shown.
+ * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that a review alone
+ * shows; null: a list.
  */
 function newest(name: string): string {
-  if (name === 'extra') return `case when ${isAnother} then '{}' else kept.extra - $2::text[] end || excluded.extra`;
-  if (!partialFields.includes(name)) return `excluded.${name}`;
-  return `case when ${isAnother} or '${name}' = any ($2::text[]) then excluded.${name} else kept.${name} end`;
+  if (name === 'extra') {
+    const ofList = `jsonb_strip_nulls(jsonb_build_object('comments', kept.extra -> 'comments'))`;
+    const rest = `case when $2::text[] is null then ${ofList} else kept.extra - $2::text[] end`;
+    return `case when ${isAnother} then '{}' else ${rest} end || excluded.extra`;
+  }
+  const isShown = `$2::text[] is null or '${name}' = any ($2::text[])`;
+  if (notAlone.includes(name))
+    return `case when ${isAnother} or ${isShown} then excluded.${name} else kept.${name} end`;
+  if (!notInLists.includes(name)) return `excluded.${name}`;
+  return `case when ${isAnother} then excluded.${name} else coalesce(excluded.${name}, kept.${name}) end`;
 }
 
 /** What land_reviews.sql may name as `@name`; its head explains them. */
@@ -88,6 +97,8 @@ const lists: Readonly<Record<string, string>> = {
   typed_columns: Object.entries(reviewColumns)
     .map(([name, type]) => `${name} ${type}`)
     .join(', '),
+  // Zero is no rating, too (docs/interface.md, "Reviews").
+  record_values: names.map((name) => (name === 'score' ? 'nullif(r.score, 0)' : `r.${name}`)).join(', '),
   column_names: `'{${names.join(',')}}'::text[]`,
   assignments: changeable.map((name) => `${name} = ${newest(name)}`).join(', '),
   kept_values: changeable.map((name) => compared(name, `kept.${name}`)).join(', '),
