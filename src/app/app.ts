@@ -113,7 +113,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     queues,
     orderStore,
     // More than requests in flight: some pages land while others are requested.
-    pages: { slots: pLimit(concurrency + 4), largest: 0 },
+    pages: { slots: pLimit(concurrency + 4), largest: 0, guess: 1 },
     sliceSlots: pLimit(slicesAtATime),
     orderSlots: pLimit(ordersAtATime),
     abort,

@@ -25,7 +25,7 @@ export async function inExportProcess(
     const warehouse = { ...opened, pool, db };
     // From the epoch to the year 2100.
     const plausible = { start: 0, end: 4_102_444_800 };
-    const pages = { slots: pLimit(4), largest: 0 };
+    const pages = { slots: pLimit(4), largest: 0, guess: 1 };
     await work({ reviews: api.reviews, warehouse, now: () => new Date(), plausible, timeZone, pages, signal });
   } catch (error) {
     if (!calls.isDead) throw error;

@@ -54,7 +54,7 @@ function answering(
   };
 }
 
-async function idsRead(service: Service, timeZone = mood.zone) {
+async function idsRead(service: Service, timeZone = mood.zone, present = new Date('2026-12-01T00:00:00Z')) {
   const ids = new Set<number>();
   let requests = 0;
   const reviews: Service = {
@@ -65,8 +65,8 @@ async function idsRead(service: Service, timeZone = mood.zone) {
   };
   const { signal } = new AbortController();
   const plausible = { start: at('2000-01-01') / 1000, end: 4e9 };
-  const now = () => new Date('2026-12-01T00:00:00Z');
-  const deps = { reviews, timeZone, signal, plausible, pages: { slots: pLimit(8), largest: 0 }, now };
+  const now = () => present;
+  const deps = { reviews, timeZone, signal, plausible, pages: { slots: pLimit(8), largest: 0, guess: 1 }, now };
   const sink = {
     async land(page: { ids: readonly string[] }) {
       for (const id of page.ids) ids.add(Number(id));
@@ -160,6 +160,21 @@ test('a service that ignores the period is given up after a bounded number of li
   const read = await idsRead(deaf);
   expect(read.gaps).not.toEqual([]);
   expect(read.requests).toBeLessThan(300);
+});
+
+test('a service that refuses dates ahead of its clock is read up to now, with few requests and no gap', async () => {
+  const now = at('2026-11-01T00:00:00Z');
+  const service = listed(spread(450, at('2026-10-28T12:00:00Z'), 86_400), { zone: 'UTC', lastPage: 'real' });
+  const local = (text = '') => Date.parse(`${text.replace(' ', 'T')}Z`);
+  const early: Service = {
+    async page(params, page) {
+      if (local(params.end_datetime) > now) throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422 });
+      return service.page(params, page);
+    },
+  };
+  const read = await idsRead(early, 'UTC', new Date(now));
+  expect(read).toMatchObject({ ids: Array.from({ length: 450 }, () => expect.any(Number)), reasons: [] });
+  expect(read.requests).toBeLessThan(15);
 });
 
 test('a list that is empty for one request is not the end of the data', async () => {

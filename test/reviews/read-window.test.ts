@@ -99,7 +99,7 @@ function reading(service: ReadDeps['reviews'], zone: string): ReadDeps {
     signal,
     plausible: { start: 0, end: 4e9 },
     limits,
-    pages: { slots: pLimit(4), largest: 0 },
+    pages: { slots: pLimit(4), largest: 0, guess: 1 },
     now,
   };
 }
@@ -318,7 +318,7 @@ test.each([
         return service.page(...request);
       },
     };
-    const deps = { ...reading(counting, how.zone), limits: wide, pages: { slots: pLimit(10), largest: 0 } };
+    const deps = { ...reading(counting, how.zone), limits: wide, pages: { slots: pLimit(10), largest: 0, guess: 1 } };
     const enter = async (proven: Proven) => {
       read += proven.reviews;
     };

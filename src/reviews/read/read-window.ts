@@ -7,9 +7,10 @@ import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { limitsOf } from './list-page.ts';
 import { type Part, readSpan } from './read-span.ts';
 import type { Land, Proven, ReadDeps } from './reader.ts';
-import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window } from './window.ts';
+import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window, windowLimits } from './window.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -94,6 +95,8 @@ export async function readSpans(
     const { span } = part;
     if (failures.length > 0) return;
     const end = await limit(() => readSpan(deps, axis, part, land));
+    if (isLong(span) && end.kind === 'too-long') deps.pages.guess = limitsOf(deps).pages - 1;
+    if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
     switch (end.kind) {
       case 'proven':
         return enter(end);
@@ -129,10 +132,13 @@ export async function readSpans(
     await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));
   };
 
-  await readAll(spans.map((span) => ({ span })));
+  await readAll(spans.map((span) => ({ span, guess: isLong(span) ? deps.pages.guess : 1 })));
   for (const failure of failures) throw failure;
   return [...gaps.filter((gap) => !isObstacle(gap)), ...joined(axis, gaps.filter(isObstacle))];
 }
+
+/** Windows of a backfill have about the same number of pages; others are shorter. */
+const isLong = ({ start, end }: Span) => end - start > windowLimits.seconds / 2;
 
 const isObstacle = ({ kind }: Gap) => kind === 'refused' || kind === 'failed';
 

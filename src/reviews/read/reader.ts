@@ -14,6 +14,8 @@ export type Pages = {
   slots: LimitFunction;
   /** The most records that a page has shown. */
   largest: number;
+  /** The page at which the list of a long span ended last: the next one is looked at there first. */
+  guess: number;
 };
 
 /** Lands a page: its reviews are true whether or not their span is proven. */
