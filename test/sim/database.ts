@@ -1,0 +1,278 @@
+import pg from 'pg';
+import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
+import { here, type Process, realDelay, type Scheduler } from './scheduler.ts';
+
+/** A connection to the real server, and what the process on it is in the middle of. */
+type Session = { real: pg.Client; pid: number; isInTransaction: boolean };
+type Outcome = { result: pg.QueryResult } | { error: unknown };
+type Query = { text: string; values: unknown[]; types?: unknown };
+
+/** What may happen to a statement: the connection breaks before it is carried out, or after. */
+export type StatementFault = 'broken before' | 'broken after' | undefined;
+
+export type SimulatedDatabase = Awaited<ReturnType<typeof openSimulatedDatabase>>;
+
+/**
+ * The clock of the sessions, in front of `pg_catalog` in their search path: the SQL that runs is the SQL of production,
+ * and `now()` is the moment of the scheduler. A sequence, because all sessions see it at once, whatever they have begun.
+ */
+const clockSql = `
+  create schema sim;
+  create sequence sim.clock minvalue -9000000000000000000;
+  create function sim.clock_timestamp() returns timestamptz language sql volatile parallel safe
+    as 'select pg_catalog.to_timestamp(pg_catalog.pg_sequence_last_value(''sim.clock'') / 1e6)';
+  create function sim.now() returns timestamptz language sql stable parallel safe
+    as 'select pg_catalog.to_timestamp(pg_catalog.pg_sequence_last_value(''sim.clock'') / 1e6)'`;
+
+/**
+ * A migrated warehouse on a real server for one world after the other. Statements of simulated processes go through the
+ * scheduler, one at a time, each to its end. One that waits for a lock of another session is left waiting, and its
+ * process hears of it when the lock is free.
+ */
+export async function openSimulatedDatabase(url: string) {
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`drop schema if exists sim cascade; ${clockSql}`);
+  await admin.query(`select setval('sim.clock', 1)`);
+  const address = new URL(url);
+  address.searchParams.set('options', '-c search_path=sim,pg_catalog,pg_temp -c synchronous_commit=off -c jit=off');
+
+  const idle: Session[] = [];
+  const waiting: { session: Session; promise: Promise<Outcome>; deliver(outcome: Outcome): void }[] = [];
+  const sessionsOf = new Map<Process, Set<Session>>();
+  const counts = { statements: 0 };
+  let clockMs = Number.NaN;
+  let clockErrorMs = 0;
+  let faultOf: (text: string) => StatementFault = () => undefined;
+
+  async function openSession(): Promise<Session> {
+    const known = idle.pop();
+    if (known) return known;
+    return here.exit(async () => {
+      const client = new RealClient({ connectionString: address.href });
+      client.on('error', () => {});
+      await client.connect();
+      return { real: client, pid: (client as unknown as { processID: number }).processID, isInTransaction: false };
+    });
+  }
+
+  async function setClock(scheduler: Scheduler): Promise<void> {
+    const ms = Math.floor(scheduler.now() + clockErrorMs);
+    if (ms === clockMs) return;
+    clockMs = ms;
+    await admin.query({ name: 'clock', text: `select setval('sim.clock', $1)`, values: [ms * 1000] });
+  }
+
+  const isBlocked = async ({ pid }: Session): Promise<boolean> => {
+    const { rows } = await admin.query({ name: 'blocked', text: 'select cardinality(pg_blocking_pids($1)) > 0 as yes', values: [pid] });
+    return rows[0].yes;
+  };
+
+  /** The outcome of a statement, or undefined while it waits for a lock. */
+  async function outcomeOf(session: Session, promise: Promise<Outcome>): Promise<Outcome | undefined> {
+    for (;;) {
+      const outcome = await Promise.race([promise, realDelay(20)]);
+      if (outcome) return outcome;
+      if (await isBlocked(session)) return undefined;
+    }
+  }
+
+  /** Statements that waited for locks which are free now. */
+  async function deliverWaiting(): Promise<void> {
+    for (const one of [...waiting]) {
+      const outcome = await outcomeOf(one.session, one.promise);
+      if (!outcome) continue;
+      waiting.splice(waiting.indexOf(one), 1);
+      one.deliver(outcome);
+    }
+  }
+
+  async function execute(scheduler: Scheduler, session: Session, query: Query, deliver: (outcome: Outcome) => void) {
+    counts.statements += 1;
+    if (/now\(\)|clock_timestamp|insert|update/i.test(query.text)) await setClock(scheduler);
+    if (/^\s*(begin|start transaction)/i.test(query.text)) session.isInTransaction = true;
+    if (/^\s*(commit|rollback)\s*$/i.test(query.text)) session.isInTransaction = false;
+    const promise = session.real.query(query as pg.QueryConfig).then(
+      (result): Outcome => ({ result }),
+      (error: unknown): Outcome => ({ error }),
+    );
+    const outcome = await outcomeOf(session, promise);
+    if (outcome) deliver(outcome);
+    else waiting.push({ session, promise, deliver });
+    if (waiting.length > 0) await deliverWaiting();
+  }
+
+  /** The server ends the transaction of a connection that is gone, and its locks with it. */
+  async function drop(session: Session): Promise<void> {
+    const place = waiting.findIndex((one) => one.session === session);
+    if (place >= 0) {
+      waiting.splice(place, 1);
+      await admin.query('select pg_terminate_backend($1, 1000)', [session.pid]);
+      await session.real.end().catch(() => {});
+      return;
+    }
+    if (session.isInTransaction) await session.real.query('rollback');
+    session.isInTransaction = false;
+    idle.push(session);
+    await deliverWaiting();
+  }
+
+  /** In place of `pg.Pool`, for the code of simulated processes. */
+  class SimulatedPool {
+    readonly #options: pg.PoolConfig;
+    readonly #process: Process;
+    readonly #requests: (() => void)[] = [];
+    #inUse = 0;
+    constructor(options: pg.PoolConfig) {
+      this.#options = options;
+      const process = here.getStore();
+      if (!process) throw new Error('a pool outside of a simulated process');
+      this.#process = process;
+      if (!sessionsOf.has(process)) sessionsOf.set(process, new Set());
+    }
+    on(): this {
+      return this;
+    }
+    async end(): Promise<void> {}
+    async connect(): Promise<unknown> {
+      const process = this.#process;
+      const { scheduler } = process;
+      if (this.#inUse >= (this.#options.max ?? 10)) await new Promise<void>((resolve) => this.#requests.push(resolve));
+      else this.#inUse += 1;
+      const sessions = sessionsOf.get(process) as Set<Session>;
+      const session = await new Promise<Session>((resolve) => {
+        scheduler.add(scheduler.random.next(), 'connect', async () => {
+          const opened = await openSession();
+          sessions.add(opened);
+          resolve(opened);
+        }, process);
+      });
+      let isBroken = false;
+      const query = (given: string | Query, values: unknown[] = []) =>
+        new Promise((resolve, reject) => {
+          const { text, values: parameters = values } = typeof given === 'string' ? { text: given } : given;
+          if (isBroken) return reject(brokenConnection());
+          const fault = faultOf(text);
+          const done = (outcome: Outcome) => {
+            if (process.isDead) return;
+            if (fault === 'broken after') {
+              isBroken = true;
+              scheduler.tell('the connection to the warehouse breaks after the statement', process);
+              reject(brokenConnection());
+            } else if ('error' in outcome) reject(outcome.error);
+            else resolve(outcome.result);
+          };
+          scheduler.add(statementMs(scheduler), 'statement', async () => {
+            scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
+            if (fault === 'broken before') {
+              isBroken = true;
+              scheduler.tell('the connection to the warehouse breaks before the statement', process);
+              return reject(brokenConnection());
+            }
+            const types = this.#options.types;
+            await execute(scheduler, session, { text, values: parameters, ...(types && { types }) }, done);
+          }, process);
+        });
+      const release = () => {
+        // A transaction that is still open is rolled back, as where the connection is closed.
+        const next = this.#requests.shift();
+        if (!next) this.#inUse -= 1;
+        sessions.delete(session);
+        if (!session.isInTransaction) idle.push(session);
+        else scheduler.add(0, 'close', () => drop(session), undefined);
+        next?.();
+      };
+      return { query, release };
+    }
+    async query(given: string | Query, values: unknown[] = []): Promise<unknown> {
+      const client = (await this.connect()) as { query(...given: unknown[]): Promise<unknown>; release(): void };
+      try {
+        return await client.query(given, values);
+      } finally {
+        client.release();
+      }
+    }
+  }
+
+  const RealClient = pg.Client;
+  const realPool = pg.Pool;
+  (pg as { Pool: unknown }).Pool = SimulatedPool;
+
+  /** Each table that holds rows after the migrations keeps a copy of them. */
+  async function migrate(scheduler: Scheduler, process: Process): Promise<void> {
+    await setClock(scheduler);
+    const migrated = here.run(process, async () => {
+      const warehouse = await openWarehouse({ url, connections: 2 });
+      await migrateWarehouse(warehouse.db);
+      await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
+    });
+    let isDone = false;
+    void migrated.finally(() => {
+      isDone = true;
+    });
+    await scheduler.until(() => isDone, { withinMs: 3_600_000, what: 'the warehouse is migrated' });
+    await migrated;
+    const { rows } = await admin.query<{ name: string }>(`
+      select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in ('sync', 'warehouse', 'bi') and c.relkind = 'r' and c.relname not like '%applied%'`);
+    tables = rows.map(({ name }) => name);
+    initial = [];
+    for (const [at, name] of tables.entries()) {
+      const { rowCount } = await admin.query(`select from ${name} limit 1`);
+      if (rowCount === 0) continue;
+      await admin.query(`create table sim.initial_${at} as table ${name}`);
+      initial.push({ name, copy: `sim.initial_${at}` });
+    }
+  }
+  let tables: string[] = [];
+  let initial: { name: string; copy: string }[] = [];
+  let worlds = 0;
+
+  return {
+    counts,
+    migrate,
+    /** The warehouse as it was after the migrations, and the faults of the statements of the next world. */
+    async reset(): Promise<void> {
+      worlds += 1;
+      faultOf = () => undefined;
+      clockErrorMs = 0;
+      for (const sessions of sessionsOf.values()) for (const session of [...sessions]) await drop(session);
+      sessionsOf.clear();
+      const isThorough = worlds % 25 === 0;
+      const empty = isThorough
+        ? `truncate ${tables.join(', ')} restart identity cascade`
+        : `set session_replication_role = replica; ${tables.map((name) => `delete from ${name}`).join('; ')}; set session_replication_role = default`;
+      await admin.query(`${empty}; ${initial.map(({ name, copy }) => `insert into ${name} overriding system value table ${copy}`).join('; ')}`);
+    },
+    useFaults(next: (text: string) => StatementFault): void {
+      faultOf = next;
+    },
+    /** The clock of the server is set. */
+    setClockError(ms: number): void {
+      clockErrorMs = ms;
+    },
+    async kill(process: Process): Promise<void> {
+      for (const session of sessionsOf.get(process) ?? []) await drop(session);
+      sessionsOf.delete(process);
+    },
+    /** A statement of the simulator itself, at once. */
+    async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+      return (await admin.query<Row>(text, values)).rows;
+    },
+    async close(): Promise<void> {
+      for (const { real } of idle) await real.end();
+      await admin.end();
+      (pg as { Pool: unknown }).Pool = realPool;
+    },
+  };
+}
+
+const brokenConnection = () => new Error('Connection terminated unexpectedly');
+
+/** Most statements take a millisecond, some wait for a disk. */
+function statementMs({ random }: Scheduler): number {
+  if (random.chance(0.01)) return random.next() * 400;
+  return 0.2 + random.next() * 2;
+}

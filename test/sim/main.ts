@@ -1,0 +1,74 @@
+/**
+ * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
+ * Prints each seed whose world is not as it should be, and ends with status 1 then.
+ */
+import { createHash } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
+import { openSimulatedDatabase } from './database.ts';
+import { installNetwork } from './network.ts';
+import { createScheduler, installVirtualTime, type Process, realNow } from './scheduler.ts';
+import { simulateWorld } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string' },
+    worlds: { type: 'string' },
+    seed: { type: 'string' },
+    from: { type: 'string' },
+    story: { type: 'boolean' },
+    postgres: { type: 'string' },
+    first: { type: 'boolean' },
+  },
+});
+
+installNetwork();
+installVirtualTime();
+const server = values.postgres
+  ? undefined
+  : await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: [...cheapSettings, 'autovacuum=off', 'fsync=off'] });
+if (server) await makeConnectionsCheap(server.url('postgres'));
+const url = values.postgres ?? (await (server as NonNullable<typeof server>).createDatabase('simulated'));
+const database = await openSimulatedDatabase(url);
+const scheduler = createScheduler(1, Date.parse('2026-03-01T00:00:00Z'));
+const migrator: Process = { name: 'migrator', scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 };
+await database.migrate(scheduler, migrator);
+
+const unexpected: string[] = [];
+process.on('unhandledRejection', (error) => unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+
+// What is read from files is read once: afterwards a world waits for nothing but the scheduler.
+await simulateWorld(0, database, url);
+const only = values.seed === undefined ? undefined : Number(values.seed);
+const startedMs = realNow();
+const cpuBefore = process.cpuUsage();
+const lastMs = startedMs + Number(values.minutes ?? 1) * 60_000;
+const most = only === undefined ? Number(values.worlds ?? Number.POSITIVE_INFINITY) : 1;
+let [worlds, red, steps, statements] = [0, 0, 0, 0];
+for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== undefined || realNow() < lastMs); seed += 1) {
+  const beganMs = realNow();
+  const end = await simulateWorld(seed, database, url);
+  worlds += 1;
+  steps += end.steps;
+  statements += end.statements;
+  const findings = [...end.findings, ...unexpected.splice(0).map((text) => `an unhandled rejection: ${text}`)];
+  const hash = createHash('sha256').update(end.story.join('\n')).digest('hex').slice(0, 12);
+  if (only !== undefined || values.story) {
+    console.log(end.story.join('\n'));
+    console.log(`\n${end.nature}`);
+  }
+  if (findings.length > 0) {
+    red += 1;
+    console.log(`seed ${seed} (${hash}):\n${findings.slice(0, 6).map((text) => `  ${text}`).join('\n')}`);
+    if (values.first) break;
+  } else if (only !== undefined) console.log(`seed ${seed} (${hash}): all is as it should be`);
+  if (only !== undefined) console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
+}
+const seconds = (realNow() - startedMs) / 1000;
+const cpu = process.cpuUsage(cpuBefore);
+console.log(`cpu ${Math.round((cpu.user + cpu.system) / 1000 / worlds)} ms a world`);
+console.log(`${worlds} worlds in ${seconds.toFixed(1)} s, ${red} not as they should be; ${Math.round(steps / worlds)} steps and ${Math.round(statements / worlds)} statements each`);
+process.exitCode = red > 0 ? 1 : 0;
+await database.close();
+await server?.close();

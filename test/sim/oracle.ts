@@ -1,0 +1,240 @@
+import type { Counts } from '../../src/base/counts.ts';
+import type { Run } from './driver.ts';
+import type { Settings } from './process.ts';
+import type { Entry, Order, Service, SubOrder } from './service.ts';
+import type { ShopLine, ShopOrder, SimulatedShop } from './shop.ts';
+
+/** What is wrong, in a sentence. Empty: nothing is. */
+export type Findings = string[];
+
+/** What the oracle looks at. It uses nothing of what review-sync decides, but for the dead letters that it names. */
+export type Facts = {
+  shop: SimulatedShop;
+  service: Service;
+  nowMs: number;
+  /** Of each process that ran. */
+  settingsOf(process: string): Settings;
+  /** Of each order: the first request that was sent about it since the service last had none. */
+  firstPosts: ReadonlyMap<string, FirstPost>;
+  runs: readonly Run[];
+  deadLetters: readonly DeadLetter[];
+  /** Orders whose links say that contact is withheld. */
+  withheld: ReadonlySet<string>;
+  reviews: readonly WarehouseReview[];
+};
+export type FirstPost = { atMs: number; policy: Policy; isYoung: boolean };
+export type Policy = 'young' | 'never' | 'always';
+export type DeadLetter = { kind: string; key: string; orderCode: string | null; reason: string };
+export type WarehouseReview = { id: number; message: string; score: number | null; updatedMs: number; isDeleted: boolean };
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+/** Between the decision and the arrival of a request: a slot, retries, a `Retry-After`, an old reading of the shop. */
+const graceMs = 6 * minuteMs;
+/** A process may act upon what it read so long ago: its lease would have run out. */
+const readingMs = 10 * minuteMs;
+
+/** What a run may do with contact: by what it is, not by what its code says. */
+export function policyOf({ run, what }: { run?: Run; what: string }): Policy {
+  if (what === 'repair') return 'never';
+  if (run?.job.name !== 'backfill-orders') return 'young';
+  return (run.payload as { withEmail?: boolean }).withEmail ? 'always' : 'never';
+}
+
+const mayRemoveAll = ({ request }: Entry) => (request?.by?.run?.payload as { allowRemovals?: boolean })?.allowRemovals === true;
+
+export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): boolean =>
+  maxAgeDays > 0 && atMs - createdMs <= maxAgeDays * dayMs && createdMs - atMs <= dayMs;
+
+/** Promise 7: nobody learns a contact that may not go. */
+export function nobodyIsMailed({ service, settingsOf, firstPosts }: Facts): Findings {
+  return service.ledger.flatMap((entry): Findings => {
+    if (entry.kind !== 'contact' || !entry.process || !entry.request?.by) return [];
+    const { code, field, process, request } = entry;
+    const { by, sentMs } = entry.request;
+    if (!request.by || !by) return [];
+    const what = `${field} of order ${code} was sent by ${by.run?.id ?? by.what} on ${process.name}`;
+    const policy = policyOf(by);
+    if (policy === 'never') return [`${what}, which may send none`];
+    if (policy === 'always') return [];
+    const days = Math.min(settingsOf(process.name).contactMaxAgeDays, by.run?.settings.contactMaxAgeDays ?? Number.POSITIVE_INFINITY);
+    if (!isYoung(sentMs - graceMs, Date.parse(entry.orderedAt), days)) return [`${what}, although it is older than ${days} days`];
+    const first = firstPosts.get(code);
+    if (first && first.atMs <= sentMs && (first.policy === 'never' || !first.isYoung) && entry.isNews)
+      return [`${what}, although a ${first.policy === 'never' ? 'backfill or repair' : 'run when it was old'} pushed it first`];
+    return [];
+  });
+}
+
+/** Promise 6: what is removed may be. */
+export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
+  const findings: Findings = [];
+  const taken: number[] = [];
+  for (const entry of service.ledger) {
+    if (entry.kind !== 'removed' && entry.kind !== 'deleted') continue;
+    const { atMs, process, request } = entry;
+    if (!process) continue;
+    if (!mayRemoveAll(entry)) {
+      taken.push(atMs);
+      const lately = taken.filter((one) => one > atMs - dayMs + graceMs).length;
+      if (lately > 50) findings.push(`${lately} removals in 24 hours without --allow-removals`);
+    }
+    if (entry.kind === 'removed') {
+      const { subOrder, code, versions } = { ...entry, versions: versionsAt(shop, entry.code, atMs) };
+      const what = `sub-order ${subOrder.id} of order ${code}`;
+      if (subOrder.by === undefined) findings.push(`${what} was removed, and somebody else had created it`);
+      if (subOrder.reviews > 0 && subOrder.reviewedMs < atMs - graceMs) findings.push(`${what} was removed, and has reviews`);
+      if (!mayRemoveAll(entry) && versions.every((one) => one !== undefined && one.lines.length === 0))
+        findings.push(`${what} was removed, although the order has lost all of its lines at once`);
+      if (versions.every((one) => one !== undefined && one.deletedMs === null && one.lines.filter((line) => isLine(line, subOrder)).length > entry.alike))
+        findings.push(`${what} was removed, although the shop has its line`);
+    } else {
+      const { order } = entry;
+      const what = `order ${order.code}`;
+      const [own, ofRun] = [settingsOf(process.name).deletes, request?.by?.run?.settings.deletes ?? 'send'];
+      if (own === 'off' || ofRun === 'off') findings.push(`${what} was deleted with ORDER_DELETES=off`);
+      if ([...order.subOrders.values()].some((one) => one.reviews > 0 && one.reviewedMs < atMs - graceMs))
+        findings.push(`${what} was deleted, and has reviews`);
+      if (versionsAt(shop, order.code, atMs).every((one) => one !== undefined && one.deletedMs === null))
+        findings.push(`${what} was deleted, although the shop has it`);
+      const known = shop.versions.get(order.code) ?? [];
+      const goneAt = known.findLast((one, at) => one.committedMs <= atMs && one.order === undefined && known[at - 1]?.order !== undefined);
+      const lastShown = versionsAt(shop, order.code, atMs).findLast((one) => one !== undefined);
+      if (goneAt && lastShown === undefined && atMs - goneAt.committedMs < dayMs)
+        findings.push(`${what} was deleted ${Math.round((atMs - goneAt.committedMs) / 3_600_000)} hours after it left the shop`);
+    }
+  }
+  return findings;
+}
+
+/** The versions of an order that a process may have gone by when it sent what arrived at this moment. */
+function versionsAt(shop: SimulatedShop, code: string, atMs: number): (ShopOrder | undefined)[] {
+  const known = shop.versions.get(code) ?? [];
+  return known.filter((one, at) => one.committedMs <= atMs && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= atMs - readingMs)
+    .map((one) => one.order);
+}
+
+const optionsKey = (options: Record<string, string>) => JSON.stringify(Object.entries(options).sort());
+
+/** Whether the sub-order is as the line. */
+export const isLine = (line: ShopLine, one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'>): boolean =>
+  line.productId === one.productId && Number(line.price) === Number(one.price) && line.status === one.status &&
+  (line.invoice ?? '') === (one.invoice ?? '') && optionsKey(line.options) === optionsKey(one.options);
+
+/** Whether something about the order cannot be synced, so that a dead letter is right. */
+function mayFail(order: ShopOrder | undefined, code: string, { habits }: Service): boolean {
+  if (habits.refusedOrders.has(code) || habits.failingOrders.has(code) || habits.emptyValues !== 'clear') return true;
+  return order?.lines.some((line) => habits.refusedProducts.has(line.productId)) ?? false;
+}
+
+/** Promises 1 to 4 and 8: after a run of orders that ended with nothing to report, both ends are the same. */
+export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: boolean }): Findings {
+  const { shop, service, deadLetters } = facts;
+  const findings: Findings = [];
+  for (const code of shop.versions.keys()) {
+    const order = shop.current(code);
+    const letters = deadLetters.filter((one) => one.orderCode === code);
+    const held = letters.some(({ reason }) => /allow-removals/.test(reason));
+    const isEmptied = order !== undefined && order.lines.length === 0;
+    const wrong = (text: string) => findings.push(`order ${code}: ${text}`);
+    if (letters.length > 0 && !mayFail(order, code, service) && !held && isSettled)
+      wrong(`is a dead letter although nothing is wrong with it: ${letters[0]?.reason}`);
+    const copies = [...service.orders.values()].filter((one) => one.code === code);
+    if (copies.length > 1) wrong(`is at the service ${copies.length} times`);
+    const [found] = copies;
+    if (order === undefined) continue;
+    if (order.deletedMs !== null) {
+      if (found && letters.length === 0) for (const text of deletedIsCleared(found, facts)) wrong(text);
+      continue;
+    }
+    if (letters.length > 0 && mayFail(order, code, service)) continue;
+    if (!found) {
+      wrong('is missing at the service');
+      continue;
+    }
+    if (Number(found.total) !== Number(order.total)) wrong(`has a total of ${order.total}, at the service ${found.total}`);
+    if (found.userCode !== (order.userCode ?? '')) wrong(`is of ${order.userCode}, at the service of ${found.userCode}`);
+    for (const field of ['email', 'phone'] as const)
+      if (order[field] === null && found[field] !== '') wrong(`has no ${field}, at the service one`);
+    const left = [...found.subOrders.values()].sort((a, b) => a.reviews - b.reviews);
+    for (const line of order.lines) {
+      const at = left.findIndex((one) => isLine(line, one));
+      if (at >= 0) left.splice(at, 1);
+      else wrong(`line ${line.lineCode} (${shown(line)}) is missing; left are ${left.map(shown).join(', ') || 'none'}`);
+    }
+    const extra = left.filter((one) => one.by !== undefined && one.reviews === 0);
+    if (extra.length > 0 && !held && !isEmptied) wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
+    if (isEmptied && extra.length > 0 && !held) wrong('has lost all of its lines, and no dead letter says that they stay');
+    if (isSettled) for (const text of contactIsComplete(order, found, facts)) wrong(text);
+  }
+  return findings;
+}
+
+function deletedIsCleared(found: Order, { settingsOf }: Facts): Findings {
+  const hasReviews = [...found.subOrders.values()].some((one) => one.reviews > 0);
+  const isKept = settingsOf('settles').deletes === 'off' || hasReviews;
+  if (!isKept) return ['was deleted in the shop and is at the service'];
+  return found.email !== '' || found.phone !== '' ? ['was deleted in the shop and keeps its contact at the service'] : [];
+}
+
+/** What is young, and was first pushed by the regular sync, is there with its contact. */
+function contactIsComplete(order: ShopOrder, found: Order, { settingsOf, firstPosts, withheld, nowMs, runs }: Facts): Findings {
+  const { contactMaxAgeDays } = settingsOf('settles');
+  if (!isYoung(nowMs + dayMs / 6, order.createdMs, contactMaxAgeDays)) return [];
+  const first = firstPosts.get(order.code);
+  if (first?.policy !== 'young' || !first.isYoung) return [];
+  // A backfill may have begun to push it before, and have died.
+  if (withheld.has(order.code) && runs.some(({ job, startedMs }) => job.name === 'backfill-orders' && startedMs <= first.atMs)) return [];
+  return (['email', 'phone'] as const).flatMap((field) =>
+    order[field] !== null && found[field] !== order[field] ? [`is young, and its ${field} is not at the service`] : [],
+  );
+}
+
+const shown = (one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'> & { id?: number; by?: string | undefined }) =>
+  `${one.id === undefined ? '' : `${one.id} by ${one.by}: `}product ${one.productId} ${one.options.size ?? ''} ${one.price} ${one.status} ${one.invoice ?? ''}`;
+
+/** Promises 1, 5 and 8: after a run of reviews that ended `done` each review is in the warehouse in its newest version. */
+export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Facts, { isReconciled }: { isReconciled: boolean }): Findings {
+  const held = new Map(reviews.map((one) => [one.id, one]));
+  const findings: Findings = [];
+  for (const review of service.reviews.values()) {
+    const found = held.get(review.id);
+    held.delete(review.id);
+    if (review.listedFromMs > nowMs - minuteMs) continue;
+    const wrong = (text: string) => findings.push(`review ${review.id}: ${text}`);
+    if (!found) wrong('is missing in the warehouse');
+    else if (found.isDeleted) wrong('is marked as deleted, and the service has it');
+    else if (found.message !== review.message || found.score !== review.score || found.updatedMs !== review.updatedMs)
+      wrong(`is ${review.message} (${review.score}) at the service, ${found.message} (${found.score}) in the warehouse`);
+  }
+  if (isReconciled) {
+    for (const one of held.values()) if (!one.isDeleted) findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
+    for (const one of deadLetters) if (one.kind === 'review') findings.push(`review ${one.key} is a dead letter although nothing is wrong with it: ${one.reason}`);
+  }
+  return findings;
+}
+
+/** Promise 6, of reviews: while the service has a review, it is never marked as deleted. */
+export const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
+  reviews.flatMap((one) => (one.isDeleted && service.reviews.has(one.id) ? [`review ${one.id} is marked as deleted, and the service has it`] : []));
+
+/** Promise 8: on a quiet day a run ends `done`, unless something is named that cannot be synced. */
+export function runsAreDone(runs: readonly Run[], { deadLetters }: Facts): Findings {
+  return runs.flatMap((run) => {
+    if (run.report?.outcome === 'done') return [];
+    const kinds = run.job.name.includes('order') ? ['order', 'order_line'] : ['review'];
+    if (deadLetters.some(({ kind }) => kinds.includes(kind))) return [];
+    return [`${run.id} ends ${run.report?.outcome} on a quiet day: ${run.report?.error}`];
+  });
+}
+
+/** Promise 12: a run that has nothing to do costs next to nothing. */
+export function nothingCostsNothing(cost: { requests: number; writes: number; statements: number }, of: 'orders' | 'reviews', counts: Counts): Findings {
+  const most = of === 'orders' ? { requests: 2, statements: 60 } : { requests: 14, statements: 120 };
+  const shownCounts = JSON.stringify(counts);
+  return [
+    ...(cost.writes > 0 ? [`a run of ${of} that had nothing to do sent ${cost.writes} writes: ${shownCounts}`] : []),
+    ...(cost.requests > most.requests ? [`a run of ${of} that had nothing to do sent ${cost.requests} requests: ${shownCounts}`] : []),
+    ...(cost.statements > most.statements ? [`a run of ${of} that had nothing to do ran ${cost.statements} statements: ${shownCounts}`] : []),
+  ];
+}

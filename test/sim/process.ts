@@ -1,0 +1,78 @@
+import pLimit from 'p-limit';
+import type { App } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openReviewApi } from '../../src/review-api/index.ts';
+import type { Shop } from '../../src/shop/index.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
+import { type Process, type Scheduler, within } from './scheduler.ts';
+
+/** What the environment of a process says. */
+export type Settings = Readonly<{
+  contactMaxAgeDays: number;
+  deletes: 'off' | 'send';
+  batchSize: number;
+  rescanDays: number;
+}>;
+
+export type Opened = {
+  process: Process;
+  app: App;
+  settings: Settings;
+  /** It takes nothing new. */
+  isClosing: boolean;
+};
+
+const silent = openLog('silent');
+
+/**
+ * A process with an App of its own, as `openApp` makes it, but for what stands outside: the shop is in memory, and there
+ * is no queue of BullMQ. The warehouse, the client and everything above them are the real ones.
+ */
+export async function openProcess(
+  scheduler: Scheduler,
+  { name, clockErrorMs, settings, shop, warehouseUrl }: {
+    name: string; clockErrorMs: number; settings: Settings; shop: Shop; warehouseUrl: string;
+  },
+): Promise<Opened> {
+  const process: Process = { name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
+  return within(process, async () => {
+    const config = readConfig({
+      SHOP_DATABASE_URL: 'postgres://shop.test/shop',
+      WAREHOUSE_DATABASE_URL: warehouseUrl,
+      REVIEW_API_BASE_URL: 'https://service.test',
+      REVIEW_API_CLIENT_ID: 'simulated',
+      REVIEW_API_CLIENT_SECRET: 'simulated',
+      REVIEW_YEARS_FROM: '2025',
+      LOG_LEVEL: 'silent',
+      ORDER_CONTACT_MAX_AGE_DAYS: String(settings.contactMaxAgeDays),
+      ORDER_DELETES: settings.deletes,
+      ORDER_BATCH_SIZE: String(settings.batchSize),
+      ORDER_RESCAN_DAYS: String(settings.rescanDays),
+    });
+    const abort = new AbortController();
+    const { baseUrl, clientId, clientSecret, concurrency } = config.api;
+    const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18 });
+    const api = openReviewApi({ baseUrl, clientId, clientSecret, concurrency, log: silent, signal: abort.signal });
+    const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
+    const app: App = {
+      config,
+      log: silent,
+      now: () => new Date(),
+      onWait: undefined,
+      warehouse,
+      shop,
+      api,
+      queues: undefined as never,
+      orderStore,
+      spanSlots: pLimit(concurrency + 2),
+      sliceSlots: pLimit(2),
+      orderSlots: pLimit(384),
+      abort,
+      close: async () => {},
+      [Symbol.asyncDispose]: async () => {},
+    };
+    return { process, app, settings, isClosing: false };
+  });
+}

@@ -1,0 +1,190 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
+
+/** A simulated process: everything that runs in its context waits for the scheduler. */
+export type Process = {
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  /** A dead process: none of its pending awaits ever goes on. */
+  isDead: boolean;
+  /** Until then nothing of the process goes on, as after SIGSTOP. */
+  frozenUntilMs: number;
+  /** How far the clock of its machine is ahead. */
+  clockErrorMs: number;
+};
+
+type Action = { atMs: number; place: number; process: Process | undefined; what: string; run(): unknown };
+
+export type Scheduler = ReturnType<typeof createScheduler>;
+
+/** Which process the running code belongs to; undefined: the simulator itself. */
+export const here = new AsyncLocalStorage<Process>();
+
+const real = { setTimeout, setInterval, clearTimeout, clearInterval, setImmediate, Date, random: Math.random };
+export const realDelay = (ms: number) => new Promise<undefined>((resolve) => real.setTimeout(() => resolve(undefined), ms));
+export const realNow = performance.now.bind(performance);
+
+/**
+ * Runs one thing after the other: a statement, the arrival of a request, a response, a timer. Each has a moment of
+ * virtual time, most with a random delay, so the seed decides the order. Time stands still while something runs, and
+ * jumps to the next moment when nothing is left to do at this one.
+ */
+export function createScheduler(seed: number, startMs: number) {
+  const random: Random = createRandom(seed);
+  const queue: Action[] = [];
+  const story: string[] = [];
+  let nowMs = startMs;
+  let places = 0;
+  let steps = 0;
+
+  function insert(action: Action): void {
+    let [low, high] = [0, queue.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = queue[middle] as Action;
+      if (other.atMs < action.atMs || (other.atMs === action.atMs && other.place < action.place)) low = middle + 1;
+      else high = middle;
+    }
+    queue.splice(low, 0, action);
+  }
+
+  function tell(text: string, process = here.getStore()): void {
+    const at = new real.Date(nowMs).toISOString().slice(5, 23).replace('T', ' ');
+    story.push(`${at} ${(process?.name ?? 'world').padEnd(9)} ${text}`);
+  }
+
+  return {
+    random,
+    story,
+    tell,
+    now: () => nowMs,
+    steps: () => steps,
+    /** Adds something to run. @returns how to take it back. */
+    add(delayMs: number, what: string, run: () => unknown, process = here.getStore()): () => void {
+      places += 1;
+      const action: Action = { atMs: nowMs + Math.max(0, delayMs), place: places, process, what, run };
+      insert(action);
+      return () => {
+        const at = queue.indexOf(action);
+        if (at >= 0) queue.splice(at, 1);
+      };
+    },
+    /** Goes on until the condition holds. @throws where nothing is left to do, or it does not hold for too long. */
+    async until(isReached: () => boolean, { withinMs, what }: { withinMs: number; what: string }): Promise<void> {
+      const lastMs = nowMs + withinMs;
+      let idleTurns = 0;
+      for (;;) {
+        await drained();
+        if (isReached()) return;
+        const action = queue.shift();
+        if (!action) {
+          // A file is read: only in the first world, which reads each once.
+          if ((idleTurns += 1) > 1000) throw new Error(`nothing is left to do, and still not: ${what}`);
+          await realDelay(1);
+          continue;
+        }
+        idleTurns = 0;
+        if (action.atMs > lastMs) {
+          insert(action);
+          throw new Error(`not within ${Math.round(withinMs / 60_000)} simulated minutes: ${what}`);
+        }
+        nowMs = Math.max(nowMs, action.atMs);
+        const { process } = action;
+        if (process?.isDead) continue;
+        if (process && process.frozenUntilMs > nowMs) {
+          insert({ ...action, atMs: process.frozenUntilMs });
+          continue;
+        }
+        steps += 1;
+        if (steps > mostSteps) throw new Error(`more than ${mostSteps} steps: ${what}`);
+        await action.run();
+      }
+    },
+  };
+}
+
+const mostSteps = 150_000;
+
+/** All that can go on by itself has gone on: what is left waits for the scheduler. */
+const drained = () => new Promise<void>((resolve) => real.setImmediate(resolve));
+
+/** Runs code of a process. */
+export const within = <T>(process: Process, run: () => T): T => here.run(process, run);
+
+/** Replaces timers, clocks and chance of this Node.js process: within a simulated process they are the scheduler's. */
+export function installVirtualTime(): void {
+  const timers = new WeakMap<object, () => void>();
+  const isTimer = (timer: unknown): timer is object => typeof timer === 'object' && timer !== null && timers.has(timer);
+
+  function startTimer(process: Process, run: () => void, ms: number, isRepeated: boolean) {
+    const { scheduler } = process;
+    const timer = {
+      ref: () => timer,
+      unref: () => timer,
+      hasRef: () => true,
+      refresh: () => timer,
+      [Symbol.dispose]: () => stopTimer(timer),
+    };
+    const start = () => {
+      const cancel = scheduler.add(ms + scheduler.random.next() * 2, 'timer', () => {
+        if (isRepeated) start();
+        within(process, run);
+      }, process);
+      timers.set(timer, cancel);
+    };
+    start();
+    return timer;
+  }
+  const stopTimer = (timer: object) => timers.get(timer)?.();
+  const starting =
+    (realStart: (...given: never[]) => unknown, isRepeated: boolean) =>
+    (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+      const process = here.getStore();
+      if (!process) return (realStart as unknown as (...given: unknown[]) => unknown)(run, ms, ...args);
+      return startTimer(process, () => run(...args), ms, isRepeated);
+    };
+  const stopping = (realStop: (timer: never) => void) => (timer: unknown) =>
+    isTimer(timer) ? stopTimer(timer) : realStop(timer as never);
+  const now = () => {
+    const process = here.getStore();
+    return process ? process.scheduler.now() + process.clockErrorMs : real.Date.now();
+  };
+  class VirtualDate extends real.Date {
+    constructor(...given: unknown[]) {
+      super(...((given.length === 0 ? [now()] : given) as [number]));
+    }
+    static override now = now;
+    static override [Symbol.hasInstance] = (value: unknown) => value instanceof real.Date;
+  }
+  Object.assign(globalThis, {
+    setTimeout: starting(real.setTimeout, false),
+    setInterval: starting(real.setInterval, true),
+    clearTimeout: stopping(real.clearTimeout),
+    clearInterval: stopping(real.clearInterval),
+    Date: VirtualDate,
+  });
+  performance.now = () => here.getStore()?.scheduler.now() ?? realNow();
+  Math.random = () => here.getStore()?.scheduler.random.next() ?? real.random();
+
+  const promises = createRequire(import.meta.url)('node:timers/promises') as Record<string, unknown>;
+  const realPause = promises.setTimeout as (...given: unknown[]) => Promise<unknown>;
+  promises.setTimeout = (ms = 0, value?: unknown, options: { signal?: AbortSignal } = {}) => {
+    const process = here.getStore();
+    if (!process) return realPause(ms, value, options);
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        cancel();
+        reject(new DOMException('The operation was aborted', { name: 'AbortError', cause: signal?.reason }));
+      };
+      const cancel = process.scheduler.add(ms + process.scheduler.random.next() * 2, 'pause', () => {
+        signal?.removeEventListener('abort', abort);
+        resolve(value);
+      }, process);
+      if (signal?.aborted) abort();
+      else signal?.addEventListener('abort', abort, { once: true });
+    });
+  };
+  syncBuiltinESMExports();
+}

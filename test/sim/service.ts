@@ -1,0 +1,330 @@
+import type { Request, Response } from './network.ts';
+import type { Process } from './scheduler.ts';
+
+/** A sub-order as the service keeps it. `by`: the process that created it; undefined: another integration. */
+export type SubOrder = {
+  id: number;
+  productId: number;
+  price: string;
+  options: Record<string, string>;
+  status: string;
+  deliveryStartedAt: string | null;
+  deliveredAt: string | null;
+  invoice: string | null;
+  deliveryService: string;
+  reviews: number;
+  /** When the last of them was written. */
+  reviewedMs: number;
+  by: string | undefined;
+  createdMs: number;
+};
+
+export type Order = {
+  id: number;
+  code: string;
+  createdAt: string;
+  total: string;
+  userCode: string;
+  userName: string;
+  email: string;
+  phone: string;
+  mileage: string;
+  madeMs: number;
+  subOrders: Map<number, SubOrder>;
+};
+
+export type Review = {
+  id: number;
+  productId: number;
+  score: number | null;
+  message: string;
+  createdMs: number;
+  updatedMs: number;
+  /** Only from then on the lists show it. */
+  listedFromMs: number;
+};
+
+/** What reached the service, in order: for the oracle. */
+export type Entry = { atMs: number; process: Process | undefined; request: Request | undefined } & (
+  | { kind: 'contact'; code: string; field: 'email' | 'phone'; value: string; orderedAt: string; isNews: boolean }
+  | { kind: 'order'; code: string; isNew: boolean }
+  | { kind: 'created'; code: string; subOrder: SubOrder }
+  | { kind: 'removed'; code: string; subOrder: SubOrder; alike: number }
+  | { kind: 'deleted'; order: Order }
+);
+
+/** How this service reads the interface where that leaves it open. */
+export type ServiceHabits = {
+  /** `cents` are hundredths, or whole units. */
+  money: 100 | 1;
+  /** Records on a page at most. */
+  pageSize: number;
+  /** Whether a page names the number of the last one. */
+  link: 'always' | 'not on the last' | 'never';
+  /** How an empty value of an order's field is taken. */
+  emptyValues: 'clear' | 'ignored' | 'refused';
+  /** Codes of orders that it refuses, and of those on which it fails. */
+  refusedOrders: ReadonlySet<string>;
+  failingOrders: ReadonlySet<string>;
+  /** Products whose lines it refuses. */
+  refusedProducts: ReadonlySet<number>;
+  /** How long a token is accepted. */
+  tokenLifeMs: number;
+};
+
+export type Service = ReturnType<typeof createService>;
+
+/** The service after docs/interface.md, in memory. Shares no code with the client or the reference service. */
+export function createService(habits: ServiceHabits, now: () => number) {
+  const orders = new Map<number, Order>();
+  const reviews = new Map<number, Review>();
+  const ledger: Entry[] = [];
+  const tokens = new Map<string, number>();
+  let ids = 1000;
+  const counts = { requests: 0, writes: 0, lists: 0 };
+  const nextId = () => {
+    ids += 1;
+    return ids;
+  };
+  const orderOf = (code: string) => [...orders.values()].find((one) => one.code === code);
+
+  const money = (amount: string) => ({ cents: Math.round(Number(amount) * habits.money), currency_iso: 'KRW' });
+  const time = (ms: number) => new Date(ms + zoneMs).toISOString().replace('Z', '+09:00');
+  const shownTime = (value: string | null) => (value === null ? null : time(Math.floor(Date.parse(value) / 1000) * 1000));
+
+  const shownSubOrder = (one: SubOrder) => ({
+    id: one.id,
+    product_id: one.productId,
+    product_options: one.options,
+    price: money(one.price),
+    status: one.status,
+    delivery_started_at: shownTime(one.deliveryStartedAt),
+    delivered_at: shownTime(one.deliveredAt),
+    invoice: one.invoice,
+    delivery_service: one.deliveryService,
+    created_at: time(one.createdMs),
+    updated_at: time(one.createdMs),
+    reviews_count: one.reviews,
+  });
+  const shownOrder = (one: Order) => ({
+    id: one.id,
+    code: one.code,
+    user_code: one.userCode,
+    user_email: one.email,
+    username: one.userName,
+    phone: one.phone,
+    total_price: money(one.total),
+    sub_orders: [...one.subOrders.values()].map(shownSubOrder),
+    created_at: shownTime(one.createdAt),
+    updated_at: time(one.madeMs),
+  });
+
+  function write(form: URLSearchParams, process: Process | undefined, request?: Request): Response {
+    const code = form.get('code') ?? '';
+    if (code === '' || !form.get('created_at') || !form.get('total_price')) return { status: 422, body: { error: 'missing' } };
+    if (habits.refusedOrders.has(code)) return { status: 422, body: { error: 'the order is refused' } };
+    if (habits.failingOrders.has(code)) return { status: 500, body: { error: 'it fails' } };
+    const emptied = ['user_code', 'user_name', 'user_email', 'user_phone', 'mileage'].filter((name) => form.get(name) === '');
+    if (habits.emptyValues === 'refused' && emptied.length > 0) return { status: 422, body: { error: `${emptied[0]} is empty` } };
+    const known = orderOf(code);
+    const order: Order = known ?? {
+      ...{ id: nextId(), code, createdAt: '', total: '', userCode: '', userName: '', email: '', phone: '', mileage: '' },
+      madeMs: now(),
+      subOrders: new Map(),
+    };
+    const given = (name: string, before: string) => {
+      const value = form.get(name);
+      return value === null || (value === '' && habits.emptyValues === 'ignored') ? before : value;
+    };
+    const before = { email: order.email, phone: order.phone };
+    order.createdAt = given('created_at', order.createdAt);
+    order.total = given('total_price', order.total);
+    order.userCode = given('user_code', order.userCode);
+    order.userName = given('user_name', order.userName);
+    order.email = given('user_email', order.email);
+    order.phone = given('user_phone', order.phone);
+    order.mileage = given('mileage', order.mileage);
+    orders.set(order.id, order);
+    ledger.push({ kind: 'order', atMs: now(), process, request, code, isNew: !known });
+    for (const [field, sent] of [['email', form.get('user_email')], ['phone', form.get('user_phone')]] as const) {
+      if (!sent) continue;
+      ledger.push({ kind: 'contact', atMs: now(), process, request, code, field, value: sent, orderedAt: order.createdAt, isNews: before[field] !== sent });
+    }
+    return { status: 201, headers: { location: '/v1/orders' }, body: shownOrder(order) };
+  }
+
+  function change(one: SubOrder, given: URLSearchParams): void {
+    const text = (name: string, before: string) => given.get(name) ?? before;
+    const nullable = (name: string, before: string | null) => (given.has(name) ? given.get(name) || null : before);
+    one.productId = given.has('product_id') ? Number(given.get('product_id')) : one.productId;
+    one.price = text('price', one.price);
+    one.status = text('status', one.status);
+    one.deliveryStartedAt = nullable('delivery_started_at', one.deliveryStartedAt);
+    one.deliveredAt = nullable('delivered_at', one.deliveredAt);
+    one.invoice = nullable('invoice', one.invoice);
+    one.deliveryService = text('delivery_service', one.deliveryService);
+    if (given.has('product_options[]')) {
+      const pairs = given.getAll('product_options[]').filter((pair) => pair !== '');
+      one.options = Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]));
+    }
+  }
+
+  function addSubOrder(order: Order, given: URLSearchParams, by: string | undefined): SubOrder {
+    const one: SubOrder = {
+      ...{ id: nextId(), productId: 0, price: '0', options: {}, status: 'paid', deliveryStartedAt: null, deliveredAt: null },
+      ...{ invoice: null, deliveryService: '', reviews: 0, reviewedMs: 0, by, createdMs: now() },
+    };
+    change(one, given);
+    order.subOrders.set(one.id, one);
+    return one;
+  }
+
+  function ofOrders(request: Request, process: Process | undefined): Response {
+    const { method, path, query, form } = request;
+    const [, , , orderId, , subOrderId] = path.split('/');
+    if (orderId === undefined) {
+      if (method === 'POST') return write(form, process, request);
+      if (method === 'GET') {
+        const code = query.get('code');
+        if (code === null) return { status: 200, body: [] };
+        const found = orderOf(code);
+        return found ? { status: 200, body: shownOrder(found) } : notFound;
+      }
+      return { status: 405 };
+    }
+    const order = orders.get(Number(orderId));
+    if (!order) return notFound;
+    if (!path.includes('/sub_orders')) {
+      if (method === 'GET') return { status: 200, body: shownOrder(order) };
+      if (method !== 'DELETE') return { status: 405 };
+      orders.delete(order.id);
+      ledger.push({ kind: 'deleted', atMs: now(), process, request, order });
+      return { status: 204 };
+    }
+    const given = method === 'PUT' ? query : form;
+    if (habits.refusedProducts.has(Number(given.get('product_id')))) return { status: 422, body: { error: 'no such product' } };
+    if (subOrderId === undefined) {
+      if (method !== 'POST') return { status: 405 };
+      const made = addSubOrder(order, given, process?.name ?? 'somebody');
+      ledger.push({ kind: 'created', atMs: now(), process, request, code: order.code, subOrder: made });
+      return { status: 201, body: { id: made.id } };
+    }
+    const one = order.subOrders.get(Number(subOrderId));
+    if (!one) return notFound;
+    if (method === 'PUT') {
+      change(one, query);
+      return { status: 204 };
+    }
+    if (method !== 'DELETE') return { status: 405 };
+    order.subOrders.delete(one.id);
+    const alike = [...order.subOrders.values()].filter((other) => contentKey(other) === contentKey(one)).length;
+    ledger.push({ kind: 'removed', atMs: now(), process, request, code: order.code, subOrder: one, alike });
+    return { status: 204 };
+  }
+
+  const shownReview = (one: Review, isList: boolean) => ({
+    id: one.id,
+    code: null,
+    display: true,
+    user_code: 'member',
+    user_name: 'Kim',
+    message: one.message,
+    score: one.score,
+    created_at: time(one.createdMs),
+    updated_at: time(one.updatedMs),
+    product_id: one.productId,
+    product_code: `P${one.productId}`,
+    review_type: 'text',
+    images_count: 0,
+    images: [],
+    videos_count: 0,
+    video_urls: [],
+    videos: [],
+    likes_count: 0,
+    plus_likes_count: 0,
+    source: 'brand_pc',
+    options: [],
+    product_options: {},
+    order_code: null,
+    sub_order_code: null,
+    store_order: false,
+    store_name: null,
+    ...(isList ? { user_id: 5, comments_count: 0 } : { comments: [] }),
+  });
+
+  function listReviews(query: URLSearchParams): Response {
+    counts.lists += 1;
+    const [start, end] = [query.get('start_datetime'), query.get('end_datetime')].map((text) =>
+      text === null ? Number.NaN : Date.parse(`${text.replace(' ', 'T')}Z`) - zoneMs,
+    ) as [number, number];
+    if (Number.isNaN(start) || Number.isNaN(end) || end - start > 45 * 86_400_000) return { status: 422, body: { error: 'period' } };
+    const byUpdate = query.get('date_updated_at') === '1';
+    const dateOf = (one: Review) => Math.floor((byUpdate ? one.updatedMs : one.createdMs) / 1000) * 1000;
+    const page = Number(query.get('page') ?? 1);
+    const limit = Math.min(Number(query.get('limit') ?? 30), habits.pageSize);
+    const [score, product] = [query.get('score'), query.get('product_id')];
+    const found = [...reviews.values()]
+      .filter((one) => dateOf(one) >= start && dateOf(one) <= end && one.listedFromMs <= now())
+      .filter((one) => score === null || (one.score ?? 0) === Number(score))
+      .filter((one) => product === null || one.productId === Number(product))
+      .sort((a, b) => dateOf(a) - dateOf(b) || a.id - b.id);
+    if (query.get('date_order_desc') === '1') found.reverse();
+    const last = Math.min(30, Math.max(1, Math.ceil(found.length / limit)));
+    if (page > 30 || page < 1) return { status: 422, body: { error: 'page' } };
+    const items = found.slice((page - 1) * limit, page * limit).map((one) => shownReview(one, true));
+    const isNamed = habits.link === 'always' || (habits.link === 'not on the last' && page < last);
+    const link = `<https://service.test/v1/reviews?page=${last}>; rel="last", <https://service.test/v1/reviews?page=${Math.min(page + 1, last)}>; rel="next"`;
+    return { status: 200, headers: isNamed ? { link } : {}, body: items };
+  }
+
+  function ofReviews({ method, path, query }: Request): Response {
+    if (method !== 'GET') return { status: 405 };
+    const id = path.split('/')[3];
+    if (id === 'overview') {
+      const dates = [...reviews.values()].map((one) => one.createdMs);
+      const bound = (ms: number) => (dates.length === 0 ? null : time(ms));
+      return {
+        status: 200,
+        body: { first_review_created_at: bound(Math.min(...dates)), last_review_created_at: bound(Math.max(...dates)) },
+      };
+    }
+    if (id === undefined) return listReviews(query);
+    const found = reviews.get(Number(id));
+    return found ? { status: 200, body: shownReview(found, false) } : notFound;
+  }
+
+  return {
+    orders,
+    reviews,
+    ledger,
+    counts,
+    nextId,
+    orderOf,
+    habits,
+    /** Another integration, or a customer, does something. */
+    addSubOrder,
+    writeAsOther: (form: URLSearchParams) => write(form, undefined),
+    serve(process: Process | undefined, request: Request): Response {
+      counts.requests += 1;
+      const { method, path } = request;
+      if (path === '/oauth/token') {
+        const token = `token-${nextId()}`;
+        tokens.set(token, now() + habits.tokenLifeMs);
+        return { status: 200, body: { access_token: token } };
+      }
+      const token = request.form.get('access_token') ?? request.query.get('access_token') ?? '';
+      if ((tokens.get(token) ?? 0) <= now()) return { status: 401, body: { error: 'the token has expired' } };
+      if (method !== 'GET') counts.writes += 1;
+      if (path.startsWith('/v1/orders')) return ofOrders(request, process);
+      if (path.startsWith('/v1/reviews')) return ofReviews(request);
+      return notFound;
+    },
+  };
+}
+
+const contentKey = ({ productId, price, options, status, invoice }: SubOrder) =>
+  JSON.stringify([productId, Number(price), Object.entries(options).sort(), status, invoice ?? '']);
+
+const notFound: Response = { status: 404, body: { error: 'not found' } };
+/** The service reads and writes dates in Seoul. */
+const zoneMs = 9 * 3_600_000;

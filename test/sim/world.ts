@@ -1,0 +1,588 @@
+import { orderDeps, reviewDeps } from '../../src/app/deps.ts';
+import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
+import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
+import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
+import { pushNow } from '../../jobs/push-orders.ts';
+import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
+import { readCursor } from '../../src/warehouse/runs/cursors.ts';
+import type { Random } from '../../src/sandbox/sample-shop/random.ts';
+import type { SimulatedDatabase } from './database.ts';
+import { countsOf, createQueue, doing, type Run } from './driver.ts';
+import { type Passage, type Request, useNetwork } from './network.ts';
+import {
+  type DeadLetter,
+  type Facts,
+  type Findings,
+  type FirstPost,
+  isYoung,
+  nobodyIsMailed,
+  noReviewIsGoneTooSoon,
+  nothingCostsNothing,
+  nothingIsDestroyed,
+  ordersAreComplete,
+  policyOf,
+  reviewsAreComplete,
+  runsAreDone,
+  type WarehouseReview,
+} from './oracle.ts';
+import { type Opened, openProcess, type Settings } from './process.ts';
+import { createScheduler, type Process, within } from './scheduler.ts';
+import { createService } from './service.ts';
+import { createShop, type ShopLine, type ShopOrder } from './shop.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+export type WorldEnd = {
+  seed: number;
+  findings: Findings;
+  story: readonly string[];
+  /** The choices that make this world. */
+  nature: string;
+  steps: number;
+  statements: number;
+};
+
+/** What may happen in a world. Each has a part of it, so that single accidents are not drowned by others. */
+function natureOf(random: Random) {
+  const has = (share: number) => random.chance(share);
+  return {
+    orders: random.weighted([[1, 3], [2, 3], [4, 3], [10, 2], [25, 1]] as const),
+    reviews: random.weighted([[0, 8], [6, 2], [40, 1], [260, 1]] as const),
+    episodes: random.weighted([[1, 3], [2, 1]] as const),
+    faults: random.pick([0, 0.03, 0.12, 0.35]),
+    lostCreations: has(0.5),
+    lateCreations: has(0.4),
+    refusals: has(0.2),
+    slow: has(0.3),
+    outages: has(0.2),
+    kills: has(0.5),
+    freezes: has(0.3),
+    brokenStatements: has(0.25),
+    secondWorker: has(0.5),
+    backfill: has(0.35),
+    backfillFirst: has(0.25),
+    withEmail: has(0.2),
+    repair: has(0.2),
+    retry: has(0.3),
+    allowRemovals: has(0.15),
+    changes: has(0.75),
+    lineCodes: has(0.35),
+    removals: has(0.4),
+    massRemovals: has(0.06),
+    emptied: has(0.2),
+    deletions: has(0.3),
+    vanishing: has(0.2),
+    returns: has(0.3),
+    contactChanges: has(0.3),
+    lateCommits: has(0.25),
+    undated: has(0.15),
+    foreign: has(0.25),
+    reviewed: has(0.3),
+    cursed: has(0.12),
+    growOld: has(0.25),
+    clockErrors: has(0.15),
+    deletes: random.pick(['off', 'send'] as const),
+    feed: has(0.3),
+    contactMaxAgeDays: random.pick([0, 1, 3, 30]),
+    emptyValues: random.weighted([['clear', 8], ['ignored', 1], ['refused', 1]] as const),
+    money: random.pick([1, 100] as const),
+    link: random.pick(['always', 'not on the last'] as const),
+    shortTokens: has(0.15),
+    batchSize: random.pick([2, 50]),
+  };
+}
+type Nature = ReturnType<typeof natureOf>;
+
+/** Lives one small world through and compares what is there with what must be. */
+export async function simulateWorld(seed: number, database: SimulatedDatabase, warehouseUrl: string): Promise<WorldEnd> {
+  const scheduler = createScheduler(seed, Date.parse('2026-03-02T01:00:00Z') + (seed % 97) * 977_000);
+  const { random } = scheduler;
+  const nature = natureOf(random.fork('nature'));
+  await database.reset();
+  const statementsBefore = database.counts.statements;
+  const findings: Findings = [];
+  const now = scheduler.now;
+  const settings: Settings = { contactMaxAgeDays: nature.contactMaxAgeDays, deletes: nature.deletes, batchSize: nature.batchSize, rescanDays: 7 };
+  const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
+  const cursed = nature.cursed ? random.sample(codes, 2) : [];
+  const service = createService(
+    {
+      money: nature.money,
+      pageSize: 100,
+      link: nature.link,
+      emptyValues: nature.emptyValues,
+      refusedOrders: new Set(cursed.slice(0, 1)),
+      failingOrders: new Set(cursed.slice(1)),
+      refusedProducts: new Set(nature.cursed ? [4] : []),
+      tokenLifeMs: nature.shortTokens ? 3 * minuteMs : 30 * dayMs,
+    },
+    now,
+  );
+  const shop = createShop(scheduler, { hasFeed: nature.feed });
+  const queue = createQueue(scheduler);
+  const processes = new Map<string, Opened>();
+  const firstPosts = new Map<string, FirstPost>();
+  /** Orders of which a creation may still arrive, or has left a copy: the shop leaves them alone. */
+  const untouchable = new Set<string>();
+  const undated = new Set<string>();
+  let [isStormy, outageUntilMs, names] = [false, 0, 0];
+
+  const wait = async <T>(what: string, work: Promise<T>, withinMs = hourMs): Promise<T> => {
+    let end: { value: T } | { error: unknown } | undefined;
+    work.then((value) => (end = { value }), (error: unknown) => (end = { error }));
+    await scheduler.until(() => end !== undefined, { withinMs, what });
+    if (end && 'error' in end) throw end.error;
+    return (end as unknown as { value: T }).value;
+  };
+  const pass = async (ms: number): Promise<void> => {
+    let isOver = false;
+    scheduler.add(ms, 'time passes', () => (isOver = true), undefined);
+    await scheduler.until(() => isOver, { withinMs: ms + hourMs, what: 'time passes' });
+  };
+
+  async function open(kind: string, own: Settings = settings): Promise<Opened> {
+    names += 1;
+    const name = kind === 'settles' ? kind : `${kind}${names}`;
+    const clockErrorMs = nature.clockErrors && random.chance(0.5) ? random.integer(-50, 50) * minuteMs : 0;
+    const opened = await openProcess(scheduler, { name, clockErrorMs, settings: own, shop: shop.shop, warehouseUrl });
+    processes.set(name, opened);
+    scheduler.tell(`starts${clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`}`, opened.process);
+    return opened;
+  }
+
+  const kill = async ({ process }: Opened, how: string): Promise<void> => {
+    scheduler.tell(how, process);
+    process.isDead = true;
+    await database.kill(process);
+    queue.lookAgain();
+  };
+
+  // --- The way to the service.
+
+  const respondMs = () => (nature.slow && isStormy && random.chance(0.1) ? random.next() * 55_000 : 4 + random.next() * 60);
+
+  function passage(process: Process, request: Request): Passage {
+    const { method, path, form } = request;
+    noteFirstPost(process, request);
+    const answersMs = respondMs();
+    const arrivesMs = random.next() * answersMs;
+    if (!isStormy) return { arrivesMs: 1, answersMs: 2 + random.next() * 8 };
+    if (outageUntilMs > now()) {
+      return random.pick<Passage>([
+        { arrivesMs: undefined, answersMs: 1, fails: 'refused' },
+        { arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' },
+        { arrivesMs: undefined, answersMs, instead: { status: 503, body: '<html>down</html>' } },
+      ]);
+    }
+    const isCreation = method === 'POST' && path.endsWith('/sub_orders');
+    const isSubOrder = path.includes('/sub_orders');
+    const share = isCreation && nature.lostCreations ? Math.max(0.35, nature.faults) : nature.faults;
+    if (!random.chance(share)) return { arrivesMs, answersMs };
+    const isWrite = method !== 'GET' && path !== '/oauth/token';
+    const kinds: (readonly [() => Passage, number])[] = [
+      [() => ({ arrivesMs: undefined, answersMs, fails: 'reset' }), 2],
+      [() => ({ arrivesMs, answersMs, fails: 'reset' }), 3],
+      [() => ({ arrivesMs: undefined, answersMs: undefined }), 1],
+      [() => ({ arrivesMs: Math.min(arrivesMs, 50_000), answersMs: undefined }), 1],
+      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 500, body: { error: 'it fails' } } }), 2],
+      [() => ({ arrivesMs, answersMs, instead: { status: 502, body: '<html>bad gateway</html>' } }), 2],
+      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 503, headers: { 'retry-after': '7' } } }), 1],
+      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 429, headers: { 'retry-after': '3' } } }), 1],
+      [() => ({ arrivesMs: undefined, answersMs, fails: 'refused' }), 1],
+      [() => ({ arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' }), 0.5],
+      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 200, body: '<html>please log in</html>' } }), isWrite ? 1 : 0.3],
+      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 422, body: { error: 'refused' } } }),
+        nature.refusals && (isSubOrder || path === '/v1/orders') && isWrite && form.get('code') !== null !== isSubOrder ? 3 : 0],
+      [() => late(request), isCreation && nature.lateCreations ? 8 : 0],
+    ];
+    return random.weighted(kinds)();
+  }
+
+  /** A creation that brings no response and is carried out minutes later, unless the shop has changed the order. */
+  function late({ path, sentMs }: Request): Passage {
+    const code = service.orders.get(Number(path.split('/')[3]))?.code ?? '';
+    if (shop.changedMs(code) > sentMs - 10 * minuteMs) return { arrivesMs: undefined, answersMs: 100, fails: 'reset' };
+    untouchable.add(code);
+    return { arrivesMs: random.integer(1, 50) * minuteMs, answersMs: random.pick([100, undefined]), fails: 'reset' };
+  }
+
+  /** Which run first sent anything about an order. */
+  function noteFirstPost(process: Process, { method, path, form, by }: Request): void {
+    const code = form.get('code');
+    if (method !== 'POST' || path !== '/v1/orders' || code === null || !by || firstPosts.has(code)) return;
+    const { contactMaxAgeDays: own } = processes.get(process.name)?.settings ?? settings;
+    const days = Math.min(own, by.run?.settings.contactMaxAgeDays ?? own);
+    const isYoungNow = isYoung(now(), Date.parse(form.get('created_at') ?? ''), days);
+    firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow });
+  }
+
+  useNetwork({
+    passage,
+    serve(process, request) {
+      const before = service.ledger.length;
+      const response = service.serve(process, request);
+      for (const entry of service.ledger.slice(before)) if (entry.kind === 'deleted') firstPosts.delete(entry.order.code);
+      return response;
+    },
+  });
+
+  // --- The shop and the customers.
+
+  const line = (lineCode: string): ShopLine => ({
+    lineCode,
+    productId: random.integer(1, nature.cursed ? 4 : 3),
+    price: random.pick(['10', '12', '10']),
+    status: random.pick(['paid', 'paid', 'delivery_started']),
+    invoice: null,
+    options: random.chance(0.7) ? { size: random.pick(['S', 'M']) } : {},
+  });
+
+  function place(code: string, ageMs: number): void {
+    const count = nature.massRemovals ? 14 : random.weighted([[1, 4], [2, 3], [3, 2]] as const);
+    const createdMs = Math.floor((now() - ageMs) / 1000) * 1000;
+    const lines = Array.from({ length: count }, (_, at) => line(String(at + 1)));
+    // Two lines that are equal in everything.
+    if (count > 1 && random.chance(0.3)) lines[1] = { ...(lines[0] as ShopLine), lineCode: '2' };
+    shop.change(code, {
+      code,
+      createdMs,
+      updatedMs: now() - 1,
+      total: String(random.integer(10, 90)),
+      userCode: random.chance(0.7) ? `user-${code}` : null,
+      email: random.chance(0.85) ? `${code.toLowerCase()}@example.com` : null,
+      phone: random.chance(0.6) ? `0100000${code.slice(1).padStart(4, '0')}` : null,
+      deletedMs: null,
+      lines,
+    });
+    scheduler.tell(`the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`, undefined);
+  }
+
+  /** One change of an order, dated now or not at all, and seen now or some minutes later. */
+  function changeOrder(): void {
+    const free = codes.filter((code) => !untouchable.has(code));
+    if (free.length === 0) return;
+    const code = random.pick(free);
+    const order = shop.newest(code);
+    const past = (shop.versions.get(code) ?? []).flatMap((one) => one.order ?? []);
+    if (!order) {
+      if (nature.returns && random.chance(0.5) && past.length > 0) commit(code, { ...(past.at(-1) as ShopOrder) }, 'comes back');
+      return;
+    }
+    const lines = [...order.lines];
+    const at = lines.length === 0 ? 0 : random.integer(0, lines.length - 1);
+    const edit = (more: Partial<ShopLine>) => lines.map((one, place) => (place === at ? { ...one, ...more } : one));
+    const fresh = String(past.flatMap((one) => one.lines).length + 1);
+    type Change = readonly [text: string, weight: number, next: () => ShopOrder | undefined];
+    const changes: Change[] = [
+      ['changes its total', 1, () => ({ ...order, total: String(random.integer(10, 90)) })],
+      ['ships a line', 3, () => ({ ...order, lines: edit({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` }) })],
+      ['changes a line', 2, () => ({ ...order, lines: edit({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) }) })],
+      ['loses an invoice', 0.5, () => ({ ...order, lines: edit({ invoice: null }) })],
+      ['gets another line', 1, () => ({ ...order, lines: [...lines, line(`x${fresh}`)] })],
+      ['gives a line another code', nature.lineCodes ? 4 : 0, () => ({ ...order, lines: edit({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) }) })],
+      ['loses a line', nature.removals && lines.length > 1 ? 4 : 0, () => ({ ...order, lines: lines.filter((_, place) => place !== at) })],
+      ['loses all but one line', nature.massRemovals && lines.length > 1 ? 15 : 0, () => ({ ...order, lines: lines.slice(0, 1) })],
+      ['loses all lines', nature.emptied ? 2 : 0, () => ({ ...order, lines: [] })],
+      ['is marked as deleted', nature.deletions ? 3 : 0, () => ({ ...order, deletedMs: now() })],
+      ['is not deleted any more', nature.returns && order.deletedMs !== null ? 8 : 0, () => ({ ...order, deletedMs: null })],
+      ['vanishes', nature.vanishing ? 3 : 0, () => undefined],
+      ['is as it was before', nature.returns && past.length > 1 ? 4 : 0, () => ({ ...random.pick(past), deletedMs: order.deletedMs })],
+      ['loses its contact', nature.contactChanges ? 2 : 0, () => ({ ...order, email: null, phone: null })],
+      ['gets another address', nature.contactChanges ? 2 : 0, () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` })],
+    ];
+    const [text, , next] = random.weighted(changes.map((one) => [one, one[1]] as const));
+    commit(code, next(), text);
+  }
+
+  function commit(code: string, order: ShopOrder | undefined, text: string): void {
+    const before = shop.newest(code);
+    const afterMs = nature.lateCommits && random.chance(0.4) ? random.next() * 8 * minuteMs : 0;
+    const isUndated = nature.undated && before !== undefined && random.chance(0.4);
+    if (isUndated || order === undefined) undated.add(code);
+    const updatedMs = isUndated ? before.updatedMs : now();
+    shop.change(code, order && { ...order, updatedMs }, afterMs);
+    scheduler.tell(`order ${code} ${text}${isUndated ? ', without a date' : ''}${afterMs > 0 ? `, seen ${Math.round(afterMs / 1000)} s later` : ''}`, undefined);
+  }
+
+  function review(): void {
+    const kinds = random.weighted([['new', 4], ['edited', 2], ['deleted', 2]] as const);
+    const known = [...service.reviews.values()];
+    if (kinds === 'new' || known.length === 0) {
+      const isLate = random.chance(0.2);
+      const id = service.nextId();
+      const createdMs = Math.floor(now() / 1000) * 1000;
+      service.reviews.set(id, { ...newReview(id, createdMs), listedFromMs: isLate ? now() + random.next() * 20 * minuteMs : 0 });
+      scheduler.tell(`review ${id} is written${isLate ? ', and listed later' : ''}`, undefined);
+    } else if (kinds === 'edited') {
+      const one = random.pick(known);
+      Object.assign(one, { message: `edited ${random.integer(1, 999)}`, updatedMs: Math.floor(now() / 1000) * 1000 });
+      scheduler.tell(`review ${one.id} is edited`, undefined);
+    } else {
+      const one = random.pick(known);
+      service.reviews.delete(one.id);
+      scheduler.tell(`review ${one.id} is deleted`, undefined);
+    }
+  }
+  const newReview = (id: number, createdMs: number) => ({
+    ...{ id, createdMs, updatedMs: createdMs, listedFromMs: 0, productId: random.integer(1, 3) },
+    ...{ score: random.chance(0.9) ? random.integer(1, 5) : null, message: `review ${id}` },
+  });
+
+  /** A customer reviews what was bought. */
+  function reviewSubOrder(): void {
+    const all = [...service.orders.values()].flatMap((one) => [...one.subOrders.values()].map((sub) => ({ code: one.code, sub })));
+    if (all.length === 0) return;
+    const { code, sub } = random.pick(all);
+    sub.reviews += 1;
+    sub.reviewedMs = now();
+    scheduler.tell(`sub-order ${sub.id} of order ${code} is reviewed`, undefined);
+  }
+
+  // --- What runs.
+
+  const enqueue = (name: string, payload: object, trigger: 'schedule' | 'command', own = settings, key?: string) => {
+    const run = queue.enqueue(name, payload, trigger, own, key);
+    scheduler.tell(`${trigger} starts ${run.id} ${JSON.stringify(payload)}`, undefined);
+    return run;
+  };
+  const isRunning = (name: string) => queue.runs.some((run) => run.job.name === name && run.trigger === 'schedule' && run.stage !== 'ended');
+
+  /** A command that is no run. */
+  async function command(what: 'repair' | 'retry' | 'verify reviews'): Promise<void> {
+    const opened = await open('command');
+    const { process, app } = opened;
+    await within(process, () => doing.run({ what }, async () => {
+      scheduler.tell(what);
+      const { signal } = app.abort;
+      const onProgress = () => {};
+      if (what === 'repair') await verifyOrders({ ...orderDeps(app, signal), onProgress }, { start: undefined, end: undefined }, { repair: true });
+      else if (what === 'verify reviews') await verifyReviews({ ...reviewDeps(app, signal), onProgress }, {}, { repair: true });
+      else {
+        const { db } = app.warehouse;
+        const { codes: some } = await retryDeadLetters(app, await openDeadLetters(db));
+        const contact = (await readCursor(db, 'orders')) === undefined ? 'never' : 'young';
+        if (some.length > 0) await pushNow(app, { codes: some, contact, allowRemovals: false, settings: undefined }, signal);
+      }
+    })).catch((error: unknown) => scheduler.tell(`${what} fails: ${String(error).slice(0, 160)}`, process));
+    process.isDead = true;
+  }
+  let commands = 0;
+  const start = (work: Promise<unknown>) => {
+    commands += 1;
+    void work.catch((error: unknown) => findings.push(`a command broke: ${String(error instanceof Error ? error.stack : error)}`)).finally(() => {
+      commands -= 1;
+    });
+  };
+
+  const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, undefined);
+  const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
+  const startWorker = async () => queue.join(await open('worker'));
+
+  /** Minutes in which much goes wrong. */
+  async function storm(isFirst: boolean): Promise<void> {
+    const lengthMs = random.integer(6, 20) * minuteMs;
+    const moment = () => random.next() * lengthMs;
+    isStormy = true;
+    database.useFaults((text) =>
+      nature.brokenStatements && isStormy && !/finished_at/.test(text) && random.chance(0.02) ? random.pick(['broken before', 'broken after']) : undefined,
+    );
+    start(startWorker());
+    if (nature.secondWorker) start(startWorker());
+    const backfill = (ms: number) => at(ms, 'backfill', () => enqueue('backfill-orders', { withEmail: nature.withEmail && random.chance(0.5) }, 'command'));
+    if (nature.backfillFirst && isFirst) backfill(0);
+    const firstMs = nature.backfillFirst && isFirst ? lengthMs * 0.6 : 0;
+    for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += 5 * minuteMs)
+      at(ms, 'schedule', () => isRunning('sync-orders') || enqueue('sync-orders', {}, 'schedule'));
+    if (nature.reviews > 0)
+      for (let ms = random.next() * minuteMs; ms < lengthMs; ms += 15 * minuteMs)
+        at(ms, 'schedule', () => isRunning('sync-reviews') || enqueue('sync-reviews', {}, 'schedule'));
+    if (random.chance(0.4)) at(moment(), 'schedule', () => {
+      enqueue('rescan-orders', {}, 'schedule');
+      if (nature.reviews > 0) enqueue('reconcile-reviews', {}, 'schedule');
+    });
+    if (nature.backfill) backfill(moment());
+    if (nature.backfill && nature.reviews > 0) at(moment(), 'backfill', () => enqueue('backfill-reviews', {}, 'command', settings, 'backfill-reviews_first_last'));
+    if (nature.allowRemovals) at(moment(), 'command', () => enqueue('sync-orders', { allowRemovals: true }, 'command'));
+    if (nature.repair) at(moment(), 'command', () => start(command('repair')));
+    if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
+    if (nature.retry) at(moment(), 'command', () => start(command('retry')));
+    if (nature.changes) for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', changeOrder);
+    if (nature.reviews > 0) for (let n = random.integer(0, 8); n > 0; n -= 1) at(moment(), 'review', review);
+    if (nature.reviewed) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'review', reviewSubOrder);
+    if (nature.outages) at(moment(), 'outage', () => {
+      outageUntilMs = now() + random.integer(1, 8) * minuteMs;
+      scheduler.tell('the service is down', undefined);
+    });
+    if (nature.kills) for (let n = random.integer(1, 5); n > 0; n -= 1) at(eager(lengthMs), 'kill', async () => {
+      const some = alive();
+      if (some.length === 0) return;
+      await kill(random.pick(some), 'is killed');
+      at(random.integer(1, 90) * 1000, 'restart', () => start(startWorker()));
+    });
+    if (nature.freezes) for (let n = random.integer(1, 3); n > 0; n -= 1) at(eager(lengthMs), 'freeze', () => {
+      const some = alive();
+      if (some.length === 0) return;
+      const { process } = random.pick(some);
+      const forMs = random.pick([20, 60, 200, 600, 1500]) * 1000;
+      process.frozenUntilMs = now() + forMs;
+      scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
+      queue.lookAgain();
+      if (nature.secondWorker) return;
+      at(10_000, 'restart', () => start(startWorker()));
+    });
+    await pass(lengthMs);
+    await calm();
+  }
+  /** Often while something is under way: runs begin with each fifth minute and take seconds. */
+  const eager = (lengthMs: number) =>
+    random.chance(0.2) ? random.next() * lengthMs : Math.floor((random.next() * lengthMs) / (5 * minuteMs)) * 5 * minuteMs + random.next() * random.pick([3, 20, 90]) * 1000;
+
+  /** No faults any more: what has begun comes to its end. */
+  async function calm(): Promise<void> {
+    isStormy = false;
+    outageUntilMs = 0;
+    database.useFaults(() => undefined);
+    scheduler.tell('the storm is over', undefined);
+    if (alive().length === 0) await wait('a worker starts', startWorker());
+    await scheduler.until(() => queue.isQuiet() && commands === 0, { withinMs: 8 * hourMs, what: 'all runs have ended' });
+    for (const one of processes.values()) {
+      queue.leave(one);
+      if (!one.process.isDead) await kill(one, 'ends');
+    }
+  }
+
+  async function factsNow(): Promise<Facts> {
+    const deadLetters = await database.ask<DeadLetter>(
+      `select kind, key, order_code as "orderCode", reason from sync.dead_letters where resolved_at is null order by kind, key`,
+    );
+    const withheld = await database.ask<{ code: string }>(`select order_code as code from sync.order_links where contact = 'withheld'`);
+    const reviews = await database.ask<WarehouseReview & { id: string; updatedMs: string }>(
+      `select id, message, score, extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted" from warehouse.reviews`,
+    );
+    return {
+      ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters },
+      settingsOf: (name) => processes.get(name)?.settings ?? settings,
+      withheld: new Set(withheld.map(({ code }) => code)),
+      reviews: reviews.map((one) => ({ ...one, id: Number(one.id), updatedMs: Math.round(Number(one.updatedMs)) })),
+    };
+  }
+  const found = (when: string, some: Findings) => findings.push(...some.map((text) => `${when}: ${text}`));
+
+  /** What a run that said `done` has left undone. */
+  async function judgeDone(): Promise<void> {
+    const facts = await factsNow();
+    found('after the storm', nobodyIsMailed(facts));
+    found('after the storm', nothingIsDestroyed(facts));
+    found('after the storm', noReviewIsGoneTooSoon(facts));
+    const ended = queue.runs.toSorted((a, b) => a.endedMs - b.endedMs);
+    const newestOf = (some: readonly string[]) => ended.findLast(({ job }) => some.includes(job.name));
+    const orders = newestOf(['sync-orders', 'rescan-orders', 'backfill-orders']);
+    const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
+    if (orders?.job.name === 'sync-orders' && orders.report?.outcome === 'done' && !countsOf(orders).skipped && orders.startedMs > changedMs && undated.size + untouchable.size === 0 && !nature.reviewed)
+      found(`after ${orders.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
+  }
+
+  async function runNow(opened: Opened, name: string, payload: object = {}): Promise<Run> {
+    const run = enqueue(name, payload, 'command');
+    queue.join(opened);
+    await scheduler.until(() => run.stage === 'ended', { withinMs: 6 * hourMs, what: `${run.id} has ended` });
+    return run;
+  }
+
+  /** A quiet day later everything is as it should be, and another run has nothing to do. */
+  async function settle(): Promise<void> {
+    await pass(26 * hourMs);
+    const opened = await wait('a process starts', open('settles'));
+    // What was seen first a day ago may be looked at, or tried, once more.
+    const runs: Run[] = [];
+    await runNow(opened, 'sync-orders');
+    runs.push(await runNow(opened, 'rescan-orders'));
+    if (nature.reviews > 0) {
+      runs.push(await runNow(opened, 'sync-reviews'));
+      runs.push(await runNow(opened, 'reconcile-reviews'));
+    }
+    if (nature.vanishing) {
+      await pass(25 * hourMs);
+      runs.push(await runNow(opened, 'rescan-orders'));
+    }
+    await pass(70 * minuteMs);
+    runs.push(await runNow(opened, 'sync-orders'));
+    const facts = await factsNow();
+    found('on a quiet day', runsAreDone(runs, facts));
+    found('on a quiet day', ordersAreComplete(facts, { isSettled: true }));
+    if (nature.vanishing && nature.deletes === 'send') found('on a quiet day', vanishedAreGone());
+    if (nature.reviews > 0) found('on a quiet day', reviewsAreComplete(facts, { isReconciled: true }));
+    found('on a quiet day', nobodyIsMailed(facts));
+    found('on a quiet day', nothingIsDestroyed(facts));
+    found('on a quiet day', noReviewIsGoneTooSoon(facts));
+    if (facts.deadLetters.length === 0) {
+      for (const of of nature.reviews > 0 ? (['orders', 'reviews'] as const) : (['orders'] as const)) {
+        const [{ requests, writes }, { statements }] = [{ ...service.counts }, { ...database.counts }];
+        const run = await runNow(opened, `sync-${of}`);
+        const cost = { requests: service.counts.requests - requests, writes: service.counts.writes - writes, statements: database.counts.statements - statements };
+        found('on a quiet day', nothingCostsNothing(cost, of, countsOf(run)));
+      }
+    }
+    queue.leave(opened);
+    await kill(opened, 'ends');
+    processes.delete('settles');
+    untouchable.clear();
+    undated.clear();
+  }
+
+  const vanishedAreGone = (): Findings =>
+    codes.flatMap((code) => {
+      const one = service.orderOf(code);
+      if (shop.current(code) !== undefined || !one || [...one.subOrders.values()].some((sub) => sub.reviews > 0)) return [];
+      const isOld = Date.parse(one.createdAt) < now() - 6 * dayMs;
+      return isOld ? [] : [`order ${code} left the shop two rescans ago and is at the service`];
+    });
+
+  try {
+    const oldest = nature.growOld ? Math.max(1, nature.contactMaxAgeDays) * dayMs : 4 * dayMs;
+    for (const code of codes) {
+      // Some are about to become too old for contact.
+      place(code, nature.growOld ? oldest - random.integer(-5, 40) * minuteMs : random.next() * oldest);
+      if (nature.foreign && random.chance(0.6)) foreignOrder(code);
+    }
+    for (let n = 0; n < nature.reviews; n += 1) {
+      const id = service.nextId();
+      const ageMs = random.chance(0.1) ? 3 * dayMs : random.next() * 100 * dayMs;
+      service.reviews.set(id, newReview(id, Math.floor((now() - ageMs) / 1000) * 1000));
+    }
+    for (let episode = 0; episode < nature.episodes && findings.length === 0; episode += 1) {
+      await storm(episode === 0);
+      await judgeDone();
+      if (findings.length === 0) await settle();
+    }
+  } catch (error) {
+    findings.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  for (const { process } of processes.values()) process.isDead = true;
+  useNetwork(undefined);
+  return {
+    ...{ seed, findings, story: scheduler.story, steps: scheduler.steps() },
+    nature: natureText(nature),
+    statements: database.counts.statements - statementsBefore,
+  };
+
+  /** Another integration has pushed the order before. */
+  function foreignOrder(code: string): void {
+    const order = shop.newest(code) as ShopOrder;
+    service.writeAsOther(new URLSearchParams({ code, created_at: new Date(order.createdMs).toISOString(), total_price: order.total }));
+    const there = service.orderOf(code);
+    if (!there) return;
+    const some = random.chance(0.5) ? order.lines.slice(0, 1) : [line('?')];
+    for (const one of some) {
+      const given = new URLSearchParams({ product_id: String(one.productId), price: one.price, status: one.status });
+      for (const [key, value] of Object.entries(one.options)) given.append('product_options[]', `${key}:${value}`);
+      service.addSubOrder(there, given, undefined);
+    }
+    scheduler.tell(`another integration has pushed order ${code}`, undefined);
+  }
+}
+
+const natureText = (nature: Nature): string =>
+  Object.entries(nature).filter(([, value]) => value !== false).map(([name, value]) => (value === true ? name : `${name} ${value}`)).join(', ');
