@@ -2,9 +2,15 @@
  * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
  * Prints each seed whose world is not as it should be, and ends with status 1 then.
  */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { packagePath } from '../../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { statement } from '../../src/warehouse/index.ts';
 import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
 import { openSimulatedDatabase } from './database.ts';
 import { installNetwork } from './network.ts';
@@ -20,15 +26,31 @@ const { values } = parseArgs({
     story: { type: 'boolean' },
     postgres: { type: 'string' },
     first: { type: 'boolean' },
+    jobs: { type: 'string' },
+    step: { type: 'string' },
   },
 });
 
-installNetwork();
-installVirtualTime();
 const server = values.postgres
   ? undefined
   : await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: [...cheapSettings, 'autovacuum=off', 'fsync=off'] });
 if (server) await makeConnectionsCheap(server.url('postgres'));
+const jobs = Number(values.jobs ?? 1);
+if (server && jobs > 1) {
+  const from = Number(values.from ?? 1);
+  const children = await Promise.all(Array.from({ length: jobs }, async (_, at) => {
+    const address = await server.createDatabase(`simulated_${at}`);
+    const more = ['--postgres', address, '--jobs', '1', '--from', String(from + at), '--step', String(jobs)];
+    return spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), ...more], { stdio: 'inherit' });
+  }));
+  // The first that finds something ends the others, where that was asked for.
+  for (const child of children) child.on('exit', (code) => code !== 0 && values.first && children.forEach((one) => one.kill()));
+  const ends = await Promise.all(children.map((child) => once(child, 'exit')));
+  await server.close();
+  process.exit(ends.some(([code]) => code === 1) ? 1 : 0);
+}
+installNetwork();
+installVirtualTime();
 const url = values.postgres ?? (await (server as NonNullable<typeof server>).createDatabase('simulated'));
 const database = await openSimulatedDatabase(url);
 const scheduler = createScheduler(1, Date.parse('2026-03-01T00:00:00Z'));
@@ -39,6 +61,7 @@ const unexpected: string[] = [];
 process.on('unhandledRejection', (error) => unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
 
 // What is read from files is read once: afterwards a world waits for nothing but the scheduler.
+for (const file of await readdir(packagePath('sql', 'warehouse', 'statements'))) await statement(basename(file, '.sql'));
 await simulateWorld(0, database, url);
 const only = values.seed === undefined ? undefined : Number(values.seed);
 const startedMs = realNow();
@@ -46,7 +69,7 @@ const cpuBefore = process.cpuUsage();
 const lastMs = startedMs + Number(values.minutes ?? 1) * 60_000;
 const most = only === undefined ? Number(values.worlds ?? Number.POSITIVE_INFINITY) : 1;
 let [worlds, red, steps, statements] = [0, 0, 0, 0];
-for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== undefined || realNow() < lastMs); seed += 1) {
+for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== undefined || realNow() < lastMs); seed += Number(values.step ?? 1)) {
   const beganMs = realNow();
   const end = await simulateWorld(seed, database, url);
   worlds += 1;

@@ -25,7 +25,7 @@ export type Facts = {
 export type FirstPost = { atMs: number; policy: Policy; isYoung: boolean };
 export type Policy = 'young' | 'never' | 'always';
 export type DeadLetter = { kind: string; key: string; orderCode: string | null; reason: string };
-export type WarehouseReview = { id: number; message: string; score: number | null; updatedMs: number; isDeleted: boolean };
+export type WarehouseReview = { id: number; message: string; score: number | null; createdMs: number; updatedMs: number; isDeleted: boolean };
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -208,7 +208,8 @@ export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Fac
       wrong(`is ${review.message} (${review.score}) at the service, ${found.message} (${found.score}) in the warehouse`);
   }
   if (isReconciled) {
-    for (const one of held.values()) if (!one.isDeleted) findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
+    // Older ones are read again within RECONCILE_ALL_DAYS.
+    for (const one of held.values()) if (!one.isDeleted && one.createdMs > nowMs - 44 * dayMs) findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
     for (const one of deadLetters) if (one.kind === 'review') findings.push(`review ${one.key} is a dead letter although nothing is wrong with it: ${one.reason}`);
   }
   return findings;
@@ -230,7 +231,8 @@ export function runsAreDone(runs: readonly Run[], { deadLetters }: Facts): Findi
 
 /** Promise 12: a run that has nothing to do costs next to nothing. */
 export function nothingCostsNothing(cost: { requests: number; writes: number; statements: number }, of: 'orders' | 'reviews', counts: Counts): Findings {
-  const most = of === 'orders' ? { requests: 2, statements: 60 } : { requests: 14, statements: 120 };
+  // A run reads again what changed in the minutes before its cursor, however often it has read it.
+  const most = of === 'orders' ? { requests: 2, statements: 60 + 5 * (counts.orders ?? 0) } : { requests: 14, statements: 120 };
   const shownCounts = JSON.stringify(counts);
   return [
     ...(cost.writes > 0 ? [`a run of ${of} that had nothing to do sent ${cost.writes} writes: ${shownCounts}`] : []),

@@ -6,7 +6,7 @@ import { openReviewApi } from '../../src/review-api/index.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
-import { type Process, type Scheduler, within } from './scheduler.ts';
+import { type Process, within } from './scheduler.ts';
 
 /** What the environment of a process says. */
 export type Settings = Readonly<{
@@ -31,12 +31,9 @@ const silent = openLog('silent');
  * is no queue of BullMQ. The warehouse, the client and everything above them are the real ones.
  */
 export async function openProcess(
-  scheduler: Scheduler,
-  { name, clockErrorMs, settings, shop, warehouseUrl }: {
-    name: string; clockErrorMs: number; settings: Settings; shop: Shop; warehouseUrl: string;
-  },
+  process: Process,
+  { settings, shop, warehouseUrl }: { settings: Settings; shop: Shop; warehouseUrl: string },
 ): Promise<Opened> {
-  const process: Process = { name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
   return within(process, async () => {
     const config = readConfig({
       SHOP_DATABASE_URL: 'postgres://shop.test/shop',
