@@ -45,7 +45,7 @@ export async function openSimulatedDatabase(url: string) {
   const counts = { statements: 0 };
   let clockMs = Number.NaN;
   let clockErrorMs = 0;
-  let faultOf: (text: string) => StatementFault = () => undefined;
+  let faultOf: (text: string, process: Process) => StatementFault = () => undefined;
 
   async function openSession(): Promise<Session> {
     const known = idle.pop();
@@ -155,7 +155,7 @@ export async function openSimulatedDatabase(url: string) {
         new Promise((resolve, reject) => {
           const { text, values: parameters = values } = typeof given === 'string' ? { text: given } : given;
           if (isBroken) return reject(brokenConnection());
-          const fault = faultOf(text);
+          const fault = faultOf(text, process);
           const done = (outcome: Outcome) => {
             if (process.isDead) return;
             if (fault === 'broken after') {
@@ -247,7 +247,7 @@ export async function openSimulatedDatabase(url: string) {
         : `set session_replication_role = replica; ${tables.map((name) => `delete from ${name}`).join('; ')}; set session_replication_role = default`;
       await admin.query(`${empty}; ${initial.map(({ name, copy }) => `insert into ${name} overriding system value table ${copy}`).join('; ')}`);
     },
-    useFaults(next: (text: string) => StatementFault): void {
+    useFaults(next: (text: string, process: Process) => StatementFault): void {
       faultOf = next;
     },
     /** The clock of the server is set. */

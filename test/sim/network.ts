@@ -50,14 +50,16 @@ export function installNetwork(): void {
 
   class SimulatedPool extends Dispatcher {
     readonly #origin: string;
-    constructor(origin: string) {
+    readonly #connectMs: number;
+    constructor(origin: string, { connect }: { connect?: { timeout?: number } } = {}) {
       super();
       this.#origin = origin;
+      this.#connectMs = connect?.timeout ?? 10_000;
     }
     override dispatch(options: UndiciDispatcher.DispatchOptions, handler: UndiciDispatcher.DispatchHandler): boolean {
       const process = here.getStore();
       if (!process || !network) throw new Error('a request outside of a simulated process');
-      send(process, this.#origin, options, handler as Handler);
+      send(process, this.#origin, this.#connectMs, options, handler as Handler);
       return true;
     }
     override close = async () => {};
@@ -65,7 +67,13 @@ export function installNetwork(): void {
   }
   Object.defineProperty(undici, 'Pool', { value: SimulatedPool });
 
-  function send(process: Process, origin: string, options: UndiciDispatcher.DispatchOptions, handler: Handler): void {
+  function send(
+    process: Process,
+    origin: string,
+    connectMs: number,
+    options: UndiciDispatcher.DispatchOptions,
+    handler: Handler,
+  ): void {
     const { scheduler } = process;
     const at = network as Network;
     let isOver = false;
@@ -123,7 +131,7 @@ export function installNetwork(): void {
       }, undefined);
     } else if (instead && answersMs !== undefined) answer(instead);
     if (fails === 'refused') fail(answersMs ?? 1, Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }));
-    else if (fails === 'connect timeout') fail(10_000, new errors.ConnectTimeoutError('Connect Timeout Error'));
+    else if (fails === 'connect timeout') fail(connectMs, new errors.ConnectTimeoutError('Connect Timeout Error'));
     else if (fails === 'reset') fail(answersMs ?? 100, Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }));
     else if (answersMs === undefined || answersMs > limitMs) fail(limitMs, new errors.HeadersTimeoutError('Headers Timeout Error'));
   }

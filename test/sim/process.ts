@@ -46,12 +46,15 @@ export async function openProcess(
       ORDER_CONTACT_MAX_AGE_DAYS: String(settings.contactMaxAgeDays),
       ORDER_DELETES: settings.deletes,
       ORDER_BATCH_SIZE: String(settings.batchSize),
+      ORDER_LEASE_SECONDS: '20',
       ORDER_RESCAN_DAYS: String(settings.rescanDays),
     });
     const abort = new AbortController();
     const { baseUrl, clientId, clientSecret, concurrency } = config.api;
     const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18 });
-    const api = openReviewApi({ baseUrl, clientId, clientSecret, concurrency, log: silent, signal: abort.signal });
+    // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.
+    const timeouts = { connectMs: 1000, headersMs: 5000, bodyMs: 5000 };
+    const api = openReviewApi({ baseUrl, clientId, clientSecret, concurrency, timeouts, log: silent, signal: abort.signal });
     const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
     const app: App = {
       config,

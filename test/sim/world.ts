@@ -49,16 +49,16 @@ function natureOf(random: Random) {
   const has = (share: number) => random.chance(share);
   const reviews = random.weighted([[0, 8], [6, 2], [40, 1], [260, 1]] as const);
   return {
-    orders: random.weighted([[1, 3], [2, 3], [4, 3], [10, 2], [25, 1]] as const),
+    orders: random.weighted([[1, 5], [2, 4], [4, 2], [10, 1], [25, 0.4]] as const),
     episodes: random.weighted([[1, 3], [2, 1]] as const),
-    faults: random.pick([0, 0.03, 0.12, 0.35]),
+    faults: random.pick([0, 0.02, 0.08, 0.25]),
     lostCreations: has(0.5),
     lateCreations: has(0.4),
     refusals: has(0.2),
     slow: has(0.3),
     outages: has(0.2),
-    kills: has(0.5),
-    freezes: has(0.3),
+    kills: has(0.45),
+    freezes: has(0.35),
     brokenStatements: has(0.25),
     secondWorker: has(0.5),
     backfill: has(0.35),
@@ -167,11 +167,12 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   // --- The way to the service.
 
-  const respondMs = () => (nature.slow && isStormy && random.chance(0.1) ? random.next() * 55_000 : 4 + random.next() * 60);
+  const respondMs = () => (nature.slow && isStormy && random.chance(0.2) ? random.next() * 4900 : 4 + random.next() * 60);
 
   function passage(process: Process, request: Request): Passage {
     const { method, path, form } = request;
     noteFirstPost(process, request);
+    if (isStormy && request.method !== 'GET') disturb(process, orderOf(request), 1);
     const answersMs = respondMs();
     const arrivesMs = random.next() * answersMs;
     if (!isStormy) return { arrivesMs: 1, answersMs: 2 + random.next() * 8 };
@@ -191,7 +192,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       [() => ({ arrivesMs: undefined, answersMs, fails: 'reset' }), 2],
       [() => ({ arrivesMs, answersMs, fails: 'reset' }), 3],
       [() => ({ arrivesMs: undefined, answersMs: undefined }), 1],
-      [() => ({ arrivesMs: Math.min(arrivesMs, 50_000), answersMs: undefined }), 1],
+      [() => ({ arrivesMs, answersMs: undefined }), 1],
       [() => ({ arrivesMs: undefined, answersMs, instead: { status: 500, body: { error: 'it fails' } } }), 2],
       [() => ({ arrivesMs, answersMs, instead: { status: 502, body: '<html>bad gateway</html>' } }), 2],
       [() => ({ arrivesMs: undefined, answersMs, instead: { status: 503, headers: { 'retry-after': '7' } } }), 1],
@@ -207,11 +208,45 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
   }
 
   /** A creation that brings no response and is carried out minutes later, unless the shop has changed the order. */
-  function late({ path, sentMs }: Request): Passage {
-    const code = service.orders.get(Number(path.split('/')[3]))?.code ?? '';
+  function late(request: Request): Passage {
+    const { sentMs } = request;
+    const code = orderOf(request) ?? '';
     if (shop.changedMs(code) > sentMs - 10 * minuteMs) return { arrivesMs: undefined, answersMs: 100, fails: 'reset' };
     untouchable.add(code);
     return { arrivesMs: random.integer(1, 50) * minuteMs, answersMs: random.pick([100, undefined]), fails: 'reset' };
+  }
+
+  const orderOf = ({ path, form }: Request): string | undefined =>
+    form.get('code') ?? service.orders.get(Number(path.split('/')[3]))?.code;
+
+  /** Accidents come where something is under way: a process dies or freezes in the middle, the shop changes the order. */
+  function disturb(process: Process, code: string | undefined, weight: number): void {
+    if (nature.kills && accidents > 0 && random.chance(0.06 * weight)) {
+      accidents -= 1;
+      at(random.next() * random.pick([5, 60, 1500]), 'kill', async () => {
+        const one = alive().find((other) => other.process === process);
+        if (!one) return;
+        await kill(one, 'is killed');
+        at(random.integer(1, 40) * 1000, 'restart', () => start(startWorker()));
+      });
+    }
+    if (nature.freezes && accidents > 0 && random.chance(0.08 * weight)) {
+      accidents -= 1;
+      at(random.next() * random.pick([0, 5, 60]), 'freeze', () => freeze(process));
+    }
+    if (nature.changes && code !== undefined && random.chance(0.12 * weight)) at(random.next() * random.pick([50, 5000, 60_000]), 'change', () => changeOrder(code));
+  }
+  let accidents = 0;
+
+  function freeze(process: Process): void {
+    if (process.isDead) return;
+    // A lease lasts 20 s: just below it, just above, and much longer.
+    const forMs = random.pick([6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 300_000]);
+    process.frozenUntilMs = now() + forMs;
+    scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
+    queue.lookAgain();
+    at(forMs + 1, 'goes on', queue.pump);
+    if (!nature.secondWorker) at(5000, 'restart', () => start(startWorker()));
   }
 
   /** Which run first sent anything about an order. */
@@ -266,9 +301,9 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
   }
 
   /** One change of an order, dated now or not at all, and seen now or some minutes later. */
-  function changeOrder(): void {
-    const free = codes.filter((code) => !untouchable.has(code));
-    if (free.length === 0) return;
+  function changeOrder(which?: string): void {
+    const free = codes.filter((one) => !untouchable.has(one) && (which === undefined || one === which));
+    if (free.length === 0 || !isStormy) return;
     const code = random.pick(free);
     const order = shop.newest(code);
     const past = (shop.versions.get(code) ?? []).flatMap((one) => one.order ?? []);
@@ -293,8 +328,8 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       ['loses all lines', nature.emptied ? 2 : 0, () => ({ ...order, lines: [] })],
       ['is marked as deleted', nature.deletions ? 3 : 0, () => ({ ...order, deletedMs: now() })],
       ['is not deleted any more', nature.returns && order.deletedMs !== null ? 8 : 0, () => ({ ...order, deletedMs: null })],
-      ['vanishes', nature.vanishing ? 3 : 0, () => undefined],
-      ['is as it was before', nature.returns && past.length > 1 ? 4 : 0, () => ({ ...random.pick(past), deletedMs: order.deletedMs })],
+      ['vanishes', nature.vanishing && shop.all().length > 2 ? 3 : 0, () => undefined],
+      ['is as it was before', nature.returns && past.length > 1 ? 9 : 0, () => ({ ...random.pick(past), deletedMs: order.deletedMs })],
       ['loses its contact', nature.contactChanges ? 2 : 0, () => ({ ...order, email: null, phone: null })],
       ['gets another address', nature.contactChanges ? 2 : 0, () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` })],
     ];
@@ -385,18 +420,20 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   /** Minutes in which much goes wrong. */
   async function storm(isFirst: boolean): Promise<void> {
-    const lengthMs = random.integer(6, 20) * minuteMs;
+    const lengthMs = random.integer(3, 9) * minuteMs;
+    accidents = random.integer(1, 4);
     const moment = () => random.next() * lengthMs;
     isStormy = true;
-    database.useFaults((text) =>
-      nature.brokenStatements && isStormy && !/finished_at/.test(text) && random.chance(0.02) ? random.pick(['broken before', 'broken after']) : undefined,
-    );
+    database.useFaults((text, process) => {
+      if (isStormy && /^\s*(--|insert|update|commit)/i.test(text)) disturb(process, undefined, 0.25);
+      return nature.brokenStatements && isStormy && !/finished_at/.test(text) && random.chance(0.02) ? random.pick(['broken before', 'broken after']) : undefined;
+    });
     start(startWorker());
     if (nature.secondWorker) start(startWorker());
     const backfill = (ms: number) => at(ms, 'backfill', () => enqueue('backfill-orders', { withEmail: nature.withEmail && random.chance(0.5) }, 'command'));
     if (nature.backfillFirst && isFirst) backfill(0);
     const firstMs = nature.backfillFirst && isFirst ? lengthMs * 0.6 : 0;
-    for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += 5 * minuteMs)
+    for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += random.integer(60, 180) * 1000)
       at(ms, 'schedule', () => isRunning('sync-orders') || enqueue('sync-orders', {}, 'schedule'));
     if (nature.reviews > 0)
       for (let ms = random.next() * minuteMs; ms < lengthMs; ms += 15 * minuteMs)
@@ -411,37 +448,16 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     if (nature.repair) at(moment(), 'command', () => start(command('repair')));
     if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
     if (nature.retry) at(moment(), 'command', () => start(command('retry')));
-    if (nature.changes) for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', changeOrder);
+    if (nature.changes) for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', () => changeOrder());
     if (nature.reviews > 0) for (let n = random.integer(0, 8); n > 0; n -= 1) at(moment(), 'review', review);
     if (nature.reviewed) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'review', reviewSubOrder);
     if (nature.outages) at(moment(), 'outage', () => {
-      outageUntilMs = now() + random.integer(1, 8) * minuteMs;
+      outageUntilMs = now() + random.integer(10, 200) * 1000;
       scheduler.tell('the service is down', undefined);
-    });
-    if (nature.kills) for (let n = random.integer(1, 5); n > 0; n -= 1) at(eager(lengthMs), 'kill', async () => {
-      const some = alive();
-      if (some.length === 0) return;
-      await kill(random.pick(some), 'is killed');
-      at(random.integer(1, 90) * 1000, 'restart', () => start(startWorker()));
-    });
-    if (nature.freezes) for (let n = random.integer(1, 3); n > 0; n -= 1) at(eager(lengthMs), 'freeze', () => {
-      const some = alive();
-      if (some.length === 0) return;
-      const { process } = random.pick(some);
-      const forMs = random.pick([20, 60, 200, 600, 1500]) * 1000;
-      process.frozenUntilMs = now() + forMs;
-      scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
-      queue.lookAgain();
-      if (nature.secondWorker) return;
-      at(10_000, 'restart', () => start(startWorker()));
     });
     await pass(lengthMs);
     await calm();
   }
-  /** Often while something is under way: runs begin with each fifth minute and take seconds. */
-  const eager = (lengthMs: number) =>
-    random.chance(0.2) ? random.next() * lengthMs : Math.floor((random.next() * lengthMs) / (5 * minuteMs)) * 5 * minuteMs + random.next() * random.pick([3, 20, 90]) * 1000;
-
   /** No faults any more: what has begun comes to its end. */
   async function calm(): Promise<void> {
     isStormy = false;
