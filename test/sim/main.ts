@@ -20,6 +20,7 @@ import { simulateWorld } from './world.ts';
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string' },
+    seconds: { type: 'string' },
     worlds: { type: 'string' },
     seed: { type: 'string' },
     from: { type: 'string' },
@@ -66,7 +67,7 @@ await simulateWorld(0, database, url);
 const only = values.seed === undefined ? undefined : Number(values.seed);
 const startedMs = realNow();
 const cpuBefore = process.cpuUsage();
-const lastMs = startedMs + Number(values.minutes ?? 1) * 60_000;
+const lastMs = startedMs + (values.seconds === undefined ? Number(values.minutes ?? 1) * 60_000 : Number(values.seconds) * 1000);
 const most = only === undefined ? Number(values.worlds ?? Number.POSITIVE_INFINITY) : 1;
 let [worlds, red, steps, statements] = [0, 0, 0, 0];
 for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== undefined || realNow() < lastMs); seed += Number(values.step ?? 1)) {

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { createDatabase } from '../harness/database.ts';
+
+const run = promisify(execFile);
+
+/** A process of its own: the simulator replaces clocks, timers and drivers of the process in which it runs. */
+async function simulate(...options: string[]): Promise<string> {
+  const address = await createDatabase();
+  const ended = await run(process.execPath, [join(import.meta.dirname, 'main.ts'), '--postgres', address, ...options]).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  );
+  return ended.stdout + ended.stderr;
+}
+
+const seconds = process.env.EXHAUSTIVE === '1' ? 600 : 15;
+
+test('worlds of fixed seeds end as they should', async () => {
+  expect(await simulate('--seconds', String(seconds))).toContain(', 0 not as they should be');
+});
+
+test('worlds of the seeds of this day end as they should', async () => {
+  const day = Math.floor(Date.now() / 86_400_000);
+  expect(await simulate('--seconds', String(seconds), '--from', String(day * 1000))).toContain(', 0 not as they should be');
+});
+
+test('a seed is the same world each time', async () => {
+  const [one, again] = await Promise.all([simulate('--seed', '11'), simulate('--seed', '11')]);
+  const hashOf = (text: string) => /^seed 11 \((\w+)\)/m.exec(text)?.[1];
+  expect(hashOf(one)).toBeDefined();
+  expect(hashOf(one)).toBe(hashOf(again));
+});
