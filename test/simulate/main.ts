@@ -1,96 +1,98 @@
 /**
- * `npm run simulate -- --days 365 --seed 7`: the real flows live through a year; docs/testing.md says what of.
- *
- *     --days N       default 14
- *     --seed N       default 1; all choices come from it. `today` takes the date
- *     --verbose      what happened on each day
+ * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
+ * Prints each seed whose world is not as it should be, and ends with status 1 then.
  */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { packagePath } from '../../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
-import { cheapestFolder, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
-import { openClock } from './clock.ts';
-import { countRows } from './judge-state.ts';
-import { happenings, type Plan, planSimulation } from './plan.ts';
-import { usualRates } from './rates.ts';
-import { type Failure, type Hands, type Simulated, simulate } from './simulate.ts';
-import type { Stage } from './stage.ts';
+import { statement } from '../../src/warehouse/index.ts';
+import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
+import { openSimulatedDatabase } from './database.ts';
+import { installNetwork } from './network.ts';
+import { createScheduler, installVirtualTime, type Process, realNow } from './scheduler.ts';
+import { simulateWorld } from './world.ts';
 
 const { values } = parseArgs({
   options: {
-    days: { type: 'string', default: '14' },
-    seed: { type: 'string', default: '1' },
-    verbose: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+    seconds: { type: 'string' },
+    worlds: { type: 'string' },
+    seed: { type: 'string' },
+    from: { type: 'string' },
+    story: { type: 'boolean' },
+    postgres: { type: 'string' },
+    first: { type: 'boolean' },
+    jobs: { type: 'string' },
+    step: { type: 'string' },
   },
 });
 
-process.exitCode = await main();
+const server = values.postgres
+  ? undefined
+  : await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: [...cheapSettings, 'autovacuum=off', 'fsync=off'] });
+if (server) await makeConnectionsCheap(server.url('postgres'));
+const jobs = Number(values.jobs ?? 1);
+if (server && jobs > 1) {
+  const from = Number(values.from ?? 1);
+  const children = await Promise.all(Array.from({ length: jobs }, async (_, at) => {
+    const address = await server.createDatabase(`simulated_${at}`);
+    const more = ['--postgres', address, '--jobs', '1', '--from', String(from + at), '--step', String(jobs)];
+    return spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), ...more], { stdio: 'inherit' });
+  }));
+  // The first that finds something ends the others, where that was asked for.
+  for (const child of children) child.on('exit', (code) => code !== 0 && values.first && children.forEach((one) => one.kill()));
+  const ends = await Promise.all(children.map((child) => once(child, 'exit')));
+  await server.close();
+  process.exit(ends.some(([code]) => code === 1) ? 1 : 0);
+}
+installNetwork();
+installVirtualTime();
+const url = values.postgres ?? (await (server as NonNullable<typeof server>).createDatabase('simulated'));
+const database = await openSimulatedDatabase(url);
+const scheduler = createScheduler(1, Date.parse('2026-03-01T00:00:00Z'));
+const migrator: Process = { name: 'migrator', scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 };
+await database.migrate(scheduler, migrator);
 
-async function main(): Promise<number> {
-  const seed =
-    values.seed === 'today' ? Number(new Date().toISOString().slice(0, 10).replaceAll('-', '')) : whole('seed');
-  const plan = planSimulation(seed, whole('days'), usualRates);
-  const clock = openClock();
-  const setting = Object.entries(plan.setting).map(([name, value]) => `${name} ${value}`);
-  console.log(`seed ${plan.seed}: ${plan.days.length} days from ${plan.start.toISOString()}; ${setting.join(', ')}`);
-  clock.set(plan.start);
-  const temporaryIn = await cheapestFolder();
-  const server = await clock.startInVirtualTime(() => startEmbeddedDatabase({ temporaryIn }));
-  const startedMs = performance.now();
-  const onDay: Hands['onDay'] = async (day, story, stage) => {
-    if (values.verbose) console.log([`day ${day.number}`, ...story].join('\n'));
-    if (day.number % 30 === 0) console.log(`day ${day.number}: ${await largestTables(stage)}`);
-  };
-  try {
-    await makeConnectionsCheap(server.url('postgres'));
-    const simulated = await simulate(plan, { server, clock, onDay });
-    console.log(explored(plan, simulated));
-    console.log(`${simulated.days} days took ${Math.round((performance.now() - startedMs) / 1000)} s`);
-    if (simulated.failure) console.log(describe(plan, simulated.failure));
-    return simulated.failure ? 1 : 0;
-  } finally {
-    await server.close();
-    clock.close();
+const unexpected: string[] = [];
+process.on('unhandledRejection', (error) => unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+
+// What is read from files is read once: afterwards a world waits for nothing but the scheduler.
+for (const file of await readdir(packagePath('sql', 'warehouse', 'statements'))) await statement(basename(file, '.sql'));
+await simulateWorld(0, database, url);
+const only = values.seed === undefined ? undefined : Number(values.seed);
+const startedMs = realNow();
+const cpuBefore = process.cpuUsage();
+const lastMs = startedMs + (values.seconds === undefined ? Number(values.minutes ?? 1) * 60_000 : Number(values.seconds) * 1000);
+const most = only === undefined ? Number(values.worlds ?? Number.POSITIVE_INFINITY) : 1;
+let [worlds, red, steps, statements] = [0, 0, 0, 0];
+for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== undefined || realNow() < lastMs); seed += Number(values.step ?? 1)) {
+  const beganMs = realNow();
+  const end = await simulateWorld(seed, database, url);
+  worlds += 1;
+  steps += end.steps;
+  statements += end.statements;
+  const findings = [...end.findings, ...unexpected.splice(0).map((text) => `an unhandled rejection: ${text}`)];
+  const hash = createHash('sha256').update(end.story.join('\n')).digest('hex').slice(0, 12);
+  if (only !== undefined || values.story) {
+    console.log(end.story.join('\n'));
+    console.log(`\n${end.nature}`);
   }
+  if (findings.length > 0) {
+    red += 1;
+    console.log(`seed ${seed} (${hash}):\n${findings.slice(0, 6).map((text) => `  ${text}`).join('\n')}`);
+    if (values.first) break;
+  } else if (only !== undefined) console.log(`seed ${seed} (${hash}): all is as it should be`);
+  if (only !== undefined) console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
 }
-
-/** What a simulation has gone through. */
-function explored(plan: Plan, { days, tally }: Simulated): string {
-  const lived = { ...plan, days: plan.days.slice(0, days) };
-  const kinds = Map.groupBy(happenings(lived), ({ kind }) => kind);
-  const counts = new Map([...kinds].map(([kind, all]) => [kind, all.length]));
-  return [
-    `Explored: ${days} days, ${lived.days.filter((day) => day.isOffline).length} of them without any run`,
-    `  happenings: ${list(counts)}`,
-    `  runs, by exit status: ${list(tally.ends)}`,
-    `  comparisons of both sides: ${list(tally.comparisons)}`,
-  ].join('\n');
-}
-
-function list(counts: ReadonlyMap<string, number>): string {
-  const all = [...counts].map(([name, count]) => `${name} ${count}`);
-  return all.sort().join(', ');
-}
-
-/** What review-sync keeps: a year must not make it grow without bound. */
-async function largestTables(stage: Stage): Promise<string> {
-  return list(new Map([...(await countRows(stage))].sort(([, a], [, b]) => b - a).slice(0, 5)));
-}
-
-function describe({ seed, days }: Plan, { day, at, story, findings }: Failure): string {
-  const shown = findings.slice(0, 20);
-  const more = findings.length - shown.length;
-  return [
-    `FAILED: seed ${seed}, day ${day} of ${days.length}, virtual time ${at}`,
-    ...story,
-    ...shown.map((finding) => `  ✗ ${finding}`),
-    ...(more > 0 ? [`  and ${more} more`] : []),
-    `Again: npm run simulate -- --days ${days.length} --seed ${seed}`,
-  ].join('\n');
-}
-
-function whole(name: 'seed' | 'days'): number {
-  const number = Number(values[name]);
-  if (Number.isInteger(number) && number >= 0) return number;
-  console.error(`--${name} is ${JSON.stringify(values[name])}, expected a whole number`);
-  process.exit(2);
-}
+const seconds = (realNow() - startedMs) / 1000;
+const cpu = process.cpuUsage(cpuBefore);
+console.log(`cpu ${Math.round((cpu.user + cpu.system) / 1000 / worlds)} ms a world`);
+console.log(`${worlds} worlds in ${seconds.toFixed(1)} s, ${red} not as they should be; ${Math.round(steps / worlds)} steps and ${Math.round(statements / worlds)} statements each`);
+process.exitCode = red > 0 ? 1 : 0;
+await database.close();
+await server?.close();

@@ -1,63 +1,147 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import type { Shop } from '../../src/shop/index.ts';
+import type { OrderPage, OrderPosition, OrderRange, RawOrder } from '../../src/shop/orders.ts';
+import { here, type Scheduler } from './scheduler.ts';
 
-/**
- * `instants`: the shop writes dates with zone; `local`: it writes the clock on its wall, which repeats an hour a year.
- */
-export type ShopDates = 'instants' | 'local';
+export type ShopLine = {
+  lineCode: string;
+  productId: number;
+  price: string;
+  status: string;
+  invoice: string | null;
+  options: Record<string, string>;
+};
 
-/** Which query shows changes: changed_orders.sql, or updated_at in orders.sql. */
-export type ShopFeed = 'feed' | 'updated_at';
+/** An order as the shop's queries show it. `updatedMs` need not be when it was committed. */
+export type ShopOrder = {
+  code: string;
+  createdMs: number;
+  updatedMs: number;
+  total: string;
+  userCode: string | null;
+  email: string | null;
+  phone: string | null;
+  deletedMs: number | null;
+  lines: readonly ShopLine[];
+};
 
-/**
- * A shop of few tables and no constraint, so that odd data is possible. `stamp` turns a moment into what the shop
- * writes, and `moment` turns that back.
- */
-export function shopSchema(dates: ShopDates, zone: string): string {
-  const type = dates === 'instants' ? 'timestamptz' : 'timestamp';
-  const zoned = dates === 'instants' ? '$1' : `$1 at time zone '${zone}'`;
-  return `
-    create function stamp(timestamptz) returns ${type} language sql immutable return ${zoned};
-    create function moment(${type}) returns timestamptz language sql immutable return ${zoned};
-    create table orders (
-      code text, placed_at ${type}, changed_at ${type}, total numeric, member text, name text, phone text, email text,
-      grade text, store text, device text, points integer, removed_at ${type}
-    );
-    create index on orders (code);
-    create table lines (
-      order_code text, line_code text, product_code text, price numeric, status text, sent_at ${type}, delivered_at ${type},
-      invoice text, carrier text, options jsonb, changed_at ${type}
-    );
-    create index on lines (order_code);
-    create table categories (code text primary key, name text, parent text, status text);
-    create table grades (code text primary key, name text, icon text);
-    create table gone_orders (like orders);
-    create table gone_lines (like lines);
-    create table backup_orders (like orders);
-    create table backup_lines (like lines);
-    create table counters (name text primary key, value bigint not null);
-    insert into counters values ('order', 0)`;
-}
+/** `committedMs`: from when on the queries show this version. Undefined: the row is gone. */
+export type Version = { committedMs: number; order: ShopOrder | undefined };
 
-const orders = `select code, placed_at as created_at, changed_at as updated_at, total as total_price, member as user_code,
-  name as user_name, phone as user_phone, email as user_email, grade as user_grade_code, store as store_name,
-  device as order_device, points as mileage, removed_at as deleted_at from orders`;
-const lines = `select order_code, line_code, product_code, price, status, sent_at as delivery_started_at, delivered_at, invoice,
-  carrier as delivery_service, options as product_options from lines`;
-const changes = `select code, changed_at from orders where changed_at >= :since
-  union all select order_code, changed_at from lines where changed_at >= :since`;
+export type SimulatedShop = ReturnType<typeof createShop>;
 
-/** Writes the queries of the shop into a folder. Without a feed, the change of a line moves the date of its order. */
-export async function writeShopQueries(feed: ShopFeed): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-shop-'));
-  const queries = {
-    orders: feed === 'feed' ? orders.replace('changed_at as updated_at, ', '') : orders,
-    order_lines: lines,
-    categories: 'select code, name, parent as parent_code, status from categories',
-    user_grades: 'select code, name, icon as icon_url from grades',
-    ...(feed === 'feed' && { changed_orders: changes }),
+/** The orders of a shop, each in all its versions. */
+export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean }) {
+  const versions = new Map<string, Version[]>();
+  const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, -1)}000Z`;
+  const current = (code: string): ShopOrder | undefined =>
+    versions.get(code)?.findLast((one) => one.committedMs <= scheduler.now())?.order;
+  const all = (): ShopOrder[] => [...versions.keys()].flatMap((code) => current(code) ?? []);
+
+  const rowsOf = (one: ShopOrder): RawOrder => ({
+    order: {
+      code: one.code,
+      created_at: iso(one.createdMs),
+      updated_at: iso(one.updatedMs),
+      total_price: one.total,
+      user_code: one.userCode,
+      user_name: null,
+      user_email: one.email,
+      user_phone: one.phone,
+      deleted_at: one.deletedMs === null ? null : iso(one.deletedMs),
+    },
+    lines: one.lines.map((line) => ({
+      order_code: one.code,
+      line_code: line.lineCode,
+      product_id: String(line.productId),
+      product_code: null,
+      price: line.price,
+      status: line.status,
+      invoice: line.invoice,
+      product_options: JSON.stringify(line.options),
+    })),
+  });
+
+  /** A reading sees one moment, and its result comes later. */
+  function reading<T>(what: string, read: () => T): Promise<T> {
+    const process = here.getStore();
+    return new Promise((resolve, reject) => {
+      scheduler.add(scheduler.random.next() * 10, what, () => {
+        scheduler.tell(`shop ${what}`, process);
+        let result: T;
+        try {
+          result = read();
+        } catch (error) {
+          return reject(error);
+        }
+        scheduler.add(scheduler.random.next() * 10, 'rows', () => resolve(result), process);
+      }, process);
+    });
+  }
+
+  function page(dateOf: (one: ShopOrder) => number, { after, before, size }: Omit<OrderRange, 'axis'>): OrderPage {
+    const from = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
+    const keys = all()
+      .map((one) => ({ ms: dateOf(one), at: iso(dateOf(one)), code: one.code }))
+      .filter(({ ms, code }) => ms > from || (ms === from && code > after.code))
+      .filter(({ ms }) => before === undefined || ms < Date.parse(before))
+      .sort((a, b) => a.ms - b.ms || (a.code < b.code ? -1 : 1))
+      .slice(0, size)
+      .map(({ at, code }) => ({ at, code }));
+    const last = keys.at(-1);
+    return last && keys.length === size ? { keys, next: last } : { keys };
+  }
+
+  const shop = {
+    dialect: 'postgres' as const,
+    hasFeed: async () => hasFeed,
+    changedSince: (after: OrderPosition, size: number) =>
+      reading(`changes since ${after.at}`, () => page((one) => one.updatedMs, { after, size })),
+    orderCodes: (range: OrderRange) =>
+      reading(`codes by ${range.axis}`, () => {
+        if (range.axis !== 'code') return page((one) => (range.axis === 'created' ? one.createdMs : one.updatedMs), range);
+        const keys = all().filter(({ code }) => code > range.after.code).sort((a, b) => (a.code < b.code ? -1 : 1))
+          .slice(0, range.size).map((one) => ({ at: iso(one.createdMs), code: one.code }));
+        const last = keys.at(-1);
+        return last && keys.length === range.size ? { keys, next: last } : { keys };
+      }),
+    orders: (codes: readonly string[]) =>
+      codes.length === 0
+        ? Promise.resolve([])
+        : reading(`orders ${codes.join(' ')}`, () => [...new Set(codes)].flatMap((code) => {
+            const one = current(code);
+            return one ? [rowsOf(one)] : [];
+          })),
+    linesFault: async () => undefined,
+    categories: async () => undefined,
+    userGrades: async () => undefined,
+    hasQuery: async () => true,
+    now: () => reading('now', () => iso(scheduler.now())),
+    close: async () => {},
   };
-  for (const [name, text] of Object.entries(queries)) await writeFile(join(folder, `${name}.sql`), text);
-  return folder;
+
+  return {
+    /** Stands in for what `openShop` returns. */
+    shop: shop as unknown as Shop,
+    versions,
+    current,
+    all,
+    /** The versions that a reading of the last `withinMs` may have shown. */
+    recent(code: string, withinMs: number): (ShopOrder | undefined)[] {
+      const known = versions.get(code) ?? [];
+      const since = scheduler.now() - withinMs;
+      return known.filter((one, at) => one.committedMs <= scheduler.now() && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= since)
+        .map((one) => one.order);
+    },
+    /** @param afterMs how long the transaction takes to commit. */
+    change(code: string, order: ShopOrder | undefined, afterMs = 0): void {
+      const known = versions.get(code) ?? [];
+      const committedMs = Math.max(scheduler.now() + afterMs, (known.at(-1)?.committedMs ?? 0) + 1);
+      known.push({ committedMs, order });
+      versions.set(code, known);
+    },
+    /** The newest version, committed or not. */
+    newest: (code: string): ShopOrder | undefined => versions.get(code)?.at(-1)?.order,
+    /** When the order last changed; 0: never. */
+    changedMs: (code: string): number => versions.get(code)?.at(-1)?.committedMs ?? 0,
+  };
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Dispatcher as UndiciDispatcher } from 'undici';
-import { doing, type Run } from './driver.ts';
+import { doing, type Work } from './driver.ts';
 import { here, type Process, within } from './scheduler.ts';
 
 export type Request = {
@@ -10,7 +10,7 @@ export type Request = {
   form: URLSearchParams;
   sentMs: number;
   /** The run to which it belongs, and what else does. */
-  by: { run?: Run; what: string } | undefined;
+  by: Work | undefined;
 };
 export type Response = { status: number; headers?: Record<string, string>; body?: unknown };
 

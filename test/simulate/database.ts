@@ -59,7 +59,7 @@ export async function openSimulatedDatabase(url: string) {
   }
 
   async function setClock(scheduler: Scheduler): Promise<void> {
-    const ms = Math.floor(scheduler.now() + clockErrorMs);
+    const ms = Math.floor((scheduler.now() + clockErrorMs) / clockStepMs) * clockStepMs;
     if (ms === clockMs) return;
     clockMs = ms;
     await admin.query({ name: 'clock', text: `select setval('sim.clock', $1)`, values: [ms * 1000] });
@@ -269,6 +269,9 @@ export async function openSimulatedDatabase(url: string) {
     },
   };
 }
+
+/** The server's clock moves in such steps: to set it costs as much as a statement. */
+const clockStepMs = 8;
 
 const names = new Map<string, string>();
 /** Each statement is parsed and planned once by each session: that takes the server twice as long as carrying it out. */

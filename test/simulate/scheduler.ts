@@ -104,7 +104,7 @@ export function createScheduler(seed: number, startMs: number) {
   };
 }
 
-const mostSteps = 150_000;
+const mostSteps = 25_000;
 
 /** All that can go on by itself has gone on: what is left waits for the scheduler. */
 const drained = () => new Promise<void>((resolve) => real.setImmediate(resolve));
@@ -167,7 +167,14 @@ export function installVirtualTime(): void {
   performance.now = () => here.getStore()?.scheduler.now() ?? realNow();
   Math.random = () => here.getStore()?.scheduler.random.next() ?? real.random();
 
-  const promises = createRequire(import.meta.url)('node:timers/promises') as Record<string, unknown>;
+  const builtin = createRequire(import.meta.url);
+  const crypto = builtin('node:crypto') as { randomBytes(size: number): Buffer };
+  const realBytes = crypto.randomBytes;
+  crypto.randomBytes = (size) => {
+    const random = here.getStore()?.scheduler.random;
+    return random ? Buffer.from(Array.from({ length: size }, () => random.integer(0, 255))) : realBytes(size);
+  };
+  const promises = builtin('node:timers/promises') as Record<string, unknown>;
   const realPause = promises.setTimeout as (...given: unknown[]) => Promise<unknown>;
   promises.setTimeout = (ms = 0, value?: unknown, options: { signal?: AbortSignal } = {}) => {
     const process = here.getStore();

@@ -1,5 +1,5 @@
 import type { Counts } from '../../src/base/counts.ts';
-import type { Run } from './driver.ts';
+import type { Run, Work } from './driver.ts';
 import type { Settings } from './process.ts';
 import type { Entry, Order, Service, SubOrder } from './service.ts';
 import type { ShopLine, ShopOrder, SimulatedShop } from './shop.ts';
@@ -20,6 +20,8 @@ export type Facts = {
   deadLetters: readonly DeadLetter[];
   /** Orders whose links say that contact is withheld. */
   withheld: ReadonlySet<string>;
+  /** Processes of other settings may have begun to push an order before. */
+  mayBeWithheld: boolean;
   reviews: readonly WarehouseReview[];
 };
 export type FirstPost = { atMs: number; policy: Policy; isYoung: boolean };
@@ -35,13 +37,13 @@ const graceMs = 6 * minuteMs;
 const readingMs = 10 * minuteMs;
 
 /** What a run may do with contact: by what it is, not by what its code says. */
-export function policyOf({ run, what }: { run?: Run; what: string }): Policy {
-  if (what === 'repair') return 'never';
+export function policyOf({ run, what }: Work): Policy {
+  if (what === 'repair' || what === 'retry before the first sync') return 'never';
   if (run?.job.name !== 'backfill-orders') return 'young';
-  return (run.payload as { withEmail?: boolean }).withEmail ? 'always' : 'never';
+  return run.rights?.trigger === 'backfill with e-mail' ? 'always' : 'never';
 }
 
-const mayRemoveAll = ({ request }: Entry) => (request?.by?.run?.payload as { allowRemovals?: boolean })?.allowRemovals === true;
+const mayRemoveAll = ({ request }: Entry) => request?.by?.run?.rights?.allowRemovals === true;
 
 export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): boolean =>
   maxAgeDays > 0 && atMs - createdMs <= maxAgeDays * dayMs && createdMs - atMs <= dayMs;
@@ -56,8 +58,9 @@ export function nobodyIsMailed({ service, settingsOf, firstPosts }: Facts): Find
     const what = `${field} of order ${code} was sent by ${by.run?.id ?? by.what} on ${process.name}`;
     const policy = policyOf(by);
     if (policy === 'never') return [`${what}, which may send none`];
+    const days = Math.min(settingsOf(process.name).contactMaxAgeDays, by.run?.rights?.contactMaxAgeDays ?? Number.POSITIVE_INFINITY);
+    if (days <= 0) return [`${what}, although none may be sent by a process with ORDER_CONTACT_MAX_AGE_DAYS=0`];
     if (policy === 'always') return [];
-    const days = Math.min(settingsOf(process.name).contactMaxAgeDays, by.run?.settings.contactMaxAgeDays ?? Number.POSITIVE_INFINITY);
     if (!isYoung(sentMs - graceMs, Date.parse(entry.orderedAt), days)) return [`${what}, although it is older than ${days} days`];
     const first = firstPosts.get(code);
     if (first && first.atMs <= sentMs && (first.policy === 'never' || !first.isYoung) && entry.isNews)
@@ -91,7 +94,7 @@ export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findin
     } else {
       const { order } = entry;
       const what = `order ${order.code}`;
-      const [own, ofRun] = [settingsOf(process.name).deletes, request?.by?.run?.settings.deletes ?? 'send'];
+      const [own, ofRun] = [settingsOf(process.name).deletes, request?.by?.run?.rights?.deletes ?? 'send'];
       if (own === 'off' || ofRun === 'off') findings.push(`${what} was deleted with ORDER_DELETES=off`);
       if ([...order.subOrders.values()].some((one) => one.reviews > 0 && one.reviewedMs < atMs - graceMs))
         findings.push(`${what} was deleted, and has reviews`);
@@ -178,12 +181,13 @@ function deletedIsCleared(found: Order, { settingsOf }: Facts): Findings {
 }
 
 /** What is young, and was first pushed by the regular sync, is there with its contact. */
-function contactIsComplete(order: ShopOrder, found: Order, { settingsOf, firstPosts, withheld, nowMs, runs }: Facts): Findings {
+function contactIsComplete(order: ShopOrder, found: Order, { settingsOf, firstPosts, withheld, mayBeWithheld, nowMs, runs }: Facts): Findings {
   const { contactMaxAgeDays } = settingsOf('settles');
   if (!isYoung(nowMs + dayMs / 6, order.createdMs, contactMaxAgeDays)) return [];
   const first = firstPosts.get(order.code);
   if (first?.policy !== 'young' || !first.isYoung) return [];
   // A backfill may have begun to push it before, and have died.
+  if (withheld.has(order.code) && mayBeWithheld) return [];
   if (withheld.has(order.code) && runs.some(({ job, startedMs }) => job.name === 'backfill-orders' && startedMs <= first.atMs)) return [];
   return (['email', 'phone'] as const).flatMap((field) =>
     order[field] !== null && found[field] !== order[field] ? [`is young, and its ${field} is not at the service`] : [],

@@ -1,13 +1,17 @@
+import { jobs } from '../../jobs/index.ts';
 import { orderDeps, reviewDeps } from '../../src/app/deps.ts';
+import { ownPushRights } from '../../src/app/run-rights.ts';
 import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
-import { pushNow } from '../../jobs/push-orders.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
+import { named } from '../../src/runs/job.ts';
+import { startDueRun, startRun } from '../../src/runs/start-run.ts';
+import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
 import type { SimulatedDatabase } from './database.ts';
-import { countsOf, createQueue, doing, type Run } from './driver.ts';
+import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
 import {
   type DeadLetter,
@@ -83,6 +87,7 @@ function natureOf(random: Random) {
     cursed: has(0.12),
     growOld: has(0.25),
     clockErrors: has(0.15),
+    otherSettings: has(0.15),
     deletes: random.pick(['off', 'send'] as const),
     feed: has(0.3),
     contactMaxAgeDays: random.pick([0, 1, 3, 30]),
@@ -152,7 +157,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const process: Process = { name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
     scheduler.tell(`starts${clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`}`, process);
     busy.add(process);
-    const opened = await openProcess(process, { settings: own, shop: shop.shop, warehouseUrl });
+    const opened = await openProcess(process, { settings: own, shop: shop.shop, queues: queue.queues, warehouseUrl });
     busy.delete(process);
     processes.set(name, opened);
     return opened;
@@ -254,7 +259,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const code = form.get('code');
     if (method !== 'POST' || path !== '/v1/orders' || code === null || !by || firstPosts.has(code)) return;
     const { contactMaxAgeDays: own } = processes.get(process.name)?.settings ?? settings;
-    const days = Math.min(own, by.run?.settings.contactMaxAgeDays ?? own);
+    const days = Math.min(own, by.run?.rights?.contactMaxAgeDays ?? own);
     const isYoungNow = isYoung(now(), Date.parse(form.get('created_at') ?? ''), days);
     firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow });
   }
@@ -383,30 +388,45 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   // --- What runs.
 
-  const enqueue = (name: string, payload: object, trigger: 'schedule' | 'command', own = settings, key?: string) => {
-    const run = queue.enqueue(name, payload, trigger, own, key);
-    scheduler.tell(`${trigger} starts ${run.id} ${JSON.stringify(payload)}`, undefined);
-    return run;
-  };
-  const isRunning = (name: string) => queue.runs.some((run) => run.job.name === name && run.trigger === 'schedule' && run.stage !== 'ended');
+  /** A run that is due, started by one of the workers. */
+  function startDue(name: string): void {
+    const [opened] = random.sample(alive().filter(({ onlyRun, process }) => onlyRun === undefined && process.frozenUntilMs <= now()), 1);
+    if (!opened) return;
+    const { process, app } = opened;
+    scheduler.tell(`${name} is due`, process);
+    const due = within(process, () => startDueRun(app, named(jobs, name), `${name}-${Math.round(now() / 1000)}`));
+    void due.catch((error: unknown) => scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process));
+  }
+
+  /** The command of a run: it starts it and carries it out, together with workers. */
+  async function runCommand(name: string, asked: Partial<RunRights> = {}, keyed: { key?: string; replaces?: true } = {}): Promise<void> {
+    const opened = await open('command', ownSettings());
+    const { process, app } = opened;
+    scheduler.tell(`command ${name} ${JSON.stringify(asked)}`, process);
+    const started = await within(process, () => startRun(app, { job: named(jobs, name), asked, ...keyed })).catch((error: unknown) => {
+      scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process);
+      return undefined;
+    });
+    opened.onlyRun = started?.id ?? 'none';
+    queue.join(opened);
+  }
 
   /** A command that is no run. */
   async function command(what: 'repair' | 'retry' | 'verify reviews'): Promise<void> {
     const opened = await open('command');
     const { process, app } = opened;
     busy.add(process);
-    await within(process, () => doing.run({ what }, async () => {
+    const isFirst = what === 'retry' && (await within(process, () => readCursor(app.warehouse.db, 'orders'))) === undefined;
+    await within(process, () => doing.run({ what: isFirst ? 'retry before the first sync' : what }, async () => {
       scheduler.tell(what);
       const { signal } = app.abort;
       const onProgress = () => {};
-      if (what === 'repair') await verifyOrders({ ...orderDeps(app, signal), onProgress }, { start: undefined, end: undefined }, { repair: true });
-      else if (what === 'verify reviews') await verifyReviews({ ...reviewDeps(app, signal), onProgress }, {}, { repair: true });
-      else {
-        const { db } = app.warehouse;
-        const { codes: some } = await retryDeadLetters(app, await openDeadLetters(db));
-        const contact = (await readCursor(db, 'orders')) === undefined ? 'never' : 'young';
-        if (some.length > 0) await pushNow(app, { codes: some, contact, allowRemovals: false, settings: undefined }, signal);
+      if (what === 'repair') {
+        const rights = ownPushRights(app.config, 'repair');
+        await verifyOrders({ ...orderDeps(app, signal), onProgress }, { repair: true, rights });
       }
+      else if (what === 'verify reviews') await verifyReviews({ ...reviewDeps(app, signal), onProgress }, {}, { repair: true });
+      else await retryDeadLetters(app, await openDeadLetters(app.warehouse.db), signal, async () => {});
     })).catch((error: unknown) => scheduler.tell(`${what} fails: ${String(error).slice(0, 160)}`, process));
     busy.delete(process);
     process.isDead = true;
@@ -416,7 +436,12 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, undefined);
   const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
-  const startWorker = async () => queue.join(await open('worker'));
+  const startWorker = async () => queue.join(await open('worker', ownSettings()));
+  /** Processes may be set otherwise: then the stricter of the run's rights and their own settings holds. */
+  const ownSettings = (): Settings =>
+    nature.otherSettings && random.chance(0.5)
+      ? { ...settings, contactMaxAgeDays: random.pick([0, 1, 30]), deletes: random.pick(['off', 'send']) }
+      : settings;
 
   /** Minutes in which much goes wrong. */
   async function storm(isFirst: boolean): Promise<void> {
@@ -430,21 +455,24 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     });
     start(startWorker());
     if (nature.secondWorker) start(startWorker());
-    const backfill = (ms: number) => at(ms, 'backfill', () => enqueue('backfill-orders', { withEmail: nature.withEmail && random.chance(0.5) }, 'command'));
+    const backfill = (ms: number) => at(ms, 'backfill', () => {
+      const trigger = nature.withEmail && random.chance(0.5) ? 'backfill with e-mail' : 'backfill';
+      start(runCommand('backfill-orders', { trigger }, { key: 'backfill-orders_first_last', replaces: true }));
+    });
     if (nature.backfillFirst && isFirst) backfill(0);
     const firstMs = nature.backfillFirst && isFirst ? lengthMs * 0.6 : 0;
     for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += random.integer(60, 180) * 1000)
-      at(ms, 'schedule', () => isRunning('sync-orders') || enqueue('sync-orders', {}, 'schedule'));
+      at(ms, 'schedule', () => startDue('sync-orders'));
     if (nature.reviews > 0)
       for (let ms = random.next() * minuteMs; ms < lengthMs; ms += 15 * minuteMs)
-        at(ms, 'schedule', () => isRunning('sync-reviews') || enqueue('sync-reviews', {}, 'schedule'));
+        at(ms, 'schedule', () => startDue('sync-reviews'));
     if (random.chance(0.4)) at(moment(), 'schedule', () => {
-      enqueue('rescan-orders', {}, 'schedule');
-      if (nature.reviews > 0) enqueue('reconcile-reviews', {}, 'schedule');
+      startDue('rescan-orders');
+      if (nature.reviews > 0) startDue('reconcile-reviews');
     });
     if (nature.backfill) backfill(moment());
-    if (nature.backfill && nature.reviews > 0) at(moment(), 'backfill', () => enqueue('backfill-reviews', {}, 'command', settings, 'backfill-reviews_first_last'));
-    if (nature.allowRemovals) at(moment(), 'command', () => enqueue('sync-orders', { allowRemovals: true }, 'command'));
+    if (nature.backfill && nature.reviews > 0) at(moment(), 'backfill', () => start(runCommand('backfill-reviews', {}, { key: 'backfill-reviews_first_last' })));
+    if (nature.allowRemovals) at(moment(), 'command', () => start(runCommand('sync-orders', { allowRemovals: true })));
     if (nature.repair) at(moment(), 'command', () => start(command('repair')));
     if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
     if (nature.retry) at(moment(), 'command', () => start(command('retry')));
@@ -464,7 +492,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     outageUntilMs = 0;
     database.useFaults(() => undefined);
     scheduler.tell('the storm is over', undefined);
-    if (alive().length === 0) await wait('a worker starts', startWorker());
+    if (!alive().some(({ onlyRun }) => onlyRun === undefined)) await wait('a worker starts', startWorker());
     await scheduler.until(() => queue.isQuiet() && [...busy].every(({ isDead }) => isDead), { withinMs: 8 * hourMs, what: 'all runs have ended' });
     for (const one of processes.values()) {
       queue.leave(one);
@@ -483,6 +511,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     return {
       ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters },
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
+      mayBeWithheld: nature.otherSettings,
       withheld: new Set(withheld.map(({ code }) => code)),
       reviews: reviews.map((one) => ({ ...one, id: Number(one.id), createdMs: Number(one.createdMs), updatedMs: Math.round(Number(one.updatedMs)) })),
     };
@@ -499,13 +528,15 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const newestOf = (some: readonly string[]) => ended.findLast(({ job }) => some.includes(job.name));
     const orders = newestOf(['sync-orders', 'rescan-orders', 'backfill-orders']);
     const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
-    if (orders?.job.name === 'sync-orders' && orders.report?.outcome === 'done' && !countsOf(orders).skipped && orders.startedMs > changedMs && undated.size + untouchable.size === 0 && !nature.reviewed)
+    if (orders?.job.name === 'sync-orders' && orders.report?.outcome === 'done' && !orders.report.counts.skipped && orders.startedMs > changedMs && undated.size + untouchable.size === 0 && !nature.reviewed)
       found(`after ${orders.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
   }
 
-  async function runNow(opened: Opened, name: string, payload: object = {}): Promise<Run> {
-    const run = enqueue(name, payload, 'command');
+  async function runNow(opened: Opened, name: string): Promise<Run> {
+    const { process, app } = opened;
     queue.join(opened);
+    const { id } = await wait(`${name} starts`, within(process, () => startRun(app, { job: named(jobs, name) })));
+    const run = queue.runs.find((one) => one.id === id) as Run;
     await scheduler.until(() => run.stage === 'ended', { withinMs: 6 * hourMs, what: `${run.id} has ended` });
     return run;
   }
@@ -538,7 +569,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
         const [{ requests, writes }, { statements }] = [{ ...service.counts }, { ...database.counts }];
         const run = await runNow(opened, `sync-${of}`);
         const cost = { requests: service.counts.requests - requests, writes: service.counts.writes - writes, statements: database.counts.statements - statements };
-        found('on a quiet day', nothingCostsNothing(cost, of, countsOf(run)));
+        found('on a quiet day', nothingCostsNothing(cost, of, run.report?.counts ?? {}));
       }
     }
     queue.leave(opened);

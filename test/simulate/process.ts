@@ -3,6 +3,7 @@ import type { App } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
+import type { Queues } from '../../src/queue/index.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
@@ -22,6 +23,8 @@ export type Opened = {
   settings: Settings;
   /** It takes nothing new. */
   isClosing: boolean;
+  /** A command carries out its own run and no other; undefined: a worker. */
+  onlyRun: string | undefined;
 };
 
 const silent = openLog('silent');
@@ -32,7 +35,7 @@ const silent = openLog('silent');
  */
 export async function openProcess(
   process: Process,
-  { settings, shop, warehouseUrl }: { settings: Settings; shop: Shop; warehouseUrl: string },
+  { settings, shop, queues, warehouseUrl }: { settings: Settings; shop: Shop; queues: Queues; warehouseUrl: string },
 ): Promise<Opened> {
   return within(process, async () => {
     const config = readConfig({
@@ -64,7 +67,7 @@ export async function openProcess(
       warehouse,
       shop,
       api,
-      queues: undefined as never,
+      queues,
       orderStore,
       spanSlots: pLimit(concurrency + 2),
       sliceSlots: pLimit(2),
@@ -73,6 +76,6 @@ export async function openProcess(
       close: async () => {},
       [Symbol.asyncDispose]: async () => {},
     };
-    return { process, app, settings, isClosing: false };
+    return { process, app, settings, isClosing: false, onlyRun: undefined };
   });
 }
