@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { here, type Process, realDelay, type Scheduler } from './scheduler.ts';
 
 /** A connection to the real server, and what the process on it is in the middle of. */
@@ -37,7 +37,10 @@ export async function openSimulatedDatabase(url: string) {
   await admin.query(`drop schema if exists sim cascade; ${clockSql}`);
   await admin.query(`select setval('sim.clock', 1)`);
   const address = new URL(url);
-  address.searchParams.set('options', '-c search_path=sim,pg_catalog,pg_temp -c synchronous_commit=off -c jit=off -c plan_cache_mode=force_generic_plan');
+  address.searchParams.set(
+    'options',
+    '-c search_path=sim,pg_catalog,pg_temp -c synchronous_commit=off -c jit=off -c plan_cache_mode=force_generic_plan',
+  );
 
   const idle: Session[] = [];
   const waiting: { session: Session; promise: Promise<Outcome>; deliver(outcome: Outcome): void }[] = [];
@@ -66,7 +69,11 @@ export async function openSimulatedDatabase(url: string) {
   }
 
   const isBlocked = async ({ pid }: Session): Promise<boolean> => {
-    const { rows } = await admin.query({ name: 'blocked', text: 'select cardinality(pg_blocking_pids($1)) > 0 as yes', values: [pid] });
+    const { rows } = await admin.query({
+      name: 'blocked',
+      text: 'select cardinality(pg_blocking_pids($1)) > 0 as yes',
+      values: [pid],
+    });
     return rows[0].yes;
   };
 
@@ -91,7 +98,9 @@ export async function openSimulatedDatabase(url: string) {
 
   async function execute(scheduler: Scheduler, session: Session, query: Query, deliver: (outcome: Outcome) => void) {
     counts.statements += 1;
-    const isTimeless = Math.abs(scheduler.now() + clockErrorMs - clockMs) < 1000 && !/now\(\)|clock_timestamp|insert|update/i.test(query.text);
+    const isTimeless =
+      Math.abs(scheduler.now() + clockErrorMs - clockMs) < 1000 &&
+      !/now\(\)|clock_timestamp|insert|update/i.test(query.text);
     if (!isTimeless) await setClock(scheduler);
     if (/^\s*(begin|start transaction)/i.test(query.text)) session.isInTransaction = true;
     if (/^\s*(commit|rollback)\s*$/i.test(query.text)) session.isInTransaction = false;
@@ -144,11 +153,16 @@ export async function openSimulatedDatabase(url: string) {
       else this.#inUse += 1;
       const sessions = sessionsOf.get(process) as Set<Session>;
       const session = await new Promise<Session>((resolve) => {
-        scheduler.add(scheduler.random.next(), 'connect', async () => {
-          const opened = await openSession();
-          sessions.add(opened);
-          resolve(opened);
-        }, process);
+        scheduler.add(
+          scheduler.random.next(),
+          'connect',
+          async () => {
+            const opened = await openSession();
+            sessions.add(opened);
+            resolve(opened);
+          },
+          process,
+        );
       });
       let isBroken = false;
       const query = (given: string | Query, values: unknown[] = []) =>
@@ -165,16 +179,21 @@ export async function openSimulatedDatabase(url: string) {
             } else if ('error' in outcome) reject(outcome.error);
             else resolve(outcome.result);
           };
-          scheduler.add(statementMs(scheduler), 'statement', async () => {
-            scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
-            if (fault === 'broken before') {
-              isBroken = true;
-              scheduler.tell('the connection to the warehouse breaks before the statement', process);
-              return reject(brokenConnection());
-            }
-            const types = this.#options.types;
-            await execute(scheduler, session, { text, values: parameters, ...(types && { types }) }, done);
-          }, process);
+          scheduler.add(
+            statementMs(scheduler),
+            'statement',
+            async () => {
+              scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
+              if (fault === 'broken before') {
+                isBroken = true;
+                scheduler.tell('the connection to the warehouse breaks before the statement', process);
+                return reject(brokenConnection());
+              }
+              const types = this.#options.types;
+              await execute(scheduler, session, { text, values: parameters, ...(types && { types }) }, done);
+            },
+            process,
+          );
         });
       const release = () => {
         // A transaction that is still open is rolled back, as where the connection is closed.
@@ -245,7 +264,9 @@ export async function openSimulatedDatabase(url: string) {
       const empty = isThorough
         ? `truncate ${tables.join(', ')} restart identity cascade`
         : `set session_replication_role = replica; ${tables.map((name) => `delete from ${name}`).join('; ')}; set session_replication_role = default`;
-      await admin.query(`${empty}; ${initial.map(({ name, copy }) => `insert into ${name} overriding system value table ${copy}`).join('; ')}`);
+      await admin.query(
+        `${empty}; ${initial.map(({ name, copy }) => `insert into ${name} overriding system value table ${copy}`).join('; ')}`,
+      );
     },
     useFaults(next: (text: string, process: Process) => StatementFault): void {
       faultOf = next;

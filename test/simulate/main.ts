@@ -34,18 +34,24 @@ const { values } = parseArgs({
 
 const server = values.postgres
   ? undefined
-  : await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: [...cheapSettings, 'autovacuum=off', 'fsync=off'] });
+  : await startEmbeddedDatabase({
+      temporaryIn: await cheapestFolder(),
+      settings: [...cheapSettings, 'autovacuum=off', 'fsync=off'],
+    });
 if (server) await makeConnectionsCheap(server.url('postgres'));
 const jobs = Number(values.jobs ?? 1);
 if (server && jobs > 1) {
   const from = Number(values.from ?? 1);
-  const children = await Promise.all(Array.from({ length: jobs }, async (_, at) => {
-    const address = await server.createDatabase(`simulated_${at}`);
-    const more = ['--postgres', address, '--jobs', '1', '--from', String(from + at), '--step', String(jobs)];
-    return spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), ...more], { stdio: 'inherit' });
-  }));
+  const children = await Promise.all(
+    Array.from({ length: jobs }, async (_, at) => {
+      const address = await server.createDatabase(`simulated_${at}`);
+      const more = ['--postgres', address, '--jobs', '1', '--from', String(from + at), '--step', String(jobs)];
+      return spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), ...more], { stdio: 'inherit' });
+    }),
+  );
   // The first that finds something ends the others, where that was asked for.
-  for (const child of children) child.on('exit', (code) => code !== 0 && values.first && children.forEach((one) => one.kill()));
+  for (const child of children)
+    child.on('exit', (code) => code !== 0 && values.first && children.forEach((one) => one.kill()));
   const ends = await Promise.all(children.map((child) => once(child, 'exit')));
   await server.close();
   process.exit(ends.some(([code]) => code === 1) ? 1 : 0);
@@ -59,18 +65,26 @@ const migrator: Process = { name: 'migrator', scheduler, isDead: false, frozenUn
 await database.migrate(scheduler, migrator);
 
 const unexpected: string[] = [];
-process.on('unhandledRejection', (error) => unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+process.on('unhandledRejection', (error) =>
+  unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+);
 
 // What is read from files is read once: afterwards a world waits for nothing but the scheduler.
-for (const file of await readdir(packagePath('sql', 'warehouse', 'statements'))) await statement(basename(file, '.sql'));
+for (const file of await readdir(packagePath('sql', 'warehouse', 'statements')))
+  await statement(basename(file, '.sql'));
 await simulateWorld(0, database, url);
 const only = values.seed === undefined ? undefined : Number(values.seed);
 const startedMs = realNow();
 const cpuBefore = process.cpuUsage();
-const lastMs = startedMs + (values.seconds === undefined ? Number(values.minutes ?? 1) * 60_000 : Number(values.seconds) * 1000);
+const lastMs =
+  startedMs + (values.seconds === undefined ? Number(values.minutes ?? 1) * 60_000 : Number(values.seconds) * 1000);
 const most = only === undefined ? Number(values.worlds ?? Number.POSITIVE_INFINITY) : 1;
 let [worlds, red, steps, statements] = [0, 0, 0, 0];
-for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== undefined || realNow() < lastMs); seed += Number(values.step ?? 1)) {
+for (
+  let seed = only ?? Number(values.from ?? 1);
+  worlds < most && (only !== undefined || realNow() < lastMs);
+  seed += Number(values.step ?? 1)
+) {
   const beganMs = realNow();
   const end = await simulateWorld(seed, database, url);
   worlds += 1;
@@ -84,15 +98,23 @@ for (let seed = only ?? Number(values.from ?? 1); worlds < most && (only !== und
   }
   if (findings.length > 0) {
     red += 1;
-    console.log(`seed ${seed} (${hash}):\n${findings.slice(0, 6).map((text) => `  ${text}`).join('\n')}`);
+    console.log(
+      `seed ${seed} (${hash}):\n${findings
+        .slice(0, 6)
+        .map((text) => `  ${text}`)
+        .join('\n')}`,
+    );
     if (values.first) break;
   } else if (only !== undefined) console.log(`seed ${seed} (${hash}): all is as it should be`);
-  if (only !== undefined) console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
+  if (only !== undefined)
+    console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
 }
 const seconds = (realNow() - startedMs) / 1000;
 const cpu = process.cpuUsage(cpuBefore);
 console.log(`cpu ${Math.round((cpu.user + cpu.system) / 1000 / worlds)} ms a world`);
-console.log(`${worlds} worlds in ${seconds.toFixed(1)} s, ${red} not as they should be; ${Math.round(steps / worlds)} steps and ${Math.round(statements / worlds)} statements each`);
+console.log(
+  `${worlds} worlds in ${seconds.toFixed(1)} s, ${red} not as they should be; ${Math.round(steps / worlds)} steps and ${Math.round(statements / worlds)} statements each`,
+);
 process.exitCode = red > 0 ? 1 : 0;
 await database.close();
 await server?.close();

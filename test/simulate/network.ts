@@ -38,7 +38,12 @@ export const useNetwork = (next: Network | undefined): void => {
   network = next;
 };
 
-type Handler = Required<Pick<UndiciDispatcher.DispatchHandler, 'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'>>;
+type Handler = Required<
+  Pick<
+    UndiciDispatcher.DispatchHandler,
+    'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'
+  >
+>;
 
 /**
  * Replaces undici's Pool before the client loads it: requests of simulated processes never leave this one. What undici
@@ -100,40 +105,75 @@ export function installNetwork(): void {
     if (isOver) return;
     const url = new URL(String(options.path), origin);
     const body = typeof options.body === 'string' ? options.body : '';
-    const request: Request = { method: options.method, path: url.pathname, query: url.searchParams, form: new URLSearchParams(body), sentMs: scheduler.now(), by: doing.getStore() };
+    const request: Request = {
+      method: options.method,
+      path: url.pathname,
+      query: url.searchParams,
+      form: new URLSearchParams(body),
+      sentMs: scheduler.now(),
+      by: doing.getStore(),
+    };
     const { arrivesMs, answersMs, fails, instead } = at.passage(process, request);
     const shown = `${request.method} ${request.path}${shownParameters(request)}`;
     scheduler.tell(`http ${shown}`, process);
 
     const fail = (delayMs: number, error: Error) =>
-      scheduler.add(delayMs, 'failed request', () => end(() => {
-        scheduler.tell(`http ${shown} fails: ${error.message}`, process);
-        handler.onResponseError(controller as never, error);
-      }), process);
+      scheduler.add(
+        delayMs,
+        'failed request',
+        () =>
+          end(() => {
+            scheduler.tell(`http ${shown} fails: ${error.message}`, process);
+            handler.onResponseError(controller as never, error);
+          }),
+        process,
+      );
     const limitMs = Number(options.headersTimeout ?? 60_000);
     const answer = ({ status, headers = {}, body: sent }: Response) => {
       const waitMs = Math.max(0, (answersMs ?? 0) - (arrivesMs ?? 0));
-      scheduler.add(waitMs, 'response', () => end(() => {
-        scheduler.tell(`http ${shown} -> ${status}`, process);
-        const text = sent === undefined ? '' : typeof sent === 'string' ? sent : JSON.stringify(sent);
-        const date = new Date(scheduler.now()).toUTCString();
-        handler.onResponseStart(controller as never, status, { date, 'content-type': 'application/json', ...headers }, '');
-        if (text !== '') handler.onResponseData(controller as never, Buffer.from(text));
-        handler.onResponseEnd(controller as never, {});
-      }), process);
+      scheduler.add(
+        waitMs,
+        'response',
+        () =>
+          end(() => {
+            scheduler.tell(`http ${shown} -> ${status}`, process);
+            const text = sent === undefined ? '' : typeof sent === 'string' ? sent : JSON.stringify(sent);
+            const date = new Date(scheduler.now()).toUTCString();
+            handler.onResponseStart(
+              controller as never,
+              status,
+              { date, 'content-type': 'application/json', ...headers },
+              '',
+            );
+            if (text !== '') handler.onResponseData(controller as never, Buffer.from(text));
+            handler.onResponseEnd(controller as never, {});
+          }),
+        process,
+      );
     };
     if (arrivesMs !== undefined) {
       // The network has it: it arrives even where its sender is dead by then.
-      scheduler.add(arrivesMs, 'arrival', () => {
-        const response = at.serve(process, request);
-        scheduler.tell(`service carries out ${shown}: ${response.status}`, process);
-        if (answersMs !== undefined && answersMs <= limitMs && fails === undefined) answer(instead ?? response);
-      }, undefined);
+      scheduler.add(
+        arrivesMs,
+        'arrival',
+        () => {
+          const response = at.serve(process, request);
+          scheduler.tell(`service carries out ${shown}: ${response.status}`, process);
+          if (answersMs !== undefined && answersMs <= limitMs && fails === undefined) answer(instead ?? response);
+        },
+        undefined,
+      );
     } else if (instead && answersMs !== undefined) answer(instead);
-    if (fails === 'refused') fail(answersMs ?? 1, Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }));
+    if (fails === 'refused')
+      fail(
+        answersMs ?? 1,
+        Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }),
+      );
     else if (fails === 'connect timeout') fail(connectMs, new errors.ConnectTimeoutError('Connect Timeout Error'));
-    else if (fails === 'reset') fail(answersMs ?? 100, Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }));
-    else if (answersMs === undefined || answersMs > limitMs) fail(limitMs, new errors.HeadersTimeoutError('Headers Timeout Error'));
+    else if (fails === 'reset')
+      fail(answersMs ?? 100, Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }));
+    else if (answersMs === undefined || answersMs > limitMs)
+      fail(limitMs, new errors.HeadersTimeoutError('Headers Timeout Error'));
   }
 }
 

@@ -27,7 +27,14 @@ export type Facts = {
 export type FirstPost = { atMs: number; policy: Policy; isYoung: boolean };
 export type Policy = 'young' | 'never' | 'always';
 export type DeadLetter = { kind: string; key: string; orderCode: string | null; reason: string };
-export type WarehouseReview = { id: number; message: string; score: number | null; createdMs: number; updatedMs: number; isDeleted: boolean };
+export type WarehouseReview = {
+  id: number;
+  message: string;
+  score: number | null;
+  createdMs: number;
+  updatedMs: number;
+  isDeleted: boolean;
+};
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -58,13 +65,19 @@ export function nobodyIsMailed({ service, settingsOf, firstPosts }: Facts): Find
     const what = `${field} of order ${code} was sent by ${by.run?.id ?? by.what} on ${process.name}`;
     const policy = policyOf(by);
     if (policy === 'never') return [`${what}, which may send none`];
-    const days = Math.min(settingsOf(process.name).contactMaxAgeDays, by.run?.rights?.contactMaxAgeDays ?? Number.POSITIVE_INFINITY);
+    const days = Math.min(
+      settingsOf(process.name).contactMaxAgeDays,
+      by.run?.rights?.contactMaxAgeDays ?? Number.POSITIVE_INFINITY,
+    );
     if (days <= 0) return [`${what}, although none may be sent by a process with ORDER_CONTACT_MAX_AGE_DAYS=0`];
     if (policy === 'always') return [];
-    if (!isYoung(sentMs - graceMs, Date.parse(entry.orderedAt), days)) return [`${what}, although it is older than ${days} days`];
+    if (!isYoung(sentMs - graceMs, Date.parse(entry.orderedAt), days))
+      return [`${what}, although it is older than ${days} days`];
     const first = firstPosts.get(code);
     if (first && first.atMs <= sentMs && (first.policy === 'never' || !first.isYoung) && entry.isNews)
-      return [`${what}, although a ${first.policy === 'never' ? 'backfill or repair' : 'run when it was old'} pushed it first`];
+      return [
+        `${what}, although a ${first.policy === 'never' ? 'backfill or repair' : 'run when it was old'} pushed it first`,
+      ];
     return [];
   });
 }
@@ -86,10 +99,18 @@ export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findin
       const { subOrder, code, versions } = { ...entry, versions: versionsAt(shop, entry.code, atMs) };
       const what = `sub-order ${subOrder.id} of order ${code}`;
       if (subOrder.by === undefined) findings.push(`${what} was removed, and somebody else had created it`);
-      if (subOrder.reviews > 0 && subOrder.reviewedMs < atMs - graceMs) findings.push(`${what} was removed, and has reviews`);
+      if (subOrder.reviews > 0 && subOrder.reviewedMs < atMs - graceMs)
+        findings.push(`${what} was removed, and has reviews`);
       if (!mayRemoveAll(entry) && versions.every((one) => one !== undefined && one.lines.length === 0))
         findings.push(`${what} was removed, although the order has lost all of its lines at once`);
-      if (versions.every((one) => one !== undefined && one.deletedMs === null && one.lines.filter((line) => isLine(line, subOrder)).length > entry.alike))
+      if (
+        versions.every(
+          (one) =>
+            one !== undefined &&
+            one.deletedMs === null &&
+            one.lines.filter((line) => isLine(line, subOrder)).length > entry.alike,
+        )
+      )
         findings.push(`${what} was removed, although the shop has its line`);
     } else {
       const { order } = entry;
@@ -101,10 +122,14 @@ export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findin
       if (versionsAt(shop, order.code, atMs).every((one) => one !== undefined && one.deletedMs === null))
         findings.push(`${what} was deleted, although the shop has it`);
       const known = shop.versions.get(order.code) ?? [];
-      const goneAt = known.findLast((one, at) => one.committedMs <= atMs && one.order === undefined && known[at - 1]?.order !== undefined);
+      const goneAt = known.findLast(
+        (one, at) => one.committedMs <= atMs && one.order === undefined && known[at - 1]?.order !== undefined,
+      );
       const lastShown = versionsAt(shop, order.code, atMs).findLast((one) => one !== undefined);
       if (goneAt && lastShown === undefined && atMs - goneAt.committedMs < dayMs)
-        findings.push(`${what} was deleted ${Math.round((atMs - goneAt.committedMs) / 3_600_000)} hours after it left the shop`);
+        findings.push(
+          `${what} was deleted ${Math.round((atMs - goneAt.committedMs) / 3_600_000)} hours after it left the shop`,
+        );
     }
   }
   return findings;
@@ -113,16 +138,26 @@ export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findin
 /** The versions of an order that a process may have gone by when it sent what arrived at this moment. */
 function versionsAt(shop: SimulatedShop, code: string, atMs: number): (ShopOrder | undefined)[] {
   const known = shop.versions.get(code) ?? [];
-  return known.filter((one, at) => one.committedMs <= atMs && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= atMs - readingMs)
+  return known
+    .filter(
+      (one, at) =>
+        one.committedMs <= atMs && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= atMs - readingMs,
+    )
     .map((one) => one.order);
 }
 
 const optionsKey = (options: Record<string, string>) => JSON.stringify(Object.entries(options).sort());
 
 /** Whether the sub-order is as the line. */
-export const isLine = (line: ShopLine, one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'>): boolean =>
-  line.productId === one.productId && Number(line.price) === Number(one.price) && line.status === one.status &&
-  (line.invoice ?? '') === (one.invoice ?? '') && optionsKey(line.options) === optionsKey(one.options);
+export const isLine = (
+  line: ShopLine,
+  one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'>,
+): boolean =>
+  line.productId === one.productId &&
+  Number(line.price) === Number(one.price) &&
+  line.status === one.status &&
+  (line.invoice ?? '') === (one.invoice ?? '') &&
+  optionsKey(line.options) === optionsKey(one.options);
 
 /** Whether something about the order cannot be synced, so that a dead letter is right. */
 function mayFail(order: ShopOrder | undefined, code: string, { habits }: Service): boolean {
@@ -155,8 +190,10 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
       wrong('is missing at the service');
       continue;
     }
-    if (Number(found.total) !== Number(order.total)) wrong(`has a total of ${order.total}, at the service ${found.total}`);
-    if (found.userCode !== (order.userCode ?? '')) wrong(`is of ${order.userCode}, at the service of ${found.userCode}`);
+    if (Number(found.total) !== Number(order.total))
+      wrong(`has a total of ${order.total}, at the service ${found.total}`);
+    if (found.userCode !== (order.userCode ?? ''))
+      wrong(`is of ${order.userCode}, at the service of ${found.userCode}`);
     for (const field of ['email', 'phone'] as const)
       if (order[field] === null && found[field] !== '') wrong(`has no ${field}, at the service one`);
     const left = [...found.subOrders.values()].sort((a, b) => a.reviews - b.reviews);
@@ -166,8 +203,10 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
       else wrong(`line ${line.lineCode} (${shown(line)}) is missing; left are ${left.map(shown).join(', ') || 'none'}`);
     }
     const extra = left.filter((one) => one.by !== undefined && one.reviews === 0);
-    if (extra.length > 0 && !held && !isEmptied) wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
-    if (isEmptied && extra.length > 0 && !held) wrong('has lost all of its lines, and no dead letter says that they stay');
+    if (extra.length > 0 && !held && !isEmptied)
+      wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
+    if (isEmptied && extra.length > 0 && !held)
+      wrong('has lost all of its lines, and no dead letter says that they stay');
     if (isSettled) for (const text of contactIsComplete(order, found, facts)) wrong(text);
   }
   return findings;
@@ -177,28 +216,46 @@ function deletedIsCleared(found: Order, { settingsOf }: Facts): Findings {
   const hasReviews = [...found.subOrders.values()].some((one) => one.reviews > 0);
   const isKept = settingsOf('settles').deletes === 'off' || hasReviews;
   if (!isKept) return ['was deleted in the shop and is at the service'];
-  return found.email !== '' || found.phone !== '' ? ['was deleted in the shop and keeps its contact at the service'] : [];
+  return found.email !== '' || found.phone !== ''
+    ? ['was deleted in the shop and keeps its contact at the service']
+    : [];
 }
 
 /** What is young, and was first pushed by the regular sync, is there with its contact. */
-function contactIsComplete(order: ShopOrder, found: Order, { settingsOf, firstPosts, withheld, mayBeWithheld, nowMs, runs }: Facts): Findings {
+function contactIsComplete(
+  order: ShopOrder,
+  found: Order,
+  { settingsOf, firstPosts, withheld, mayBeWithheld, nowMs, runs }: Facts,
+): Findings {
   const { contactMaxAgeDays } = settingsOf('settles');
   if (!isYoung(nowMs + dayMs / 6, order.createdMs, contactMaxAgeDays)) return [];
   const first = firstPosts.get(order.code);
   if (first?.policy !== 'young' || !first.isYoung) return [];
   // A backfill may have begun to push it before, and have died.
   if (withheld.has(order.code) && mayBeWithheld) return [];
-  if (withheld.has(order.code) && runs.some(({ job, startedMs }) => job.name === 'backfill-orders' && startedMs <= first.atMs)) return [];
+  if (
+    withheld.has(order.code) &&
+    runs.some(({ job, startedMs }) => job.name === 'backfill-orders' && startedMs <= first.atMs)
+  )
+    return [];
   return (['email', 'phone'] as const).flatMap((field) =>
     order[field] !== null && found[field] !== order[field] ? [`is young, and its ${field} is not at the service`] : [],
   );
 }
 
-const shown = (one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'> & { id?: number; by?: string | undefined }) =>
+const shown = (
+  one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'> & {
+    id?: number;
+    by?: string | undefined;
+  },
+) =>
   `${one.id === undefined ? '' : `${one.id} by ${one.by}: `}product ${one.productId} ${one.options.size ?? ''} ${one.price} ${one.status} ${one.invoice ?? ''}`;
 
 /** Promises 1, 5 and 8: after a run of reviews that ended `done` each review is in the warehouse in its newest version. */
-export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Facts, { isReconciled }: { isReconciled: boolean }): Findings {
+export function reviewsAreComplete(
+  { service, reviews, nowMs, deadLetters }: Facts,
+  { isReconciled }: { isReconciled: boolean },
+): Findings {
   const held = new Map(reviews.map((one) => [one.id, one]));
   const findings: Findings = [];
   for (const review of service.reviews.values()) {
@@ -209,19 +266,29 @@ export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Fac
     if (!found) wrong('is missing in the warehouse');
     else if (found.isDeleted) wrong('is marked as deleted, and the service has it');
     else if (found.message !== review.message || found.score !== review.score || found.updatedMs !== review.updatedMs)
-      wrong(`is ${review.message} (${review.score}) at the service, ${found.message} (${found.score}) in the warehouse`);
+      wrong(
+        `is ${review.message} (${review.score}) at the service, ${found.message} (${found.score}) in the warehouse`,
+      );
   }
   if (isReconciled) {
     // Older ones are read again within RECONCILE_ALL_DAYS.
-    for (const one of held.values()) if (!one.isDeleted && one.createdMs > nowMs - 44 * dayMs) findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
-    for (const one of deadLetters) if (one.kind === 'review') findings.push(`review ${one.key} is a dead letter although nothing is wrong with it: ${one.reason}`);
+    for (const one of held.values())
+      if (!one.isDeleted && one.createdMs > nowMs - 44 * dayMs)
+        findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
+    for (const one of deadLetters)
+      if (one.kind === 'review')
+        findings.push(`review ${one.key} is a dead letter although nothing is wrong with it: ${one.reason}`);
   }
   return findings;
 }
 
 /** Promise 6, of reviews: while the service has a review, it is never marked as deleted. */
 export const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
-  reviews.flatMap((one) => (one.isDeleted && service.reviews.has(one.id) ? [`review ${one.id} is marked as deleted, and the service has it`] : []));
+  reviews.flatMap((one) =>
+    one.isDeleted && service.reviews.has(one.id)
+      ? [`review ${one.id} is marked as deleted, and the service has it`]
+      : [],
+  );
 
 /** Promise 8: on a quiet day a run ends `done`, unless something is named that cannot be synced. */
 export function runsAreDone(runs: readonly Run[], { deadLetters }: Facts): Findings {
@@ -234,13 +301,22 @@ export function runsAreDone(runs: readonly Run[], { deadLetters }: Facts): Findi
 }
 
 /** Promise 12: a run that has nothing to do costs next to nothing. */
-export function nothingCostsNothing(cost: { requests: number; writes: number; statements: number }, of: 'orders' | 'reviews', counts: Counts): Findings {
+export function nothingCostsNothing(
+  cost: { requests: number; writes: number; statements: number },
+  of: 'orders' | 'reviews',
+  counts: Counts,
+): Findings {
   // A run reads again what changed in the minutes before its cursor, however often it has read it.
-  const most = of === 'orders' ? { requests: 2, statements: 60 + 5 * (counts.orders ?? 0) } : { requests: 14, statements: 120 };
+  const most =
+    of === 'orders' ? { requests: 2, statements: 60 + 5 * (counts.orders ?? 0) } : { requests: 14, statements: 120 };
   const shownCounts = JSON.stringify(counts);
   return [
     ...(cost.writes > 0 ? [`a run of ${of} that had nothing to do sent ${cost.writes} writes: ${shownCounts}`] : []),
-    ...(cost.requests > most.requests ? [`a run of ${of} that had nothing to do sent ${cost.requests} requests: ${shownCounts}`] : []),
-    ...(cost.statements > most.statements ? [`a run of ${of} that had nothing to do ran ${cost.statements} statements: ${shownCounts}`] : []),
+    ...(cost.requests > most.requests
+      ? [`a run of ${of} that had nothing to do sent ${cost.requests} requests: ${shownCounts}`]
+      : []),
+    ...(cost.statements > most.statements
+      ? [`a run of ${of} that had nothing to do ran ${cost.statements} statements: ${shownCounts}`]
+      : []),
   ];
 }

@@ -2,8 +2,8 @@ import pLimit from 'p-limit';
 import type { App } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { openReviewApi } from '../../src/review-api/index.ts';
 import type { Queues } from '../../src/queue/index.ts';
+import { openReviewApi } from '../../src/review-api/index.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
@@ -57,7 +57,15 @@ export async function openProcess(
     const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18 });
     // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.
     const timeouts = { connectMs: 1000, headersMs: 5000, bodyMs: 5000 };
-    const api = openReviewApi({ baseUrl, clientId, clientSecret, concurrency, timeouts, log: silent, signal: abort.signal });
+    const api = openReviewApi({
+      baseUrl,
+      clientId,
+      clientSecret,
+      concurrency,
+      timeouts,
+      log: silent,
+      signal: abort.signal,
+    });
     const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
     const app: App = {
       config,
@@ -69,7 +77,7 @@ export async function openProcess(
       api,
       queues,
       orderStore,
-      spanSlots: pLimit(concurrency + 2),
+      pages: { slots: pLimit(concurrency + 4), largest: 0, guess: 1 },
       sliceSlots: pLimit(2),
       orderSlots: pLimit(384),
       abort,

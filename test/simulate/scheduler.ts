@@ -22,7 +22,8 @@ export type Scheduler = ReturnType<typeof createScheduler>;
 export const here = new AsyncLocalStorage<Process>();
 
 const real = { setTimeout, setInterval, clearTimeout, clearInterval, setImmediate, Date, random: Math.random };
-export const realDelay = (ms: number) => new Promise<undefined>((resolve) => real.setTimeout(() => resolve(undefined), ms));
+export const realDelay = (ms: number) =>
+  new Promise<undefined>((resolve) => real.setTimeout(() => resolve(undefined), ms));
 export const realNow = performance.now.bind(performance);
 
 /**
@@ -127,10 +128,15 @@ export function installVirtualTime(): void {
       [Symbol.dispose]: () => stopTimer(timer),
     };
     const start = () => {
-      const cancel = scheduler.add(ms + scheduler.random.next() * 2, 'timer', () => {
-        if (isRepeated) start();
-        within(process, run);
-      }, process);
+      const cancel = scheduler.add(
+        ms + scheduler.random.next() * 2,
+        'timer',
+        () => {
+          if (isRepeated) start();
+          within(process, run);
+        },
+        process,
+      );
       timers.set(timer, cancel);
     };
     start();
@@ -185,10 +191,15 @@ export function installVirtualTime(): void {
         cancel();
         reject(new DOMException('The operation was aborted', { name: 'AbortError', cause: signal?.reason }));
       };
-      const cancel = process.scheduler.add(ms + process.scheduler.random.next() * 2, 'pause', () => {
-        signal?.removeEventListener('abort', abort);
-        resolve(value);
-      }, process);
+      const cancel = process.scheduler.add(
+        ms + process.scheduler.random.next() * 2,
+        'pause',
+        () => {
+          signal?.removeEventListener('abort', abort);
+          resolve(value);
+        },
+        process,
+      );
       if (signal?.aborted) abort();
       else signal?.addEventListener('abort', abort, { once: true });
     });

@@ -90,7 +90,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
 
   const money = (amount: string) => ({ cents: Math.round(Number(amount) * habits.money), currency_iso: 'KRW' });
   const time = (ms: number) => new Date(ms + zoneMs).toISOString().replace('Z', '+09:00');
-  const shownTime = (value: string | null) => (value === null ? null : time(Math.floor(Date.parse(value) / 1000) * 1000));
+  const shownTime = (value: string | null) =>
+    value === null ? null : time(Math.floor(Date.parse(value) / 1000) * 1000);
 
   const shownSubOrder = (one: SubOrder) => ({
     id: one.id,
@@ -121,14 +122,28 @@ export function createService(habits: ServiceHabits, now: () => number) {
 
   function write(form: URLSearchParams, process: Process | undefined, request?: Request): Response {
     const code = form.get('code') ?? '';
-    if (code === '' || !form.get('created_at') || !form.get('total_price')) return { status: 422, body: { error: 'missing' } };
+    if (code === '' || !form.get('created_at') || !form.get('total_price'))
+      return { status: 422, body: { error: 'missing' } };
     if (habits.refusedOrders.has(code)) return { status: 422, body: { error: 'the order is refused' } };
     if (habits.failingOrders.has(code)) return { status: 500, body: { error: 'it fails' } };
-    const emptied = ['user_code', 'user_name', 'user_email', 'user_phone', 'mileage'].filter((name) => form.get(name) === '');
-    if (habits.emptyValues === 'refused' && emptied.length > 0) return { status: 422, body: { error: `${emptied[0]} is empty` } };
+    const emptied = ['user_code', 'user_name', 'user_email', 'user_phone', 'mileage'].filter(
+      (name) => form.get(name) === '',
+    );
+    if (habits.emptyValues === 'refused' && emptied.length > 0)
+      return { status: 422, body: { error: `${emptied[0]} is empty` } };
     const known = orderOf(code);
     const order: Order = known ?? {
-      ...{ id: nextId(), code, createdAt: '', total: '', userCode: '', userName: '', email: '', phone: '', mileage: '' },
+      ...{
+        id: nextId(),
+        code,
+        createdAt: '',
+        total: '',
+        userCode: '',
+        userName: '',
+        email: '',
+        phone: '',
+        mileage: '',
+      },
       madeMs: now(),
       subOrders: new Map(),
     };
@@ -146,9 +161,22 @@ export function createService(habits: ServiceHabits, now: () => number) {
     order.mileage = given('mileage', order.mileage);
     orders.set(order.id, order);
     ledger.push({ kind: 'order', atMs: now(), process, request, code, isNew: !known });
-    for (const [field, sent] of [['email', form.get('user_email')], ['phone', form.get('user_phone')]] as const) {
+    for (const [field, sent] of [
+      ['email', form.get('user_email')],
+      ['phone', form.get('user_phone')],
+    ] as const) {
       if (!sent) continue;
-      ledger.push({ kind: 'contact', atMs: now(), process, request, code, field, value: sent, orderedAt: order.createdAt, isNews: before[field] !== sent });
+      ledger.push({
+        kind: 'contact',
+        atMs: now(),
+        process,
+        request,
+        code,
+        field,
+        value: sent,
+        orderedAt: order.createdAt,
+        isNews: before[field] !== sent,
+      });
     }
     return { status: 201, headers: { location: '/v1/orders' }, body: shownOrder(order) };
   }
@@ -165,13 +193,23 @@ export function createService(habits: ServiceHabits, now: () => number) {
     one.deliveryService = text('delivery_service', one.deliveryService);
     if (given.has('product_options[]')) {
       const pairs = given.getAll('product_options[]').filter((pair) => pair !== '');
-      one.options = Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]));
+      one.options = Object.fromEntries(
+        pairs.map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]),
+      );
     }
   }
 
   function addSubOrder(order: Order, given: URLSearchParams, by: string | undefined): SubOrder {
     const one: SubOrder = {
-      ...{ id: nextId(), productId: 0, price: '0', options: {}, status: 'paid', deliveryStartedAt: null, deliveredAt: null },
+      ...{
+        id: nextId(),
+        productId: 0,
+        price: '0',
+        options: {},
+        status: 'paid',
+        deliveryStartedAt: null,
+        deliveredAt: null,
+      },
       ...{ invoice: null, deliveryService: '', reviews: 0, reviewedMs: 0, by, createdMs: now() },
     };
     change(one, given);
@@ -202,7 +240,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
       return { status: 204 };
     }
     const given = method === 'PUT' ? query : form;
-    if (habits.refusedProducts.has(Number(given.get('product_id')))) return { status: 422, body: { error: 'no such product' } };
+    if (habits.refusedProducts.has(Number(given.get('product_id'))))
+      return { status: 422, body: { error: 'no such product' } };
     if (subOrderId === undefined) {
       if (method !== 'POST') return { status: 405 };
       const made = addSubOrder(order, given, process?.name ?? 'somebody');
@@ -257,7 +296,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
     const [start, end] = [query.get('start_datetime'), query.get('end_datetime')].map((text) =>
       text === null ? Number.NaN : Date.parse(`${text.replace(' ', 'T')}Z`) - zoneMs,
     ) as [number, number];
-    if (Number.isNaN(start) || Number.isNaN(end) || end - start > 45 * 86_400_000) return { status: 422, body: { error: 'period' } };
+    if (Number.isNaN(start) || Number.isNaN(end) || end - start > 45 * 86_400_000)
+      return { status: 422, body: { error: 'period' } };
     const byUpdate = query.get('date_updated_at') === '1';
     const dateOf = (one: Review) => Math.floor((byUpdate ? one.updatedMs : one.createdMs) / 1000) * 1000;
     const page = Number(query.get('page') ?? 1);

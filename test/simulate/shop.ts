@@ -65,16 +65,21 @@ export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean
   function reading<T>(what: string, read: () => T): Promise<T> {
     const process = here.getStore();
     return new Promise((resolve, reject) => {
-      scheduler.add(scheduler.random.next() * 10, what, () => {
-        scheduler.tell(`shop ${what}`, process);
-        let result: T;
-        try {
-          result = read();
-        } catch (error) {
-          return reject(error);
-        }
-        scheduler.add(scheduler.random.next() * 10, 'rows', () => resolve(result), process);
-      }, process);
+      scheduler.add(
+        scheduler.random.next() * 10,
+        what,
+        () => {
+          scheduler.tell(`shop ${what}`, process);
+          let result: T;
+          try {
+            result = read();
+          } catch (error) {
+            return reject(error);
+          }
+          scheduler.add(scheduler.random.next() * 10, 'rows', () => resolve(result), process);
+        },
+        process,
+      );
     });
   }
 
@@ -98,19 +103,25 @@ export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean
       reading(`changes since ${after.at}`, () => page((one) => one.updatedMs, { after, size })),
     orderCodes: (range: OrderRange) =>
       reading(`codes by ${range.axis}`, () => {
-        if (range.axis !== 'code') return page((one) => (range.axis === 'created' ? one.createdMs : one.updatedMs), range);
-        const keys = all().filter(({ code }) => code > range.after.code).sort((a, b) => (a.code < b.code ? -1 : 1))
-          .slice(0, range.size).map((one) => ({ at: iso(one.createdMs), code: one.code }));
+        if (range.axis !== 'code')
+          return page((one) => (range.axis === 'created' ? one.createdMs : one.updatedMs), range);
+        const keys = all()
+          .filter(({ code }) => code > range.after.code)
+          .sort((a, b) => (a.code < b.code ? -1 : 1))
+          .slice(0, range.size)
+          .map((one) => ({ at: iso(one.createdMs), code: one.code }));
         const last = keys.at(-1);
         return last && keys.length === range.size ? { keys, next: last } : { keys };
       }),
     orders: (codes: readonly string[]) =>
       codes.length === 0
         ? Promise.resolve([])
-        : reading(`orders ${codes.join(' ')}`, () => [...new Set(codes)].flatMap((code) => {
-            const one = current(code);
-            return one ? [rowsOf(one)] : [];
-          })),
+        : reading(`orders ${codes.join(' ')}`, () =>
+            [...new Set(codes)].flatMap((code) => {
+              const one = current(code);
+              return one ? [rowsOf(one)] : [];
+            }),
+          ),
     linesFault: async () => undefined,
     categories: async () => undefined,
     userGrades: async () => undefined,
@@ -129,7 +140,11 @@ export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean
     recent(code: string, withinMs: number): (ShopOrder | undefined)[] {
       const known = versions.get(code) ?? [];
       const since = scheduler.now() - withinMs;
-      return known.filter((one, at) => one.committedMs <= scheduler.now() && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= since)
+      return known
+        .filter(
+          (one, at) =>
+            one.committedMs <= scheduler.now() && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= since,
+        )
         .map((one) => one.order);
     },
     /** @param afterMs how long the transaction takes to commit. */

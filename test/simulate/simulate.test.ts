@@ -9,9 +9,12 @@ const run = promisify(execFile);
 /** A process of its own: the simulator replaces clocks, timers and drivers of the process in which it runs. */
 async function simulate(...options: string[]): Promise<string> {
   const address = await createDatabase();
-  const ended = await run(process.execPath, [join(import.meta.dirname, 'main.ts'), '--postgres', address, ...options]).catch(
-    (error: { stdout: string; stderr: string }) => error,
-  );
+  const ended = await run(process.execPath, [
+    join(import.meta.dirname, 'main.ts'),
+    '--postgres',
+    address,
+    ...options,
+  ]).catch((error: { stdout: string; stderr: string }) => error);
   return ended.stdout + ended.stderr;
 }
 
@@ -23,7 +26,9 @@ test('worlds of fixed seeds end as they should', async () => {
 
 test('worlds of the seeds of this day end as they should', async () => {
   const day = Math.floor(Date.now() / 86_400_000);
-  expect(await simulate('--seconds', String(seconds), '--from', String(day * 1000))).toContain(', 0 not as they should be');
+  expect(await simulate('--seconds', String(seconds), '--from', String(day * 1000))).toContain(
+    ', 0 not as they should be',
+  );
 });
 
 test('a seed is the same world each time', async () => {

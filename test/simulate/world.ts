@@ -3,13 +3,13 @@ import { orderDeps, reviewDeps } from '../../src/app/deps.ts';
 import { ownPushRights } from '../../src/app/run-rights.ts';
 import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
-import { verifyReviews } from '../../src/reviews/verify-reviews.ts';
-import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
-import { readCursor } from '../../src/warehouse/runs/cursors.ts';
+import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { named } from '../../src/runs/job.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
-import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
+import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
+import { readCursor } from '../../src/warehouse/runs/cursors.ts';
+import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import type { SimulatedDatabase } from './database.ts';
 import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
@@ -51,10 +51,24 @@ export type WorldEnd = {
 /** What may happen in a world. Each has a part of it, so that single accidents are not drowned by others. */
 function natureOf(random: Random) {
   const has = (share: number) => random.chance(share);
-  const reviews = random.weighted([[0, 8], [6, 2], [40, 1], [260, 1]] as const);
+  const reviews = random.weighted([
+    [0, 8],
+    [6, 2],
+    [40, 1],
+    [260, 1],
+  ] as const);
   return {
-    orders: random.weighted([[1, 5], [2, 4], [4, 2], [10, 1], [25, 0.4]] as const),
-    episodes: random.weighted([[1, 3], [2, 1]] as const),
+    orders: random.weighted([
+      [1, 5],
+      [2, 4],
+      [4, 2],
+      [10, 1],
+      [25, 0.4],
+    ] as const),
+    episodes: random.weighted([
+      [1, 3],
+      [2, 1],
+    ] as const),
     faults: random.pick([0, 0.02, 0.08, 0.25]),
     lostCreations: has(0.5),
     lateCreations: has(0.4),
@@ -91,7 +105,11 @@ function natureOf(random: Random) {
     deletes: random.pick(['off', 'send'] as const),
     feed: has(0.3),
     contactMaxAgeDays: random.pick([0, 1, 3, 30]),
-    emptyValues: random.weighted([['clear', 8], ['ignored', 1], ['refused', 1]] as const),
+    emptyValues: random.weighted([
+      ['clear', 8],
+      ['ignored', 1],
+      ['refused', 1],
+    ] as const),
     money: random.pick([1, 100] as const),
     reviews,
     link: reviews > 100 ? ('always' as const) : random.pick(['always', 'not on the last'] as const),
@@ -102,7 +120,11 @@ function natureOf(random: Random) {
 type Nature = ReturnType<typeof natureOf>;
 
 /** Lives one small world through and compares what is there with what must be. */
-export async function simulateWorld(seed: number, database: SimulatedDatabase, warehouseUrl: string): Promise<WorldEnd> {
+export async function simulateWorld(
+  seed: number,
+  database: SimulatedDatabase,
+  warehouseUrl: string,
+): Promise<WorldEnd> {
   const scheduler = createScheduler(seed, Date.parse('2026-03-02T01:00:00Z') + (seed % 97) * 977_000);
   const { random } = scheduler;
   const nature = natureOf(random.fork('nature'));
@@ -110,7 +132,12 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
   const statementsBefore = database.counts.statements;
   const findings: Findings = [];
   const now = scheduler.now;
-  const settings: Settings = { contactMaxAgeDays: nature.contactMaxAgeDays, deletes: nature.deletes, batchSize: nature.batchSize, rescanDays: 7 };
+  const settings: Settings = {
+    contactMaxAgeDays: nature.contactMaxAgeDays,
+    deletes: nature.deletes,
+    batchSize: nature.batchSize,
+    rescanDays: 7,
+  };
   const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
   const cursed = nature.cursed ? random.sample(codes, 2) : [];
   const service = createService(
@@ -139,7 +166,10 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   const wait = async <T>(what: string, work: Promise<T>, withinMs = hourMs): Promise<T> => {
     let end: { value: T } | { error: unknown } | undefined;
-    work.then((value) => (end = { value }), (error: unknown) => (end = { error }));
+    work.then(
+      (value) => (end = { value }),
+      (error: unknown) => (end = { error }),
+    );
     await scheduler.until(() => end !== undefined, { withinMs, what });
     if (end && 'error' in end) throw end.error;
     return (end as unknown as { value: T }).value;
@@ -155,7 +185,10 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const name = kind === 'settles' ? kind : `${kind}${names}`;
     const clockErrorMs = nature.clockErrors && random.chance(0.5) ? random.integer(-50, 50) * minuteMs : 0;
     const process: Process = { name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
-    scheduler.tell(`starts${clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`}`, process);
+    scheduler.tell(
+      `starts${clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`}`,
+      process,
+    );
     busy.add(process);
     const opened = await openProcess(process, { settings: own, shop: shop.shop, queues: queue.queues, warehouseUrl });
     busy.delete(process);
@@ -172,7 +205,8 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   // --- The way to the service.
 
-  const respondMs = () => (nature.slow && isStormy && random.chance(0.2) ? random.next() * 4900 : 4 + random.next() * 60);
+  const respondMs = () =>
+    nature.slow && isStormy && random.chance(0.2) ? random.next() * 4900 : 4 + random.next() * 60;
 
   function passage(process: Process, request: Request): Passage {
     const { method, path, form } = request;
@@ -204,9 +238,19 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       [() => ({ arrivesMs: undefined, answersMs, instead: { status: 429, headers: { 'retry-after': '3' } } }), 1],
       [() => ({ arrivesMs: undefined, answersMs, fails: 'refused' }), 1],
       [() => ({ arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' }), 0.5],
-      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 200, body: '<html>please log in</html>' } }), isWrite ? 1 : 0.3],
-      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 422, body: { error: 'refused' } } }),
-        nature.refusals && (isSubOrder || path === '/v1/orders') && isWrite && form.get('code') !== null !== isSubOrder ? 3 : 0],
+      [
+        () => ({ arrivesMs: undefined, answersMs, instead: { status: 200, body: '<html>please log in</html>' } }),
+        isWrite ? 1 : 0.3,
+      ],
+      [
+        () => ({ arrivesMs: undefined, answersMs, instead: { status: 422, body: { error: 'refused' } } }),
+        nature.refusals &&
+        (isSubOrder || path === '/v1/orders') &&
+        isWrite &&
+        (form.get('code') !== null) !== isSubOrder
+          ? 3
+          : 0,
+      ],
       [() => late(request), isCreation && nature.lateCreations ? 8 : 0],
     ];
     return random.weighted(kinds)();
@@ -239,7 +283,8 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       accidents -= 1;
       at(random.next() * random.pick([0, 5, 60]), 'freeze', () => freeze(process));
     }
-    if (nature.changes && code !== undefined && random.chance(0.12 * weight)) at(random.next() * random.pick([50, 5000, 60_000]), 'change', () => changeOrder(code));
+    if (nature.changes && code !== undefined && random.chance(0.12 * weight))
+      at(random.next() * random.pick([50, 5000, 60_000]), 'change', () => changeOrder(code));
   }
   let accidents = 0;
 
@@ -269,7 +314,8 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     serve(process, request) {
       const before = service.ledger.length;
       const response = service.serve(process, request);
-      for (const entry of service.ledger.slice(before)) if (entry.kind === 'deleted') firstPosts.delete(entry.order.code);
+      for (const entry of service.ledger.slice(before))
+        if (entry.kind === 'deleted') firstPosts.delete(entry.order.code);
       return response;
     },
   });
@@ -286,7 +332,13 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
   });
 
   function place(code: string, ageMs: number): void {
-    const count = nature.massRemovals ? 14 : random.weighted([[1, 4], [2, 3], [3, 2]] as const);
+    const count = nature.massRemovals
+      ? 14
+      : random.weighted([
+          [1, 4],
+          [2, 3],
+          [3, 2],
+        ] as const);
     const createdMs = Math.floor((now() - ageMs) / 1000) * 1000;
     const lines = Array.from({ length: count }, (_, at) => line(String(at + 1)));
     // Two lines that are equal in everything.
@@ -302,7 +354,10 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       deletedMs: null,
       lines,
     });
-    scheduler.tell(`the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`, undefined);
+    scheduler.tell(
+      `the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`,
+      undefined,
+    );
   }
 
   /** One change of an order, dated now or not at all, and seen now or some minutes later. */
@@ -313,7 +368,8 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const order = shop.newest(code);
     const past = (shop.versions.get(code) ?? []).flatMap((one) => one.order ?? []);
     if (!order) {
-      if (nature.returns && random.chance(0.5) && past.length > 0) commit(code, { ...(past.at(-1) as ShopOrder) }, 'comes back');
+      if (nature.returns && random.chance(0.5) && past.length > 0)
+        commit(code, { ...(past.at(-1) as ShopOrder) }, 'comes back');
       return;
     }
     const lines = [...order.lines];
@@ -323,20 +379,55 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     type Change = readonly [text: string, weight: number, next: () => ShopOrder | undefined];
     const changes: Change[] = [
       ['changes its total', 1, () => ({ ...order, total: String(random.integer(10, 90)) })],
-      ['ships a line', 3, () => ({ ...order, lines: edit({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` }) })],
-      ['changes a line', 2, () => ({ ...order, lines: edit({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) }) })],
+      [
+        'ships a line',
+        3,
+        () => ({ ...order, lines: edit({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` }) }),
+      ],
+      [
+        'changes a line',
+        2,
+        () => ({
+          ...order,
+          lines: edit({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) }),
+        }),
+      ],
       ['loses an invoice', 0.5, () => ({ ...order, lines: edit({ invoice: null }) })],
       ['gets another line', 1, () => ({ ...order, lines: [...lines, line(`x${fresh}`)] })],
-      ['gives a line another code', nature.lineCodes ? 4 : 0, () => ({ ...order, lines: edit({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) }) })],
-      ['loses a line', nature.removals && lines.length > 1 ? 4 : 0, () => ({ ...order, lines: lines.filter((_, place) => place !== at) })],
-      ['loses all but one line', nature.massRemovals && lines.length > 1 ? 15 : 0, () => ({ ...order, lines: lines.slice(0, 1) })],
+      [
+        'gives a line another code',
+        nature.lineCodes ? 4 : 0,
+        () => ({ ...order, lines: edit({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) }) }),
+      ],
+      [
+        'loses a line',
+        nature.removals && lines.length > 1 ? 4 : 0,
+        () => ({ ...order, lines: lines.filter((_, place) => place !== at) }),
+      ],
+      [
+        'loses all but one line',
+        nature.massRemovals && lines.length > 1 ? 15 : 0,
+        () => ({ ...order, lines: lines.slice(0, 1) }),
+      ],
       ['loses all lines', nature.emptied ? 2 : 0, () => ({ ...order, lines: [] })],
       ['is marked as deleted', nature.deletions ? 3 : 0, () => ({ ...order, deletedMs: now() })],
-      ['is not deleted any more', nature.returns && order.deletedMs !== null ? 8 : 0, () => ({ ...order, deletedMs: null })],
+      [
+        'is not deleted any more',
+        nature.returns && order.deletedMs !== null ? 8 : 0,
+        () => ({ ...order, deletedMs: null }),
+      ],
       ['vanishes', nature.vanishing && shop.all().length > 2 ? 3 : 0, () => undefined],
-      ['is as it was before', nature.returns && past.length > 1 ? 9 : 0, () => ({ ...random.pick(past), deletedMs: order.deletedMs })],
+      [
+        'is as it was before',
+        nature.returns && past.length > 1 ? 9 : 0,
+        () => ({ ...random.pick(past), deletedMs: order.deletedMs }),
+      ],
       ['loses its contact', nature.contactChanges ? 2 : 0, () => ({ ...order, email: null, phone: null })],
-      ['gets another address', nature.contactChanges ? 2 : 0, () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` })],
+      [
+        'gets another address',
+        nature.contactChanges ? 2 : 0,
+        () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` }),
+      ],
     ];
     const [text, , next] = random.weighted(changes.map((one) => [one, one[1]] as const));
     commit(code, next(), text);
@@ -349,17 +440,27 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     if (isUndated || order === undefined) undated.add(code);
     const updatedMs = isUndated ? before.updatedMs : now();
     shop.change(code, order && { ...order, updatedMs }, afterMs);
-    scheduler.tell(`order ${code} ${text}${isUndated ? ', without a date' : ''}${afterMs > 0 ? `, seen ${Math.round(afterMs / 1000)} s later` : ''}`, undefined);
+    scheduler.tell(
+      `order ${code} ${text}${isUndated ? ', without a date' : ''}${afterMs > 0 ? `, seen ${Math.round(afterMs / 1000)} s later` : ''}`,
+      undefined,
+    );
   }
 
   function review(): void {
-    const kinds = random.weighted([['new', 4], ['edited', 2], ['deleted', 2]] as const);
+    const kinds = random.weighted([
+      ['new', 4],
+      ['edited', 2],
+      ['deleted', 2],
+    ] as const);
     const known = [...service.reviews.values()];
     if (kinds === 'new' || known.length === 0) {
       const isLate = random.chance(0.2);
       const id = service.nextId();
       const createdMs = Math.floor(now() / 1000) * 1000;
-      service.reviews.set(id, { ...newReview(id, createdMs), listedFromMs: isLate ? now() + random.next() * 20 * minuteMs : 0 });
+      service.reviews.set(id, {
+        ...newReview(id, createdMs),
+        listedFromMs: isLate ? now() + random.next() * 20 * minuteMs : 0,
+      });
       scheduler.tell(`review ${id} is written${isLate ? ', and listed later' : ''}`, undefined);
     } else if (kinds === 'edited') {
       const one = random.pick(known);
@@ -378,7 +479,9 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   /** A customer reviews what was bought. */
   function reviewSubOrder(): void {
-    const all = [...service.orders.values()].flatMap((one) => [...one.subOrders.values()].map((sub) => ({ code: one.code, sub })));
+    const all = [...service.orders.values()].flatMap((one) =>
+      [...one.subOrders.values()].map((sub) => ({ code: one.code, sub })),
+    );
     if (all.length === 0) return;
     const { code, sub } = random.pick(all);
     sub.reviews += 1;
@@ -390,23 +493,34 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 
   /** A run that is due, started by one of the workers. */
   function startDue(name: string): void {
-    const [opened] = random.sample(alive().filter(({ onlyRun, process }) => onlyRun === undefined && process.frozenUntilMs <= now()), 1);
+    const [opened] = random.sample(
+      alive().filter(({ onlyRun, process }) => onlyRun === undefined && process.frozenUntilMs <= now()),
+      1,
+    );
     if (!opened) return;
     const { process, app } = opened;
     scheduler.tell(`${name} is due`, process);
     const due = within(process, () => startDueRun(app, named(jobs, name), `${name}-${Math.round(now() / 1000)}`));
-    void due.catch((error: unknown) => scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process));
+    void due.catch((error: unknown) =>
+      scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process),
+    );
   }
 
   /** The command of a run: it starts it and carries it out, together with workers. */
-  async function runCommand(name: string, asked: Partial<RunRights> = {}, keyed: { key?: string; replaces?: true } = {}): Promise<void> {
+  async function runCommand(
+    name: string,
+    asked: Partial<RunRights> = {},
+    keyed: { key?: string; replaces?: true } = {},
+  ): Promise<void> {
     const opened = await open('command', ownSettings());
     const { process, app } = opened;
     scheduler.tell(`command ${name} ${JSON.stringify(asked)}`, process);
-    const started = await within(process, () => startRun(app, { job: named(jobs, name), asked, ...keyed })).catch((error: unknown) => {
-      scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process);
-      return undefined;
-    });
+    const started = await within(process, () => startRun(app, { job: named(jobs, name), asked, ...keyed })).catch(
+      (error: unknown) => {
+        scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process);
+        return undefined;
+      },
+    );
     opened.onlyRun = started?.id ?? 'none';
     queue.join(opened);
   }
@@ -416,23 +530,28 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const opened = await open('command');
     const { process, app } = opened;
     busy.add(process);
-    const isFirst = what === 'retry' && (await within(process, () => readCursor(app.warehouse.db, 'orders'))) === undefined;
-    await within(process, () => doing.run({ what: isFirst ? 'retry before the first sync' : what }, async () => {
-      scheduler.tell(what);
-      const { signal } = app.abort;
-      const onProgress = () => {};
-      if (what === 'repair') {
-        const rights = ownPushRights(app.config, 'repair');
-        await verifyOrders({ ...orderDeps(app, signal), onProgress }, { repair: true, rights });
-      }
-      else if (what === 'verify reviews') await verifyReviews({ ...reviewDeps(app, signal), onProgress }, {}, { repair: true });
-      else await retryDeadLetters(app, await openDeadLetters(app.warehouse.db), signal, async () => {});
-    })).catch((error: unknown) => scheduler.tell(`${what} fails: ${String(error).slice(0, 160)}`, process));
+    const isFirst =
+      what === 'retry' && (await within(process, () => readCursor(app.warehouse.db, 'orders'))) === undefined;
+    await within(process, () =>
+      doing.run({ what: isFirst ? 'retry before the first sync' : what }, async () => {
+        scheduler.tell(what);
+        const { signal } = app.abort;
+        const onProgress = () => {};
+        if (what === 'repair') {
+          const rights = ownPushRights(app.config, 'repair');
+          await verifyOrders({ ...orderDeps(app, signal), onProgress }, { repair: true, rights });
+        } else if (what === 'verify reviews')
+          await verifyReviews({ ...reviewDeps(app, signal), onProgress }, {}, { repair: true });
+        else await retryDeadLetters(app, await openDeadLetters(app.warehouse.db), signal, async () => {});
+      }),
+    ).catch((error: unknown) => scheduler.tell(`${what} fails: ${String(error).slice(0, 160)}`, process));
     busy.delete(process);
     process.isDead = true;
   }
   const start = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => findings.push(`a command broke: ${error instanceof Error ? error.stack : error}`));
+    void work.catch((error: unknown) =>
+      findings.push(`a command broke: ${error instanceof Error ? error.stack : error}`),
+    );
 
   const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, undefined);
   const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
@@ -451,14 +570,17 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     isStormy = true;
     database.useFaults((text, process) => {
       if (isStormy && /^\s*(--|insert|update|commit)/i.test(text)) disturb(process, undefined, 0.25);
-      return nature.brokenStatements && isStormy && !/finished_at/.test(text) && random.chance(0.02) ? random.pick(['broken before', 'broken after']) : undefined;
+      return nature.brokenStatements && isStormy && !/finished_at/.test(text) && random.chance(0.02)
+        ? random.pick(['broken before', 'broken after'])
+        : undefined;
     });
     start(startWorker());
     if (nature.secondWorker) start(startWorker());
-    const backfill = (ms: number) => at(ms, 'backfill', () => {
-      const trigger = nature.withEmail && random.chance(0.5) ? 'backfill with e-mail' : 'backfill';
-      start(runCommand('backfill-orders', { trigger }, { key: 'backfill-orders_first_last', replaces: true }));
-    });
+    const backfill = (ms: number) =>
+      at(ms, 'backfill', () => {
+        const trigger = nature.withEmail && random.chance(0.5) ? 'backfill with e-mail' : 'backfill';
+        start(runCommand('backfill-orders', { trigger }, { key: 'backfill-orders_first_last', replaces: true }));
+      });
     if (nature.backfillFirst && isFirst) backfill(0);
     const firstMs = nature.backfillFirst && isFirst ? lengthMs * 0.6 : 0;
     for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += random.integer(60, 180) * 1000)
@@ -466,23 +588,27 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     if (nature.reviews > 0)
       for (let ms = random.next() * minuteMs; ms < lengthMs; ms += 15 * minuteMs)
         at(ms, 'schedule', () => startDue('sync-reviews'));
-    if (random.chance(0.4)) at(moment(), 'schedule', () => {
-      startDue('rescan-orders');
-      if (nature.reviews > 0) startDue('reconcile-reviews');
-    });
+    if (random.chance(0.4))
+      at(moment(), 'schedule', () => {
+        startDue('rescan-orders');
+        if (nature.reviews > 0) startDue('reconcile-reviews');
+      });
     if (nature.backfill) backfill(moment());
-    if (nature.backfill && nature.reviews > 0) at(moment(), 'backfill', () => start(runCommand('backfill-reviews', {}, { key: 'backfill-reviews_first_last' })));
+    if (nature.backfill && nature.reviews > 0)
+      at(moment(), 'backfill', () => start(runCommand('backfill-reviews', {}, { key: 'backfill-reviews_first_last' })));
     if (nature.allowRemovals) at(moment(), 'command', () => start(runCommand('sync-orders', { allowRemovals: true })));
     if (nature.repair) at(moment(), 'command', () => start(command('repair')));
     if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
     if (nature.retry) at(moment(), 'command', () => start(command('retry')));
-    if (nature.changes) for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', () => changeOrder());
+    if (nature.changes)
+      for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', () => changeOrder());
     if (nature.reviews > 0) for (let n = random.integer(0, 8); n > 0; n -= 1) at(moment(), 'review', review);
     if (nature.reviewed) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'review', reviewSubOrder);
-    if (nature.outages) at(moment(), 'outage', () => {
-      outageUntilMs = now() + random.integer(10, 200) * 1000;
-      scheduler.tell('the service is down', undefined);
-    });
+    if (nature.outages)
+      at(moment(), 'outage', () => {
+        outageUntilMs = now() + random.integer(10, 200) * 1000;
+        scheduler.tell('the service is down', undefined);
+      });
     await pass(lengthMs);
     await calm();
   }
@@ -493,7 +619,10 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     database.useFaults(() => undefined);
     scheduler.tell('the storm is over', undefined);
     if (!alive().some(({ onlyRun }) => onlyRun === undefined)) await wait('a worker starts', startWorker());
-    await scheduler.until(() => queue.isQuiet() && [...busy].every(({ isDead }) => isDead), { withinMs: 8 * hourMs, what: 'all runs have ended' });
+    await scheduler.until(() => queue.isQuiet() && [...busy].every(({ isDead }) => isDead), {
+      withinMs: 8 * hourMs,
+      what: 'all runs have ended',
+    });
     for (const one of processes.values()) {
       queue.leave(one);
       if (!one.process.isDead) await kill(one, 'ends');
@@ -504,7 +633,9 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const deadLetters = await database.ask<DeadLetter>(
       `select kind, key, order_code as "orderCode", reason from sync.dead_letters where resolved_at is null order by kind, key`,
     );
-    const withheld = await database.ask<{ code: string }>(`select order_code as code from sync.order_links where contact = 'withheld'`);
+    const withheld = await database.ask<{ code: string }>(
+      `select order_code as code from sync.order_links where contact = 'withheld'`,
+    );
     const reviews = await database.ask<WarehouseReview & { id: string; updatedMs: string }>(
       `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted" from warehouse.reviews`,
     );
@@ -513,7 +644,12 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
       mayBeWithheld: nature.otherSettings,
       withheld: new Set(withheld.map(({ code }) => code)),
-      reviews: reviews.map((one) => ({ ...one, id: Number(one.id), createdMs: Number(one.createdMs), updatedMs: Math.round(Number(one.updatedMs)) })),
+      reviews: reviews.map((one) => ({
+        ...one,
+        id: Number(one.id),
+        createdMs: Number(one.createdMs),
+        updatedMs: Math.round(Number(one.updatedMs)),
+      })),
     };
   }
   const found = (when: string, some: Findings) => findings.push(...some.map((text) => `${when}: ${text}`));
@@ -528,14 +664,24 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
     const newestOf = (some: readonly string[]) => ended.findLast(({ job }) => some.includes(job.name));
     const orders = newestOf(['sync-orders', 'rescan-orders', 'backfill-orders']);
     const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
-    if (orders?.job.name === 'sync-orders' && orders.report?.outcome === 'done' && !orders.report.counts.skipped && orders.startedMs > changedMs && undated.size + untouchable.size === 0 && !nature.reviewed)
+    if (
+      orders?.job.name === 'sync-orders' &&
+      orders.report?.outcome === 'done' &&
+      !orders.report.counts.skipped &&
+      orders.startedMs > changedMs &&
+      undated.size + untouchable.size === 0 &&
+      !nature.reviewed
+    )
       found(`after ${orders.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
   }
 
   async function runNow(opened: Opened, name: string): Promise<Run> {
     const { process, app } = opened;
     queue.join(opened);
-    const { id } = await wait(`${name} starts`, within(process, () => startRun(app, { job: named(jobs, name) })));
+    const { id } = await wait(
+      `${name} starts`,
+      within(process, () => startRun(app, { job: named(jobs, name) })),
+    );
     const run = queue.runs.find((one) => one.id === id) as Run;
     await scheduler.until(() => run.stage === 'ended', { withinMs: 6 * hourMs, what: `${run.id} has ended` });
     return run;
@@ -568,7 +714,11 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
       for (const of of nature.reviews > 0 ? (['orders', 'reviews'] as const) : (['orders'] as const)) {
         const [{ requests, writes }, { statements }] = [{ ...service.counts }, { ...database.counts }];
         const run = await runNow(opened, `sync-${of}`);
-        const cost = { requests: service.counts.requests - requests, writes: service.counts.writes - writes, statements: database.counts.statements - statements };
+        const cost = {
+          requests: service.counts.requests - requests,
+          writes: service.counts.writes - writes,
+          statements: database.counts.statements - statements,
+        };
         found('on a quiet day', nothingCostsNothing(cost, of, run.report?.counts ?? {}));
       }
     }
@@ -582,7 +732,8 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
   const vanishedAreGone = (): Findings =>
     codes.flatMap((code) => {
       const one = service.orderOf(code);
-      if (shop.current(code) !== undefined || !one || [...one.subOrders.values()].some((sub) => sub.reviews > 0)) return [];
+      if (shop.current(code) !== undefined || !one || [...one.subOrders.values()].some((sub) => sub.reviews > 0))
+        return [];
       const isOld = Date.parse(one.createdAt) < now() - 6 * dayMs;
       return isOld ? [] : [`order ${code} left the shop two rescans ago and is at the service`];
     });
@@ -618,7 +769,9 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
   /** Another integration has pushed the order before. */
   function foreignOrder(code: string): void {
     const order = shop.newest(code) as ShopOrder;
-    service.writeAsOther(new URLSearchParams({ code, created_at: new Date(order.createdMs).toISOString(), total_price: order.total }));
+    service.writeAsOther(
+      new URLSearchParams({ code, created_at: new Date(order.createdMs).toISOString(), total_price: order.total }),
+    );
     const there = service.orderOf(code);
     if (!there) return;
     const some = random.chance(0.5) ? order.lines.slice(0, 1) : [line('?')];
@@ -632,4 +785,7 @@ export async function simulateWorld(seed: number, database: SimulatedDatabase, w
 }
 
 const natureText = (nature: Nature): string =>
-  Object.entries(nature).filter(([, value]) => value !== false).map(([name, value]) => (value === true ? name : `${name} ${value}`)).join(', ');
+  Object.entries(nature)
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => (value === true ? name : `${name} ${value}`))
+    .join(', ');
