@@ -32,6 +32,12 @@ export function openLog(level: string, write?: (line: string) => void): Logger {
     },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { log: (fields) => redact(fields, 0) as Record<string, unknown> },
+    hooks: {
+      logMethod(args, method) {
+        // Not masked: messages are ours, and name runs whose ids look like tokens. A name in them must not forge a line.
+        method.apply(this, args.map((one) => (typeof one === 'string' ? oneLine(one) : one)) as typeof args);
+      },
+    },
   };
   if (write) return pino(options, { write });
   return pretty
@@ -45,11 +51,14 @@ const deepest = 5;
 /** Fields with ids and names that review-sync makes: ids of runs look like tokens and must not be masked. */
 const ownNames = new Set(['run', 'runId', 'id', 'job', 'queue', 'worker']);
 
+/** A text without control and bidi characters, line feeds included. */
+const oneLine = (text: string) => visible(text).replaceAll('\n', '\\u{a}');
+
 /** The value without customers' data, tokens and passwords (promise 9). */
 function redact(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return visible(mask(value));
+  if (typeof value === 'string') return oneLine(mask(value));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (value instanceof Error) return visible(describeError(value));
+  if (value instanceof Error) return oneLine(describeError(value));
   if (depth === deepest) return '[nested]';
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const shown = ([name, field]: [string, unknown]) => {

@@ -65,7 +65,7 @@ export function mask(text: string, secrets: readonly (string | undefined)[] = []
   const distinct = new Set(secrets);
   if (distinct.size > maxSecrets) return '[masked]';
   const patterns = [...distinct].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
-  let masked = narrow(text.slice(0, maxMasked));
+  let masked = narrow(withoutEntities(text.slice(0, maxMasked)));
   for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
   masked = maskAddresses(masked);
   for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
@@ -76,6 +76,16 @@ export function mask(text: string, secrets: readonly (string | undefined)[] = []
 
 /** Full-width letters, digits and signs, as Korean and Japanese keyboards type them, in their ASCII form. */
 const narrow = (text: string) => text.replaceAll(/[\uff01-\uff5e]+/g, (wide) => wide.normalize('NFKC'));
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+
+/** Characters in place of HTML's names for them, which would hide a name or an address from the patterns. */
+const withoutEntities = (text: string) =>
+  text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (whole, decimal, hex, name) => {
+    const code = Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10);
+    if (name !== undefined) return entities[String(name).toLowerCase()] ?? whole;
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
 
 /** Shorter secrets are ignored: they would be found inside other words. */
 const minLength = 2;

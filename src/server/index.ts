@@ -1,3 +1,4 @@
+import type { Server, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -14,6 +15,9 @@ const mostAtATime = 200;
 
 /** Requests that one connection may send, also before it has read a response. */
 const mostOfConnection = 100;
+
+/** Connections at a time: the head of an unfinished request takes up to 16 kB of each. */
+const mostConnections = 500;
 
 /** How long requests in work may take once the server closes, in milliseconds. Then their connections end. */
 const graceMs = 2000;
@@ -41,6 +45,7 @@ export async function startServer(
   });
   server.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
   server.server.maxRequestsPerSocket = mostOfConnection;
+  limitConnections(server.server);
   handleErrors(server, log);
   healthRoutes(server, warehouse);
   server.register(async (counted) => {
@@ -60,6 +65,17 @@ export async function startServer(
       hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free.`,
     });
   }
+}
+
+/** Ends the oldest connection where there are too many, so that a new client, a health check too, is always heard. */
+function limitConnections(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const [oldest] = open;
+    if (open.size > mostConnections) oldest?.destroy();
+  });
 }
 
 /** Refuses requests while too many are in work. Health and unknown paths are not counted: anybody may hold those open. */

@@ -43,7 +43,9 @@ export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, log
       return send(reply, statusPage(report, await readProgress(measured, report.runs)));
     });
     await server.register(async (board) => {
-      board.addHook('onSend', async (_request, reply) => void reply.header('content-security-policy', boardPolicy));
+      board.addHook('onSend', async (_request, reply) => {
+        reply.header('content-security-policy', boardPolicy).header('cache-control', 'no-store');
+      });
       // Read-only: a step that is retried by hand would belong to a run that has ended.
       const adapter = new FastifyAdapter();
       adapter.setBasePath('/queues');

@@ -16,9 +16,10 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: (
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
   parent.register(async (server) => {
-    server.addHook('onResponse', async (_request, { statusCode: status }) => {
-      // With the right secret: the service may have changed its format.
-      if (status >= 400 && status !== 404) log.warn({ status }, 'a webhook was refused');
+    server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
+      // With the right secret only: the service may have changed its format. Strangers must not fill the log.
+      const { secret: given = '' } = params as { secret?: string };
+      if (status >= 400 && isEqualSecret(given, secret)) log.warn({ status }, 'a webhook was refused');
     });
     server.post<{ Params: { secret: string }; Body: unknown }>(
       '/webhooks/:secret',
@@ -30,6 +31,8 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: (
           return reply.callNotFound();
         },
         errorHandler(error, _request, reply) {
+          // Nested so deep that it can be parsed, but not stored: sent again it would be refused again.
+          if (error instanceof RangeError) return reply.status(422).send({ error: 'nested too deep' });
           if (error.statusCode !== 413) throw error;
           return reply.status(422).send({ error: `expected at most ${mostBytes} bytes` });
         },

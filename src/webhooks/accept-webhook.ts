@@ -3,10 +3,8 @@ import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-revie
 import { countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
-import { type EventFault, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
+import { type EventFault, mostEvents, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
 
-/** Events in one body. The scheduled runs find what a larger webhook named. */
-const mostEvents = 1000;
 /** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */
 const mostDeadLetters = 200;
 
@@ -28,6 +26,7 @@ export type AcceptOutcome = { status: 200 } | { status: 422 | 503; reason: strin
  */
 export async function acceptWebhook(db: Db, rules: AcceptRules, body: unknown): Promise<AcceptOutcome> {
   if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
+  // The scheduled runs find what a larger webhook named.
   const read = readEvents(body);
   if (read.events.length + read.faults.length > mostEvents) {
     return { status: 422, reason: `expected at most ${mostEvents} events` };

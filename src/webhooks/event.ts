@@ -29,6 +29,9 @@ export type EventFault = { reason: string; payload: unknown };
 /** What a body says. */
 export type ReadEvents = { events: Event[]; faults: EventFault[] };
 
+/** Events and faults that are read of one body: what is beyond them is not looked at. */
+export const mostEvents = 1000;
+
 type Item = Readonly<Record<string, unknown>>;
 
 /**
@@ -39,7 +42,9 @@ type Item = Readonly<Record<string, unknown>>;
 export function readEvents(body: readonly unknown[]): ReadEvents {
   const events: Event[] = [];
   const faults: EventFault[] = [];
+  const isEnough = () => events.length + faults.length > mostEvents;
   for (const brand of body) {
+    if (isEnough()) break;
     const fault = (reason: string, payload: unknown = brand) => faults.push({ reason, payload: [payload] });
     if (!isRecord(brand)) {
       fault(`expected an object per brand, found ${shownValue(brand)}`);
@@ -57,6 +62,7 @@ export function readEvents(body: readonly unknown[]): ReadEvents {
       const items = brand[list];
       if (!Array.isArray(items)) continue;
       for (const item of items) {
+        if (isEnough()) break;
         const event = isRecord(item) ? read(item, brandId) : `expected an object in ${list}, found ${shownValue(item)}`;
         if (typeof event === 'string') fault(event, { brand_id: brandId, [list]: [item] });
         else events.push(event);

@@ -33,3 +33,9 @@ test('a log line shows the id of its run and the ids and names of review-sync as
   for (const name of ['run', 'runId', 'id', 'job', 'queue', 'worker']) expect(line).toContain(`"${name}":"${id}"`);
   expect(line).not.toContain(`"code":"${id}"`);
 });
+
+test('a name with a line feed or a bidi character forges no line of the log, in a field or in a message', () => {
+  const line = logged("const name = 'Kim\\n{\\u202e'; log.info({ a: name, err: new Error(name) }, 'run of ' + name);");
+  const { a, err, msg } = JSON.parse(line) as Record<string, string>;
+  expect([a, err, msg]).toEqual(['Kim\\u{a}{\\u{202e}', 'Kim\\u{a}{\\u{202e}', 'run of Kim\\u{a}{\\u{202e}']);
+});

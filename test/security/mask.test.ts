@@ -21,6 +21,7 @@ test.each([
   ['010_1234_5678 or 82_10_1234_5678', '[phone] or [phone]'],
   ['phone=010%2D1234%2D5678&x=010%E2%80%931234%E2%80%935678', 'phone=[phone]&x=[phone]'],
   ['kim＠shop.example', '[e-mail]'],
+  ['zeb&#64;shop.example, zeb&#x40;shop.example, 010&#45;1234&#45;5678', '[e-mail], [e-mail], [phone]'],
   [
     'token: a1b2c3, "client_secret": "s3cr3t", Bearer a.1-b2',
     'token: [masked], "client_secret": "[masked]", Bearer [masked]',
@@ -143,4 +144,9 @@ test('reasons of webhooks are kept as they are: a sender may name thousands of v
   expect(maskedReason({ kind: 'webhook', key: 'k', reason: 'expected a brand', payload: [names] })).toBe(
     'expected a brand',
   );
+});
+
+test('a name that comes back with the entities of HTML is masked', () => {
+  const text = mask('D&#39;Angelo, d&apos;angelo and D&#x27;Angelo &amp; sons; &unknown; stays', ["D'Angelo"]);
+  expect(text).toBe('[masked], [masked] and [masked] & sons; &unknown; stays');
 });

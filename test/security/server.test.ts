@@ -21,6 +21,7 @@ test('a page can be read and nothing else, with a policy that lets no foreign te
 
   const policyOf = async (path: string) => (await get(path)).headers.get('content-security-policy');
   expect(await policyOf('/queues')).toMatch(/^default-src 'self'; .*frame-ancestors 'none'; object-src 'none'$/);
+  expect((await get('/queues')).headers.get('cache-control')).toBe('no-store');
   expect(await policyOf('/')).toMatch(
     /^default-src 'none'; style-src 'sha256-\S+'; script-src 'sha256-\S+'; connect-src 'self'; img-src data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'$/,
   );
@@ -79,8 +80,9 @@ test('a webhook comes in by a long secret; a prefix of it, another method and wh
     await post(secret, `[${'1,'.repeat(1000)}1]`),
     await post(secret, JSON.stringify(['x'.repeat(256 * 1024)])),
     await post(secret, 'a=b', 'application/x-www-form-urlencoded'),
+    await post(secret, `[{"brand_id":1,"reviews":[${'['.repeat(60_000)}${']'.repeat(60_000)}]}]`),
   ].map(({ status }) => status);
-  expect(refused).toEqual([400, 400, 400, 422, 422, 422, 415]);
+  expect(refused).toEqual([400, 400, 400, 422, 422, 422, 415, 422]);
   expect(await statusOfAnnounced(`${serving.url}/webhooks/${secret}`, 1024 * 1024 + 1)).toBe(422);
   expect(await serving.world.warehouse('select from sync.changed_reviews')).toEqual([]);
   for (const body of ['[]', JSON.stringify([{ brand_id: 1, reviews: [{ id: 'x' }] }])])
@@ -172,6 +174,23 @@ test('of requests that have not come whole two hundred are waited for, until the
   await until(async () => (await sendTo(serving, [])).status === 503);
   for (const socket of sockets) socket.destroy();
   await until(async () => (await sendTo(serving, [])).status === 200);
+});
+
+test('six hundred connections without a whole request do not keep a health check from its answer', async () => {
+  await using serving = await openServe({});
+  const { hostname, port } = new URL(serving.url);
+  let ended = 0;
+  for (let n = 0; n < 600; n += 1) {
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
+    socket.write('GET /healthz HTTP/1.1\r\nx: ');
+    socket.on('close', () => {
+      ended += 1;
+    });
+    onTestFinished(() => void socket.destroy());
+  }
+  await until(async () => ended >= 100);
+  expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
+  expect(ended).toBeLessThan(110);
 });
 
 test('strangers with unfinished requests keep nobody from an answer, and serve and worker end after SIGTERM', async () => {

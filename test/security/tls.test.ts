@@ -10,7 +10,7 @@ test('an address in a private network, without a domain or with TLS does not go 
   expect(isUnencrypted('postgres:///w?host=/var/run/postgresql')).toBe(false);
   const open = [
     ...['11.0.0.1', '192.169.1.1', '172.15.0.1', '172.32.0.1', '203.0.113.7:5432'],
-    ...['[2001::1]', '[2001:db8::1]:6379', 'db.example.com', 'internal.example.com'],
+    ...['[2001::1]', '[2001:db8::1]:6379', 'db.example.com', 'internal.example.com', '10.example.com'],
   ];
   expect(open.filter((host) => !isUnencrypted(`postgres://u:p@${host}/w`))).toEqual([]);
   const tls = [

@@ -102,3 +102,10 @@ test('a code beyond 1000 bytes and a summary without number of reviews are fault
     'expected an integer reviews_count, found nothing',
   ]);
 });
+
+test('of a body with a hundred thousand parts no more are looked at than are refused anyway', () => {
+  for (const part of ['1e99', {}, { brand_id: 1, reviews: Array.from({ length: 2000 }, () => 1) }]) {
+    const { events, faults } = readEvents(Array.from({ length: 100_000 }, () => part));
+    expect(events.length + faults.length).toBe(1001);
+  }
+});

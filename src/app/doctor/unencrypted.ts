@@ -10,7 +10,9 @@ export function isUnencrypted(address: string): boolean {
 
 function isOfOthers(host: string): boolean {
   if (!/[.:]/.test(host) || /\.(local|internal|localhost)$/.test(host)) return false;
-  return !/^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|::1$|f[cd][0-9a-f]{2}:|fe80:)/.test(host);
+  const [isIp4, isIp6] = [/^[\d.]+$/.test(host), host.includes(':')];
+  if (isIp6) return !/^(::1$|f[cd][0-9a-f]{2}:|fe80:)/.test(host);
+  return !(isIp4 && /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host));
 }
 
 function hasTls({ protocol, searchParams }: URL): boolean {
