@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
+import { spanOfDays } from '../../src/base/time/day-range.ts';
 import {
   intersection,
   isoOf,
@@ -17,6 +18,7 @@ import {
   MalformedResponseError,
   NotFoundError,
   RefusedError,
+  type ReviewApi,
   UnavailableError,
 } from '../../src/review-api/index.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
@@ -26,6 +28,7 @@ import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { halvesOf, planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
+import { askReview } from '../../src/reviews/refresh/refresh-review.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
@@ -223,6 +226,28 @@ test.each([
 ])('of a review with the difference %o explain says: %s', (difference, verdict) => {
   const review = { id: 1, service: { id: 1 }, differences: difference ? [difference] : [], deadLetters: [] };
   expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
+});
+
+test.each([
+  ['gone', new NotFoundError({ ...request, status: 404 })],
+  ['gone', new RefusedError({ ...request, status: 410 })],
+  ['failed', new RefusedError({ ...request, status: 403 })],
+] as const)('a review is %s where the service answers %s', async (kind, error) => {
+  const reviews = { getRaw: () => Promise.reject(error) } as unknown as ReviewApi['reviews'];
+  expect(await askReview({ reviews }, 1)).toMatchObject({ kind });
+});
+
+test('a day ends where the next one begins, also if that one or itself has no midnight', () => {
+  const days = [
+    ['America/Santiago', '2026-09-05', '2026-09-06', '2026-09-07'],
+    ['Africa/Cairo', '2026-04-23', '2026-04-24', '2026-04-25'],
+    ['Asia/Beirut', '2026-03-28', '2026-03-29', '2026-03-30'],
+  ] as const;
+  for (const [zone, before, without, after] of days) {
+    const starts = [without, after].map((day) => startOfDay(day, zone));
+    expect([zone, spanOfDays({ to: before }, zone).end]).toEqual([zone, starts[0]]);
+    expect([zone, spanOfDays({ to: without }, zone).end]).toEqual([zone, starts[1]]);
+  }
 });
 
 test('two backfills are the same only if both ends of their days, and whether they read gaps only, are the same', () => {
