@@ -358,6 +358,30 @@ test('reviews that are written while a list of four pages is read push none past
   }
 });
 
+test('a review that is deleted between two pages that are requested side by side hides none that moved', async () => {
+  const stood = spread(350, at('2026-10-28T12:00:00Z'), 86_400);
+  let held = stood;
+  const limits = { ...windowLimits, days: 45 };
+  const service = listModel(() => held, { ...mood, lastPage: 'real' }, limits, createRandom(testSeed).next);
+  const isRead = Promise.withResolvers<void>();
+  let firsts = 0;
+  const deleting: Service = {
+    async page(params, page) {
+      // Page 1 is looked at, and then read before page 2.
+      if (page === 1) firsts += 1;
+      if (firsts === 2) isRead.resolve();
+      if (page === 2) await isRead.promise;
+      if (page === 2) held = stood.slice(1);
+      return service.page(params, page);
+    },
+  };
+  const { ids, reasons } = await idsRead(deleting);
+  expect({ missed: idsOf(stood.slice(1)).filter((id) => !ids.includes(id)), reasons }).toEqual({
+    missed: [],
+    reasons: [],
+  });
+});
+
 test('a service that refuses everything is asked for 24 halves of the window at the most', async () => {
   const refusing: Service = {
     async page() {
