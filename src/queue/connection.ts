@@ -25,11 +25,17 @@ const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
 /**
- * Two for the statements of all queues and workers of a process, which take milliseconds, and one on which each of its
- * three workers listens. A new connection costs the server 11 ms of processor time with the first claim of a job, since
- * it reads the catalog and compiles BullMQ's function; a used one 0.6 ms.
+ * Queues of which a process takes jobs at a time: that of due runs, and those of eight runs. On Postgres each one keeps a
+ * connection of the pool, on which it listens.
  */
-const connections = 5;
+export const takersAtATime = 9;
+
+/**
+ * One for each queue of which jobs are taken, and two for the statements of all queues, which take milliseconds: without
+ * these two every statement would wait for good. A new connection costs the server 11 ms of processor time with the
+ * first claim of a job, since it reads the catalog and compiles BullMQ's function; a used one 0.6 ms.
+ */
+const connections = takersAtATime + 2;
 
 /**
  * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.

@@ -2,6 +2,7 @@ import type { Counts } from '../base/counts.ts';
 import { describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { withRun } from '../base/log.ts';
 import { repeat, throttled, withTimeout } from '../base/timeout.ts';
+import { takersAtATime } from '../queue/connection.ts';
 import {
   type JobTaker,
   type QueueJob,
@@ -49,8 +50,8 @@ type Carried = { taker: JobTaker; stop: AbortController };
 
 const lookEveryMs = 1000;
 
-/** Runs that a process carries out at a time: on Postgres each one needs a connection of its own. */
-const runsAtATime = 8;
+/** Runs that a process carries out at a time, beside the queue of due runs. */
+const runsAtATime = takersAtATime - 1;
 
 /**
  * Carries runs out until closed: takes the jobs of their queues, and of no other. So what else waits in the queue stays
@@ -78,15 +79,20 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
     carried.delete(runId);
     stop.abort();
     // Another process may have a job of it in hand, and drops the queue after that.
-    const end = taker.close().then(() => queues.drop(runId).catch(() => {}));
-    ending.add(end.finally(() => ending.delete(end)));
+    const end: Promise<void> = taker
+      .close()
+      .then(() => queues.drop(runId))
+      .catch(() => {})
+      .finally(() => ending.delete(end));
+    ending.add(end);
   }
 
   async function look(): Promise<void> {
     try {
       const open = await options.runsToCarryOut();
       for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
-      for (const runId of open) if (!carried.has(runId) && carried.size < runsAtATime) await carry(runId);
+      const mayCarry = () => carried.size + ending.size < runsAtATime;
+      for (const runId of open) if (!carried.has(runId) && mayCarry()) await carry(runId);
     } catch (error) {
       options.onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
       logProblem(describeWithHint(error));

@@ -291,6 +291,27 @@ test('a worker carries out only the runs that it is told to, and a step in the q
   expect(context.planned).toBe(1);
 });
 
+test('a worker carries out every run at once, though each one listens on a connection of its own', async () => {
+  const queues = await openTestQueues();
+  const runs = testRuns(queues);
+  const all = Promise.withResolvers<void>();
+  const ids = await Promise.all(Array.from({ length: 9 }, () => runs.start(job)));
+  const context = calls({
+    async step() {
+      await all.promise;
+      return {};
+    },
+  });
+  // Eight are carried out at a time; the last one follows.
+  await runs.worker(job, context, { concurrency: 24, startDue: async () => {} });
+  await until(async () => context.steps.length === 24);
+  all.resolve();
+  for (const id of ids) {
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
+    runs.end(id, stopped);
+  }
+});
+
 test('where all slots are taken, the steps of a backfill wait for those of regular runs', async () => {
   const order: string[] = [];
   const slots = openStepSlots(1);
