@@ -68,7 +68,12 @@ export async function openQueues(url: string, installation: string): Promise<Que
     });
     // The failing call reports the error. Without a listener the process would end.
     queue.on('error', () => {});
-    await queue.waitUntilReady();
+    try {
+      await queue.waitUntilReady();
+    } catch (error) {
+      await queue.close().catch(() => {});
+      throw error;
+    }
     return queue;
   };
   const scheduled = await open('scheduled');
@@ -78,6 +83,8 @@ export async function openQueues(url: string, installation: string): Promise<Que
     const queue = runs.get(runId) ?? open(`run-${runId}`);
     runs.delete(runId);
     runs.set(runId, queue);
+    // A server that is down: the next call opens the queue again.
+    queue.catch(() => runs.get(runId) === queue && runs.delete(runId));
     const [oldest] = runs;
     if (oldest && runs.size > mostOpen) {
       runs.delete(oldest[0]);

@@ -55,6 +55,19 @@ test('a worker whose connections broke while it waited, and again when it looked
   expect(started).toEqual(['due']);
 });
 
+test('the queue of a run that was first asked for while its server was down opens once it is up', async () => {
+  const [url, other] = await Promise.all([createDatabase('migrated'), createDatabase()]);
+  const queues = await openQueues(url, 'test');
+  onTestFinished(() => queues.close());
+  const database = new URL(url).pathname.slice(1);
+  await query(other, `alter database "${database}" allow_connections false`);
+  await query(other, `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1`, [database]);
+  await expect(queues.add('test-run', 'run')).rejects.toThrow();
+  await query(other, `alter database "${database}" allow_connections true`);
+  await queues.add('test-run', 'run');
+  expect(await queues.isAlive('run')).toBe(true);
+});
+
 redisTest('a Redis that is gone is an error of each call, not a wait without an end', async () => {
   const redis = await startRedis();
   const queues = await openQueues(redis.url, 'test');
