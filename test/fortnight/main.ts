@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --days 365 --seed 7`: the real flows live through a year; docs/testing.md says what of.
+ * `npm run fortnight -- --days 365 --seed 7`: the real flows live through a year; docs/testing.md says what of.
  *
  *     --days N       default 14
  *     --seed N       default 1; all choices come from it. `today` takes the date
@@ -84,7 +84,7 @@ function describe({ seed, days }: Plan, { day, at, story, findings }: Failure): 
     ...story,
     ...shown.map((finding) => `  ✗ ${finding}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
-    `Again: npm run simulate -- --days ${days.length} --seed ${seed}`,
+    `Again: npm run fortnight -- --days ${days.length} --seed ${seed}`,
   ].join('\n');
 }
 

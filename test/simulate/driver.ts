@@ -33,8 +33,6 @@ export type Run = Task & {
   report: RunReport | undefined;
 };
 
-export type Queue = ReturnType<typeof createQueue>;
-
 /** What the code that sends a request belongs to: for the oracle. */
 export type Work = { run?: Run; what: string };
 export const doing = new AsyncLocalStorage<Work>();

@@ -1,5 +1,6 @@
 /**
  * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
+ * `--with kills,orders=1` gives all worlds these parts of their nature (world.ts), to look for one kind of defect.
  * Prints each seed whose world is not as it should be, and ends with status 1 then.
  */
 import { spawn } from 'node:child_process';
@@ -15,7 +16,7 @@ import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/
 import { openSimulatedDatabase } from './database.ts';
 import { installNetwork } from './network.ts';
 import { createScheduler, installVirtualTime, type Process, realNow } from './scheduler.ts';
-import { simulateWorld } from './world.ts';
+import { type Nature, simulateWorld } from './world.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     worlds: { type: 'string' },
     seed: { type: 'string' },
     from: { type: 'string' },
+    with: { type: 'string' },
     story: { type: 'boolean' },
     postgres: { type: 'string' },
     first: { type: 'boolean' },
@@ -50,8 +52,10 @@ if (server && jobs > 1) {
     }),
   );
   // The first that finds something ends the others, where that was asked for.
-  for (const child of children)
-    child.on('exit', (code) => code !== 0 && values.first && children.forEach((one) => one.kill()));
+  const endAll = () => {
+    for (const child of children) child.kill();
+  };
+  for (const child of children) child.on('exit', (code) => code !== 0 && values.first && endAll());
   const ends = await Promise.all(children.map((child) => once(child, 'exit')));
   await server.close();
   process.exit(ends.some(([code]) => code === 1) ? 1 : 0);
@@ -67,6 +71,20 @@ await database.migrate(scheduler, migrator);
 const unexpected: string[] = [];
 process.on('unhandledRejection', (error) =>
   unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+);
+
+/** `--with kills,orders=1,faults=0.1`: these parts of each world's nature are not left to its seed. */
+const given: Partial<Nature> = Object.fromEntries(
+  (values.with ?? '')
+    .split(',')
+    .filter(Boolean)
+    .map((part) => {
+      const [name = '', value = 'true'] = part.split('=');
+      return [
+        name,
+        Number.isNaN(Number(value)) ? (value === 'true' ? true : value === 'false' ? false : value) : Number(value),
+      ];
+    }),
 );
 
 // What is read from files is read once: afterwards a world waits for nothing but the scheduler.
@@ -86,7 +104,7 @@ for (
   seed += Number(values.step ?? 1)
 ) {
   const beganMs = realNow();
-  const end = await simulateWorld(seed, database, url);
+  const end = await simulateWorld(seed, database, url, given);
   worlds += 1;
   steps += end.steps;
   statements += end.statements;

@@ -81,7 +81,8 @@ export function createScheduler(seed: number, startMs: number) {
         const action = queue.shift();
         if (!action) {
           // A file is read: only in the first world, which reads each once.
-          if ((idleTurns += 1) > 1000) throw new Error(`nothing is left to do, and still not: ${what}`);
+          idleTurns += 1;
+          if (idleTurns > 1000) throw new Error(`nothing is left to do, and still not: ${what}`);
           await realDelay(1);
           continue;
         }

@@ -117,17 +117,18 @@ function natureOf(random: Random) {
     batchSize: random.pick([2, 50]),
   };
 }
-type Nature = ReturnType<typeof natureOf>;
+export type Nature = ReturnType<typeof natureOf>;
 
 /** Lives one small world through and compares what is there with what must be. */
 export async function simulateWorld(
   seed: number,
   database: SimulatedDatabase,
   warehouseUrl: string,
+  given: Partial<Nature> = {},
 ): Promise<WorldEnd> {
   const scheduler = createScheduler(seed, Date.parse('2026-03-02T01:00:00Z') + (seed % 97) * 977_000);
   const { random } = scheduler;
-  const nature = natureOf(random.fork('nature'));
+  const nature: Nature = { ...natureOf(random.fork('nature')), ...given };
   await database.reset();
   const statementsBefore = database.counts.statements;
   const findings: Findings = [];
