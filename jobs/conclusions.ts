@@ -27,10 +27,10 @@ async function concludeOrders(
   const problems = [
     held > 0 &&
       `${counted(held, 'removal')} of orders and lines held back. ` +
-        'If they are right, run: npx review-sync sync orders --allow-removals',
+        'If they are right, run: review-sync sync orders --allow-removals',
     recreated > 0 &&
       `The service had lost ${counted(recreated, 'order')} pushed before, ` +
-        'as after the restoration of a backup; made again. To find others: npx review-sync verify orders --repair',
+        'as after the restoration of a backup; made again. To find others: review-sync verify orders --repair',
   ].filter((one) => one !== false);
   return { counts: held > 0 ? { removals_held: held } : {}, problem: problems.join('. ') };
 }

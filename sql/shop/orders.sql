@@ -3,7 +3,7 @@
 -- This file belongs to you: as shipped it reads the sample shop (src/sandbox/sample-shop/schema.sql). Put your own
 -- tables in and keep the names of the columns. Columns marked * are required and must never be null. Leave other
 -- columns out if the shop has no such thing: what the service has in such a field stays. docs/connecting.md leads you
--- through it, and `npx review-sync doctor` checks the result.
+-- through it, and `review-sync doctor` checks the result.
 --
 -- How the query is run. review-sync puts it in brackets and reads orders by code, 500 at a time: `where code in (…)`.
 -- The database must be able to use an index for that, so select the column as it is: a cast between texts is harmless,

@@ -43,7 +43,7 @@ const urgent = (key: string, what: string, hint: string): Issue[] => [{ key, wha
 
 function queueDown({ queue }: StatusReport): Issue[] {
   if (queue.error === undefined) return [];
-  const hint = 'start its server; jobs and schedules in it are not shown. npx review-sync doctor says more';
+  const hint = 'start its server; jobs and schedules in it are not shown. review-sync doctor says more';
   return urgent('queue', `the queue cannot be read: ${queue.error}`, hint);
 }
 
@@ -58,7 +58,7 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
       what:
         `${run.job} (begun ${run.startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC) has not ended and no process ` +
         `carries it out${steps}. ${mayDo(run)}${differing.join('')}`,
-      hint: `npx review-sync worker continues it; npx review-sync runs end ${run.id} ends it`,
+      hint: `review-sync worker continues it; review-sync runs end ${run.id} ends it`,
       isUrgent: false,
     };
   });
@@ -79,7 +79,7 @@ function tokenRefused({ session: { refusedInHour } }: StatusReport): Issue[] {
 function neverRun({ flows, newest }: StatusReport): Issue[] {
   return flows.flatMap(({ flow, watermark, isScheduled }) => {
     if (!isScheduled || watermark !== null || newest.some(({ job }) => job === `sync-${flow}`)) return [];
-    const hint = `npx review-sync sync ${flow}, or npx review-sync worker, which runs it on its schedule`;
+    const hint = `review-sync sync ${flow}, or review-sync worker, which runs it on its schedule`;
     return note(`never ${flow}`, `${flow} were never synced`, hint);
   });
 }
@@ -93,7 +93,7 @@ function failedRuns({ newest, at }: StatusReport): Issue[] {
     const ageMs = at.getTime() - (finishedAt?.getTime() ?? 0);
     if (startedBy === 'command' && ageMs > commandIssueMs) return [];
     const what = `the last ${job} ${outcome === 'failed' ? 'failed' : 'was incomplete'}: ${error ?? ''}`;
-    const doctor = 'npx review-sync doctor says what is broken';
+    const doctor = 'review-sync doctor says what is broken';
     const hint = outcome === 'failed' ? doctor : `the next run tries again; if that does not help, ${doctor}`;
     return urgent(`failed ${job}`, what, hint);
   });
@@ -130,17 +130,17 @@ function gaps({ coverage }: StatusReport): Issue[] {
   if (holes === 0) return [];
   const days = counted(holes, 'day of reviews was', 'days of reviews were');
   const what = `${days} not read completely, first ${coverage.find((month) => month.holes > 0)?.firstHole}`;
-  return note('gaps', what, 'npx review-sync backfill reviews --gaps');
+  return note('gaps', what, 'review-sync backfill reviews --gaps');
 }
 
 /** The next step for a span that could not be read, by the reason. */
 const gapHints: Readonly<Record<GapKind, string>> = {
   'too-many':
-    'npx review-sync backfill reviews reads reviews by their creation date; ' +
+    'review-sync backfill reviews reads reviews by their creation date; ' +
     'if the gap is one of creation dates, ask the service’s makers',
   unproven: 'later runs try again',
   refused: 'the service refuses these dates: ask the service’s makers; later runs try again',
-  failed: 'later runs try again; if that does not help, npx review-sync doctor says what is broken',
+  failed: 'later runs try again; if that does not help, review-sync doctor says what is broken',
 };
 
 /** Where a request failed, or the list changed, the next attempts may succeed. */
@@ -157,7 +157,7 @@ function openDeadLetters({ deadLetters, alertDeadLetters }: StatusReport): Issue
   const open = deadLetters.reduce((sum, group) => sum + group.count, 0);
   if (open === 0) return [];
   const raise = open >= alertDeadLetters ? urgent : note;
-  return raise('dead letters', `${counted(open, 'record')} could not be synced`, 'npx review-sync dead-letters');
+  return raise('dead letters', `${counted(open, 'record')} could not be synced`, 'review-sync dead-letters');
 }
 
 /** A waiting line is no failure: until ALERT_WAITING_DAYS it is a note of the status, see statusNotes. */
@@ -177,7 +177,7 @@ function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport
   return note(
     'waiting for grades',
     `${counted(orders, 'order has', 'orders have')} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the one sent before`,
-    'npx review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
+    'review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
       'if they still wait, add what is missing to user_grades.sql, or leave user_grade_code out of orders.sql',
   );
 }

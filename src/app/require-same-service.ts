@@ -57,8 +57,8 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
     {
       hint:
         'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and ' +
-        'run npx review-sync migrate. If it is the same service, and these records were deleted there: ' +
-        'npx review-sync migrate --same-service.',
+        'run review-sync migrate. If it is the same service, and these records were deleted there: ' +
+        'review-sync migrate --same-service.',
     },
   );
 }

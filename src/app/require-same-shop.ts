@@ -37,7 +37,7 @@ export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError 
     {
       hint:
         'Correct SHOP_DATABASE_URL, SHOP_SQL_DIR or WAREHOUSE_DATABASE_URL: each shop has a warehouse of its own. ' +
-        'If it is the same shop, and these orders were deleted there: npx review-sync migrate --same-shop.',
+        'If it is the same shop, and these orders were deleted there: review-sync migrate --same-shop.',
     },
   );
 }

@@ -28,11 +28,11 @@ export async function requireMigrated(warehouse: Warehouse): Promise<void> {
     if (cause instanceof ReviewSyncError) throw cause;
     throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
       cause,
-      hint: 'Check that it is up and that WAREHOUSE_DATABASE_URL is right; npx review-sync doctor says more.',
+      hint: 'Check that it is up and that WAREHOUSE_DATABASE_URL is right; review-sync doctor says more.',
     });
   });
   if (pending.length === 0) return;
   throw new ReviewSyncError('not-migrated', `The warehouse lacks ${pending.length} migrations: ${pending.join(', ')}`, {
-    hint: 'Run: npx review-sync migrate',
+    hint: 'Run: review-sync migrate',
   });
 }

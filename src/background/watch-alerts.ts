@@ -43,7 +43,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       const reason = describeError(error);
       log.warn({ error: reason }, 'the status cannot be read');
       if (failures < failuresBeforeAlert || isPosted) return;
-      await post(`review-sync: the status cannot be read: ${reason}\n→ npx review-sync doctor says what is broken`);
+      await post(`review-sync: the status cannot be read: ${reason}\n→ review-sync doctor says what is broken`);
       isPosted = true;
     }
   }

@@ -99,7 +99,7 @@ function describeFailure(error: unknown): string {
     const isOfASystem = 'code' in error || hint !== undefined;
     // The first line of a stack is the raw message.
     const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-    lines.push(...(isOfASystem ? ['npx review-sync doctor says what is broken.'] : frames));
+    lines.push(...(isOfASystem ? ['review-sync doctor says what is broken.'] : frames));
   }
   return `${lines.join('\n')}\n`;
 }

@@ -88,7 +88,7 @@ function reportOf(
   }
   if (deadLetters > 0) {
     reason ??= 'dead-letters';
-    problems.push(`${counted(deadLetters, 'record')} could not be synced; see them with: npx review-sync dead-letters`);
+    problems.push(`${counted(deadLetters, 'record')} could not be synced; see them with: review-sync dead-letters`);
   }
   return reason === undefined
     ? { outcome: 'done', counts }

@@ -10,7 +10,7 @@ export const statementSeconds = 30;
 export function timeoutError(what: string, seconds = statementSeconds): ReviewSyncError {
   return new ReviewSyncError('shop-timeout', `${what}: one statement took longer than ${seconds} s`, {
     hint:
-      'npx review-sync doctor measures the shop queries, and names the index that helps; ' +
+      'review-sync doctor measures the shop queries, and names the index that helps; ' +
       'docs/connecting.md shows a change feed.',
   });
 }

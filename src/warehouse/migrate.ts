@@ -93,7 +93,7 @@ function failureOf(cause: unknown): { cause: unknown; hint: string } {
   const isRight = cause instanceof pg.DatabaseError && cause.code === '42501';
   const hint = isRight
     ? 'The user of WAREHOUSE_DATABASE_URL must be allowed to create schemas.'
-    : 'npx review-sync doctor says what is broken.';
+    : 'review-sync doctor says what is broken.';
   return { cause, hint };
 }
 
@@ -131,7 +131,7 @@ export async function compareMigrations(db: Db): Promise<MigrationState> {
     'unreleased-schema',
     `The warehouse has the schema of a version before the first release: review_sync_migrations.applied lists ${found}, expected are ${names[0]} to ${last}`,
     {
-      hint: 'Let WAREHOUSE_DATABASE_URL name a new, empty database and run: npx review-sync migrate. Everything in it is read again from the service and the shop.',
+      hint: 'Let WAREHOUSE_DATABASE_URL name a new, empty database and run: review-sync migrate. Everything in it is read again from the service and the shop.',
     },
   );
 }

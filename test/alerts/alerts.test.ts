@@ -97,7 +97,7 @@ test('a worker alerts about a failed run, and about its recovery', async () => {
   next.kill('SIGTERM');
   expect((await next.ended).status).toBe(0);
   expect(texts()).toEqual([
-    'review-sync: the last sync-reviews failed: the service is down\n→ npx review-sync doctor says what is broken',
+    'review-sync: the last sync-reviews failed: the service is down\n→ review-sync doctor says what is broken',
     expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
   ]);
   expect(worker.saidSoFar()).not.toContain(receiver.url);
@@ -125,7 +125,7 @@ test('where the warehouse does not answer, so that nothing can be seen, that is 
   await until(async () => texts().length > refused + 1);
   await alerts?.close();
   expect(texts().slice(refused)).toEqual([
-    expect.stringMatching(/^review-sync: the status cannot be read: .+\n→ npx review-sync doctor/),
+    expect.stringMatching(/^review-sync: the status cannot be read: .+\n→ review-sync doctor/),
     'review-sync: recovered: the status can be read again',
   ]);
 });

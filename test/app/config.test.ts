@@ -189,6 +189,6 @@ describe('the command line', () => {
     expect(gone.stderr).toContain('WAREHOUSE_DATABASE_URL');
     const bare = await runCli(['status'], { ...right, WAREHOUSE_DATABASE_URL: await createDatabase('empty') });
     expect(bare.status).toBe(1);
-    expect(bare.stderr).toContain('npx review-sync migrate');
+    expect(bare.stderr).toContain('review-sync migrate');
   });
 });

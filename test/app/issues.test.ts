@@ -192,24 +192,22 @@ const waiting =
   '1 order line of 1 order wait until the service is known to have the product; the oldest (A/1, product P) for 15 d';
 
 test('each issue says what is wrong and what to do, the most important first', () => {
-  const doctor = 'npx review-sync doctor says what is broken';
+  const doctor = 'review-sync doctor says what is broken';
   expect(issuesOf(troubled()).map(({ what, hint }) => `${what} → ${hint}`)).toEqual([
-    'the queue cannot be read: down → start its server; jobs and schedules in it are not shown. npx review-sync doctor says more',
-    'reviews were never synced → npx review-sync sync reviews, or npx review-sync worker, which runs it on its schedule',
+    'the queue cannot be read: down → start its server; jobs and schedules in it are not shown. review-sync doctor says more',
+    'reviews were never synced → review-sync sync reviews, or review-sync worker, which runs it on its schedule',
     `the last rescan-orders failed: broken → ${doctor}`,
     `the last sync-catalog was incomplete: odd → the next run tries again; if that does not help, ${doctor}`,
     'orders are 2 h 5 s behind → check that a worker is running, and its log',
     'no orders came in the last 24 hours, where 1,200 a day are usual → check whether the shop query still finds orders',
-    '2 days of reviews were not read completely, first 2026-01-07 → npx review-sync backfill reviews --gaps',
-    expect.stringMatching(
-      /^unread \(and 1 more span\) → npx review-sync backfill reviews reads reviews by their creation/,
-    ),
-    '1 record could not be synced → npx review-sync dead-letters',
+    '2 days of reviews were not read completely, first 2026-01-07 → review-sync backfill reviews --gaps',
+    expect.stringMatching(/^unread \(and 1 more span\) → review-sync backfill reviews reads reviews by their creation/),
+    '1 record could not be synced → review-sync dead-letters',
     expect.stringMatching(
       `^${waiting.replaceAll(/[()]/g, '.')} → a line is sent as soon as a review or an order list names`,
     ),
     expect.stringMatching(
-      /^1 order has a member grade .* \(2 grades\); each keeps the one sent before → npx review-sync sync cat/,
+      /^1 order has a member grade .* \(2 grades\); each keeps the one sent before → review-sync sync cat/,
     ),
     expect.stringMatching(/^6 pushed orders \(A, B, C, D, E …\) left the shop → they stay/),
     '2 webhooks waiting for 1 h → check that serve or a worker is running, and its log',

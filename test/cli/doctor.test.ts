@@ -51,7 +51,7 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
   const before = await world.warehouse('select count(*) from sync.touches');
   const { status, said, findings } = await ills(world, reader);
   expect(said).toEqual([
-    'schedules warning: the queue holds no schedule: no run starts by itself → start npx review-sync worker',
+    'schedules warning: the queue holds no schedule: no run starts by itself → start review-sync worker',
   ]);
   expect(status).toBe(0);
   expect(new Set(findings.map(({ area }) => area))).toEqual(
@@ -113,7 +113,7 @@ test('each setting that is legal and risky is warned of, and nothing of it where
     await configuration({ STATUS_TOKEN: risky.STATUS_TOKEN, REVIEW_API_BASE_URL: 'https://reviews.invalid' }),
   ).toEqual([]);
   expect((await ills(world, { REVIEW_API_TIME_ZONE: 'Asia/Tokyo' })).said).toContain(
-    'warehouse warning: the views of bi cut days in Asia/Seoul, configured is Asia/Tokyo → npx review-sync migrate',
+    'warehouse warning: the views of bi cut days in Asia/Seoul, configured is Asia/Tokyo → review-sync migrate',
   );
 });
 
@@ -383,11 +383,9 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   await world.warehouse(`delete from review_sync_migrations.applied where name like '0004%'`);
   await world.warehouse(`insert into review_sync_migrations.applied (name) values ('9999_future')`);
   const { said } = await ills(world, { ...reader, QUEUE_URL: await createDatabase('empty') });
-  expect(said).toContainEqual('queue fault: its tables are missing → npx review-sync migrate');
+  expect(said).toContainEqual('queue fault: its tables are missing → review-sync migrate');
   expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
-  expect(said[1]).toMatch(
-    /^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → npx review-sync migrate/,
-  );
+  expect(said[1]).toMatch(/^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → review-sync migrate/);
   expect(said).not.toContainEqual(expect.stringContaining('may not create schemas'));
   expect((await asOther()).at(-1)).toMatch(
     /^warehouse fault: the user may not create schemas, .* → grant create on database/,

@@ -66,7 +66,7 @@ async function checkImage(opened: AsyncDisposableStack): Promise<void> {
   claim('/app holds what the program needs, and no .env', files.stdout.split('\n').join(' ') === expected, files);
 
   const early = await checkHealth();
-  const isNamed = early.stdout === '' && early.stderr.includes('npx review-sync migrate');
+  const isNamed = early.stdout === '' && early.stderr.includes('review-sync migrate');
   claim('before migrate, the health check fails and says why', early.status === 1 && isNamed, early);
   for (const command of ['migrate', 'sync catalog', 'sync reviews', 'sync orders']) {
     const ended = await reviewSync(...command.split(' '));

@@ -41,13 +41,13 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   const retried = await world.cli('dead-letters', 'retry', '1', closed, '--json');
   expect([retried.status, JSON.parse(retried.stdout)]).toEqual([1, { tried: 1, resolved: 0, open: 3 }]);
   expect((await world.cli('dead-letters', 'retry', '1')).stdout).toBe(
-    '0 of 1 record: synced, or gone from the shop. Open: 3; see: npx review-sync dead-letters\n',
+    '0 of 1 record: synced, or gone from the shop. Open: 3; see: review-sync dead-letters\n',
   );
   // Others that are open are no failure of the one that was named.
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
   expect(await world.cli('dead-letters', 'retry', '1')).toMatchObject({
     status: 0,
-    stdout: '1 of 1 record: synced, or gone from the shop. Open: 2; see: npx review-sync dead-letters\n',
+    stdout: '1 of 1 record: synced, or gone from the shop. Open: 2; see: review-sync dead-letters\n',
   });
   expect((await world.cli('dead-letters', 'discard', another)).stdout).toBe('1 of 1 discarded.\n');
   const open = 'select id::integer from sync.dead_letters where resolved_at is null';

@@ -192,7 +192,7 @@ test('verify finds what differs, is missing or left the shop, and exits 1', asyn
     /^order A\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
   );
   expect(text).toMatch(
-    /: order_device \(1 order\)\.\n\nTo push again what is missing or differs: npx review-sync verify orders --repair\n$/,
+    /: order_device \(1 order\)\.\n\nTo push again what is missing or differs: review-sync verify orders --repair\n$/,
   );
   expect(writes(world)).toEqual([]);
 });
@@ -247,7 +247,7 @@ test('verify says which orders it could not compare, one with a line that cannot
   expect(repair.status).toBe(1);
   expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
   await world.atService(`update reference_service.orders set total_price = 6 where code = 'A'`);
-  const left = expect.stringContaining('0 orders repaired; 1 still differs: A. See why with: npx review-sync explain');
+  const left = expect.stringContaining('0 orders repaired; 1 still differs: A. See why with: review-sync explain');
   expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1, stdout: left });
 });
 
@@ -270,7 +270,7 @@ test('verify exits 0 where sub-orders of no line stay, and orders that left the 
   const send = await runCli(['verify', 'orders'], { ...world.environment, ORDER_DELETES: 'send' });
   expect(send.status).toBe(1);
   expect(send.stdout).toMatch(
-    /created in the last ORDER_RESCAN_DAYS, .*: npx review-sync sync reconcile\. Delete older ones at the service by hand\./,
+    /created in the last ORDER_RESCAN_DAYS, .*: review-sync sync reconcile\. Delete older ones at the service by hand\./,
   );
   expect(send.stdout).not.toMatch(/--repair|ORDER_DELETES/);
 });

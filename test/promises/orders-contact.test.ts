@@ -273,7 +273,7 @@ test('sync orders --dry-run says to how many customers the next run sends contac
   const dryBackfill = (...more: string[]) => world.cli('backfill', 'orders', '--dry-run', ...more);
   const backfill = await dryBackfill();
   expect(backfill.stdout).toContain('it mails nobody');
-  expect(backfill.stdout).toContain('npx review-sync sync orders --dry-run');
+  expect(backfill.stdout).toContain('review-sync sync orders --dry-run');
   expect(backfill.stdout).toMatch(
     /^4 orders: 4 to send, with about 5 requests; 0 others without a change\.\n.* of 3 customers of the orders to send\.\n.*\nNothing was sent or written\.\n$/s,
   );

@@ -42,7 +42,7 @@ test('a warehouse that was used with one service does not count its orders as pu
       const end = await runCli(command, environment);
       expect(end.status).toBe(1);
       expect(end.stderr).toContain('belongs to another review service');
-      expect(end.stderr).toContain('npx review-sync migrate');
+      expect(end.stderr).toContain('review-sync migrate');
     }
     // A worker that starts while that service is down learns it by its first run.
     await using proxy = await startRuleProxy(other.url);
@@ -124,7 +124,7 @@ test('a service that knows no record is asked for six of them, and is the same o
   expect(end.status).toBe(1);
   expect(end.stderr).toContain('another client id');
   expect(end.stderr).toContain('knows none of 6 orders and reviews in it, the newest and the oldest');
-  expect(end.stderr).toContain('npx review-sync migrate --same-service');
+  expect(end.stderr).toContain('review-sync migrate --same-service');
   expect(orderRequests(world)).toHaveLength(6);
 
   // Without the flag nothing is recorded, whatever an upgrade applies.

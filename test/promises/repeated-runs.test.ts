@@ -80,7 +80,7 @@ test('of two commands that start the same backfill at once one starts it, the ot
   expect(new Set(reports.map(({ run }) => run)).size).toBe(1);
   expect(reports.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
   const again = await here.cli('backfill', 'reviews', ...range, '--detach');
-  expect(again.stdout).toBe(`It is running already: ${reports[0]?.run}. Progress: npx review-sync status\n`);
+  expect(again.stdout).toBe(`It is running already: ${reports[0]?.run}. Progress: review-sync status\n`);
   const followed = await Promise.all([1, 2].map(() => here.cli(...backfill)));
   expect(followed.map(({ status }) => status)).toEqual([0, 0]);
   expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([{ id: reports[0]?.run, outcome: 'done' }]);

@@ -400,7 +400,7 @@ test('of three reviews in the days that are read, two that the service deleted a
   expect(text).toMatch(/^service +warehouse +missing +stale +extra\n +48 +118 +0 +0 +70\n/);
   expect(text.match(/^review \d+ of 20\d\d-\d\d-\d\d is gone from the service$/gm)).toHaveLength(20);
   expect(text).toMatch(
-    /\nand 50 more\n\n.*more than half at once.*\n\n70 reviews differ\. To correct: npx review-sync verify reviews --repair\. [^\n]*\n$/s,
+    /\nand 50 more\n\n.*more than half at once.*\n\n70 reviews differ\. To correct: review-sync verify reviews --repair\. [^\n]*\n$/s,
   );
   expect(await deleted(world)).toHaveLength(2);
 });

@@ -69,7 +69,7 @@ test('a shop that is numbered anew is sent nothing of until a person accepts it'
   await world.place(order('NEW'));
   const before = await atService(world);
   const end = await world.cli('sync', 'orders');
-  expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('npx review-sync migrate --same-orders') });
+  expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('review-sync migrate --same-orders') });
   expect(end.stderr).toContain('6 of 9 orders that were pushed before have other dates');
   expect([writes(world), await world.openDeadLetters()]).toEqual([[], []]);
   expect(await atService(world)).toEqual(before);

@@ -62,7 +62,7 @@ test('nothing of another shop is sent by a repair or a retry, and doctor says so
       status: 1,
       stderr: expect.stringContaining('none of 12 orders of all ages'),
     });
-    expect(end.stderr).toContain('npx review-sync migrate --same-shop');
+    expect(end.stderr).toContain('review-sync migrate --same-shop');
   }
   expect((await runCli(['doctor'], environment)).stdout).toContain('none of 12 orders of all ages');
   expect((await world.cli('doctor')).stdout).not.toContain('orders of all ages');

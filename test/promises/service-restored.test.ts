@@ -42,7 +42,7 @@ test('after a service was restored from a backup, the next run that meets a lost
   const met = await world.cli('sync', 'orders');
   expect(met.status).toBe(1);
   expect(met.stdout + met.stderr).toContain('The service had lost 1 order pushed before');
-  expect(met.stdout + met.stderr).toContain('npx review-sync verify orders --repair');
+  expect(met.stdout + met.stderr).toContain('review-sync verify orders --repair');
 
   expect(await world.cli('verify', 'orders')).toMatchObject({ status: 1 });
   expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });

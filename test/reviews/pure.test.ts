@@ -200,7 +200,7 @@ test('a span counts as read from when its first request was sent: what is writte
 });
 
 test.each([
-  [null, 'It should be marked deleted: npx review-sync verify reviews --repair does that.'],
+  [null, 'It should be marked deleted: review-sync verify reviews --repair does that.'],
   [new Date(), 'Neither the service nor the warehouse shows it.'],
 ])('of a review that is gone, and in the warehouse marked deleted at %s, explain says: %s', (deleted_at, verdict) => {
   const nothing = { service: undefined, serviceFault: undefined, windows: [], missed: undefined };
@@ -210,7 +210,7 @@ test.each([
 
 test.each([
   ['the dead letter gives the reason', [{ id: 1 }]],
-  ['run npx review-sync backfill reviews', []],
+  ['run review-sync backfill reviews', []],
 ])('of a review that the warehouse lacks explain says: %s', (verdict, deadLetters) => {
   const nothing = { serviceFault: undefined, warehouse: undefined, windows: [], missed: undefined };
   const differences = [{ id: 1, kind: 'missing', fields: [] }];

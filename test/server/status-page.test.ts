@@ -41,7 +41,7 @@ test('where the warehouse cannot be read, the page says why and what to do', asy
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
   const page = await answer.text();
   expect(page).toContain('relation &#34;sync.dead_letters&#34; does not exist');
-  expect(page).toContain('npx review-sync doctor');
+  expect(page).toContain('review-sync doctor');
   expect(page).toContain('<script>');
   await world.warehouse('alter table sync.elsewhere rename to dead_letters');
 });
@@ -77,7 +77,7 @@ test('the page shows flows, holes, runs and dead letters, escapes every text, an
   for (const words of [
     'not read completely',
     '<title>review-sync: 9 issues</title>',
-    'What to do: npx review-sync backfill reviews --gaps',
+    'What to do: review-sync backfill reviews --gaps',
     'backfill-reviews',
     '116 orders pushed by sync orders in 14 days, at most 15 in one. Grey: 1 day without a run of sync orders.',
     'no score',

@@ -225,7 +225,7 @@ test('a gap takes in those within it, a proven span cuts what it touches, and ot
   await gap(5, 30);
   await closeGaps(warehouse.db, 'created', { start: 8, end: 40 });
   expect(new Set(await all())).toEqual(new Set([...others, ['created', 5, 8, 3], ['created', 40, 60, 2]]));
-  const said = '4 spans of reviews are not read; see npx review-sync status. The first: 0';
+  const said = '4 spans of reviews are not read; see review-sync status. The first: 0';
   expect(await gapsProblem(warehouse.db)).toBe(said);
 });
 

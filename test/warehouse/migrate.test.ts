@@ -53,7 +53,7 @@ test('a warehouse with the schema of a version before the first release is refus
   const sentence =
     'The warehouse has the schema of a version before the first release: review_sync_migrations.applied lists 0001_sync and 3 others, ' +
     `expected are ${names[0]} to ${names.at(-1)}`;
-  const hint = /WAREHOUSE_DATABASE_URL.* new, empty database .*npx review-sync migrate\..*read again/;
+  const hint = /WAREHOUSE_DATABASE_URL.* new, empty database .*review-sync migrate\..*read again/;
   for (const args of [['migrate'], ['status'], ['sync', 'orders']]) {
     const end = await cli(...args);
     expect([args, end.status, end.stderr]).toEqual([args, 1, expect.stringContaining(sentence)]);

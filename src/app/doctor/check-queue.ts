@@ -17,7 +17,7 @@ export async function checkQueue(queues: Queues): Promise<Finding[]> {
 /** Whether the queue has exactly the configured schedules, and whether workers take their runs. */
 export async function checkSchedules(queues: Queues, configured: readonly Schedule[], now: Date): Promise<Finding[]> {
   const planned = await plannedRuns(queues);
-  const start = 'start npx review-sync worker';
+  const start = 'start review-sync worker';
   if (configured.length === 0 && planned.length === 0)
     return [warning('no schedule is configured', 'set SCHEDULE_ORDERS and the others')];
   if (planned.length === 0) return [warning('the queue holds no schedule: no run starts by itself', start)];

@@ -33,7 +33,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       `migrations ${newer.join(', ')} are of a newer version than this program`,
       'run one version on all machines',
     ],
-    [pending.length > 0, `migrations are missing: ${pending.join(', ')}`, 'npx review-sync migrate'],
+    [pending.length > 0, `migrations are missing: ${pending.join(', ')}`, 'review-sync migrate'],
     [
       pending.length > 0 && !mayCreateSchemas,
       'the user may not create schemas, which migrating needs',
@@ -60,7 +60,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
 async function checkZoneOfViews(warehouse: Warehouse, timeZone: string): Promise<Finding> {
   const zone = await biTimeZone(warehouse);
   if (zone === timeZone) return ok(`the views of bi cut days in ${zone}`);
-  return warning(`the views of bi cut days in ${zone}, configured is ${timeZone}`, 'npx review-sync migrate');
+  return warning(`the views of bi cut days in ${zone}, configured is ${timeZone}`, 'review-sync migrate');
 }
 
 /** Orders of texts that are the order of their bytes: no version of a system changes them. */

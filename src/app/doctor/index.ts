@@ -83,7 +83,7 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
   return runs.flatMap(({ id, systems }) => {
     const differing = differingSystems(systems, systemsOf(config)).map(({ what }) => what);
     if (differing.length === 0) return [];
-    const hint = `correct the setting where it is wrong, or end the run: npx review-sync runs end ${id}`;
+    const hint = `correct the setting where it is wrong, or end the run: review-sync runs end ${id}`;
     return [warning(`the open run ${id} is not carried out with these settings: ${differing.join('; ')}`, hint)];
   });
 }
@@ -109,7 +109,7 @@ function asFault(error: unknown): Finding {
 }
 
 function queueFault(config: Config, error: unknown): Finding {
-  if (lacksTables(error)) return fault('its tables are missing', 'npx review-sync migrate');
+  if (lacksTables(error)) return fault('its tables are missing', 'review-sync migrate');
   if (config.queueUrl === config.warehouseDatabaseUrl) {
     const what = `it is kept in the warehouse, and cannot be used either: ${describeError(error)}`;
     return fault(what, 'correct the warehouse first');
@@ -149,7 +149,7 @@ function checkConfiguration(config: Config): Finding[] {
     [
       config.schedules.reconcile === '',
       'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and old rows of the schema sync stay',
-      'leave it at 30 4 * * *, or run npx review-sync sync reconcile daily',
+      'leave it at 30 4 * * *, or run review-sync sync reconcile daily',
     ],
     [
       shop.url === warehouse,

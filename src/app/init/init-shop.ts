@@ -107,7 +107,7 @@ async function chosen(
   const wanted = presets.find((preset) => preset.name === name);
   if (name !== undefined && wanted === undefined) {
     throw new UsageError(`There is no preset ${name}`, {
-      hint: `These are there: ${presets.map((preset) => preset.name).join(', ')}. See: npx review-sync init --list`,
+      hint: `These are there: ${presets.map((preset) => preset.name).join(', ')}. See: review-sync init --list`,
     });
   }
   if (wanted && wanted.database !== tables.dialect) {
@@ -133,7 +133,7 @@ function alternatives(others: readonly Recognised[]): string[] {
   return others.map(({ preset, prefix, schema }) => {
     const place = [prefix && `, prefix ${prefix}`, schema && `, schema ${schema}`].filter(Boolean).join('');
     const options = `--preset ${preset.name}${prefix && ` --prefix ${prefix}`} --force`;
-    return `The tables fit ${preset.title}${place} too. To take that: npx review-sync init ${options}`;
+    return `The tables fit ${preset.title}${place} too. To take that: review-sync init ${options}`;
   });
 }
 

@@ -64,9 +64,9 @@ It replaces a backfill of the same range that has not ended, also one that was k
 --detach, run it without and press Ctrl-C.
 
 Examples:
-  npx review-sync backfill orders --from 2024-01-01 --dry-run
-  npx review-sync backfill orders --from 2024-01-01 --dry-run --diff --limit 20
-  npx review-sync backfill orders --from 2024-01-01`,
+  review-sync backfill orders --from 2024-01-01 --dry-run
+  review-sync backfill orders --from 2024-01-01 --dry-run --diff --limit 20
+  review-sync backfill orders --from 2024-01-01`,
       )
       .action((options: OrderOptions) => run((context) => runBackfillOrders(context, options)));
     commander
@@ -83,8 +83,8 @@ Examples:
 Runs to the end, alone or together with running workers. Run again after an interruption, it continues.
 
 Examples:
-  npx review-sync backfill reviews --dry-run
-  npx review-sync backfill reviews --from 2024-01-01 --to 2024-12-31`,
+  review-sync backfill reviews --dry-run
+  review-sync backfill reviews --from 2024-01-01 --to 2024-12-31`,
       )
       .action((options: ReviewOptions) => run((context) => runBackfillReviews(context, options)));
   },
@@ -177,6 +177,6 @@ async function forecastBackfill({ signal }: Context, app: App, rights: PushRight
   const contact = withEmail
     ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
     : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
-      'The regular sync sends those of young orders: npx review-sync sync orders --dry-run';
+      'The regular sync sends those of young orders: review-sync sync orders --dry-run';
   return { text: drawForecast(forecast, contact), json: forecast };
 }

@@ -56,7 +56,7 @@ async function list(app: App): Promise<Report> {
   ]);
   const text = [
     table(['kind', 'records', 'ids', 'last failed (UTC)', 'reason'], rows),
-    'Show one: npx review-sync dead-letters show <id>. ' +
+    'Show one: review-sync dead-letters show <id>. ' +
       'Corrected records are synced by the next run, or at once by: retry.',
   ].join('\n\n');
   return { text, json: groups };
@@ -67,7 +67,7 @@ async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLette
   const found = await deadLettersById(app.warehouse.db, ids);
   const unknown = ids.find((id) => !found.some((one) => one.id === id));
   if (unknown === undefined) return found;
-  throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: npx review-sync dead-letters' });
+  throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: review-sync dead-letters' });
 }
 
 async function show(app: App, id: number): Promise<Report> {
@@ -117,7 +117,7 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const drawn = catalog && catalog.outcome !== 'done' ? `${drawRun('sync catalog', catalog).text}\n` : '';
   const text =
     `${drawn}${resolved} of ${counted(deadLetters.length, 'record')}: synced, or gone from the shop. ` +
-    `Open: ${open}${open > 0 ? '; see: npx review-sync dead-letters' : '.'}` +
+    `Open: ${open}${open > 0 ? '; see: review-sync dead-letters' : '.'}` +
     closed.map((one) => `\nNot retried: ${whyClosed(one)}`).join('');
   const json = { tried: deadLetters.length, resolved, open, ...(catalog && { catalog }) };
   return {

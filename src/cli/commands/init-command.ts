@@ -21,7 +21,7 @@ export const command: Command = {
         `
 The shop database is that of SHOP_DATABASE_URL, in the environment or in .env of the working directory:
 
-  SHOP_DATABASE_URL=postgres://reader:…@shop-db.example.com/shop npx review-sync init
+  SHOP_DATABASE_URL=postgres://reader:…@shop-db.example.com/shop review-sync init
 
 Nothing is written to the shop. Lines that .env has already are not changed.`,
       )
@@ -68,7 +68,7 @@ function draw(report: InitReport): string {
 }
 
 function recognised({ preset }: InitReport): string {
-  if (!preset) return 'The tables are those of no known shop system (see: npx review-sync init --list).';
+  if (!preset) return 'The tables are those of no known shop system (see: review-sync init --list).';
   const { title, name, prefix, schema } = preset;
   const place = [prefix && `prefix ${prefix}`, schema && `schema ${schema}`].filter(Boolean);
   return `The shop is ${title}${place.length > 0 ? `, ${place.join(', ')}` : ''} (preset ${name}).`;
@@ -76,7 +76,7 @@ function recognised({ preset }: InitReport): string {
 
 function queries({ dir, preset, queries: { written, kept } }: InitReport): string {
   const left = kept.length > 0 ? `Left as they are in ${dir}: ${kept.join(', ')}.` : '';
-  if (written.length === 0) return `${left} To replace them: npx review-sync init --force`;
+  if (written.length === 0) return `${left} To replace them: review-sync init --force`;
   const what = preset ? 'Wrote' : 'Wrote the commented template, which reads the sample shop:';
   return [`${what} ${written.map((file) => `${dir}/${file}`).join(', ')}.`, left].filter(Boolean).join('\n');
 }
@@ -92,13 +92,13 @@ function nextCommand({ preset, dir, toFillIn, findings }: InitReport): string {
   else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);
   if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
   if (toFillIn.length > 0) {
-    const trial = 'npx review-sync reference-service --products-from-shop';
+    const trial = 'review-sync reference-service --products-from-shop';
     steps.push(`fill in ${toFillIn.join(', ')} in .env.\n     For a trial that mails nobody, ${trial} prints them`);
   }
   steps.push(
-    'npx review-sync migrate, then npx review-sync doctor',
-    'npx review-sync sync reviews, then sync catalog',
-    'npx review-sync sync orders --dry-run: who could be mailed; then npx review-sync sync orders',
+    'review-sync migrate, then review-sync doctor',
+    'review-sync sync reviews, then sync catalog',
+    'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
   );
   return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join('\n');
 }

@@ -34,7 +34,7 @@ async function list({ warehouse, now }: App): Promise<Report> {
   ]);
   const text = [
     table(['run', 'started (UTC)', 'carried out by', 'may do'], rows),
-    'npx review-sync worker continues what nobody carries out. End one: npx review-sync runs end <id>.',
+    'review-sync worker continues what nobody carries out. End one: review-sync runs end <id>.',
   ].join('\n\n');
   return { text, json: runs };
 }
@@ -43,5 +43,5 @@ async function end(app: App, id: string): Promise<Report> {
   if (await endRun(app, id, 'a person ended it: runs end')) {
     return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
   }
-  throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: npx review-sync runs' });
+  throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: review-sync runs' });
 }

@@ -93,7 +93,7 @@ async function announceContact({ terminal, signal }: Context, app: App): Promise
   await sleep(thinkMs, signal).catch((cause: unknown) => {
     throw new IncompleteError('Stopped before anything was sent', {
       cause,
-      hint: 'npx review-sync backfill orders pushes the orders of today, which then go without e-mail and phone.',
+      hint: 'review-sync backfill orders pushes the orders of today, which then go without e-mail and phone.',
     });
   });
 }

@@ -102,11 +102,11 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
   const isStuck = unrepairable === differing;
   const next = isStuck
     ? '.'
-    : '. To correct: npx review-sync verify reviews --repair. It also brings back what forget masked: ' +
+    : '. To correct: review-sync verify reviews --repair. It also brings back what forget masked: ' +
       'have that deleted at the service first.';
   const stuck =
     ` The warehouse cannot hold ${formatCount(unrepairable)} of them: ` +
-    'see npx review-sync dead-letters, which leaves out discarded ones.';
+    'see review-sync dead-letters, which leaves out discarded ones.';
   return summary + (repair && !isStuck ? done : next) + (unrepairable > 0 ? stuck : '');
 }
 
@@ -139,7 +139,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
     deletes === 'off'
       ? 'Nothing is deleted at the service with ORDER_DELETES=off.'
       : 'Of those created in the last ORDER_RESCAN_DAYS, each is deleted a day after it was first missed by: ' +
-        'npx review-sync sync reconcile. Delete older ones at the service by hand.';
+        'review-sync sync reconcile. Delete older ones at the service by hand.';
   const blocks = [
     [`${counted(orders, 'order')} of the shop: ${sums.join(', ')}.`],
     [...differences.flatMap(differenceText), ...andMore(differing, differences)],
@@ -163,7 +163,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
     .join('\n\n');
 }
 
-const seeWhy = 'See why with: npx review-sync explain order <code>';
+const seeWhy = 'See why with: review-sync explain order <code>';
 
 const differenceText = ({ code, kind, difference }: DifferingOrder): string[] =>
   kind === 'missing'
@@ -180,13 +180,11 @@ function orderConclusion(
       : 'Shop and service agree in all that could be compared.';
   }
   if (differing === 0) return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
-  if (!repair) return 'To push again what is missing or differs: npx review-sync verify orders --repair';
+  if (!repair) return 'To push again what is missing or differs: review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
   const all = `${counted(repaired, 'order')} repaired`;
   if (left === 0) return `${all}; none differs any more.`;
   const isDeletion = differences.some(({ code, difference }) => difference?.isDeletion && leftCodes.includes(code));
-  const allow = isDeletion
-    ? ' Deletions beyond the allowance of a day: npx review-sync sync orders --allow-removals'
-    : '';
+  const allow = isDeletion ? ' Deletions beyond the allowance of a day: review-sync sync orders --allow-removals' : '';
   return `${all}; ${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}. ${seeWhy}${allow}`;
 }

@@ -26,7 +26,7 @@ export async function drawToEnd(
   for (const run of (await openRuns(app.warehouse.db)).filter((one) => isUnattended(one, app.now()))) {
     drawn.say(
       `Another run waits, and this command leaves it alone: ${run.id}. ${mayDo(run)}. ` +
-        `npx review-sync worker continues it; npx review-sync runs end ${run.id} ends it.`,
+        `review-sync worker continues it; review-sync runs end ${run.id} ends it.`,
     );
   }
   return await runToEnd(app, request, following(drawn)).finally(() => drawn.progress.stop());
@@ -39,7 +39,7 @@ export const drawFollowed = (app: App, runId: string, drawn: Drawn): Promise<Run
 /** Starts a run for running workers. */
 export async function startOnly(app: App, request: RunRequest): Promise<Report> {
   const { id, joined } = await startRun(app, request);
-  const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: npx review-sync status`;
+  const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: review-sync status`;
   return { text, json: { run: id, joined } };
 }
 

@@ -21,4 +21,4 @@ export function otherOrderFault({ createdAt }: Order, link: OrderLink | undefine
 }
 
 /** The command by which a person says that the shop's dates are right. */
-export const sameOrders = 'npx review-sync migrate --same-orders';
+export const sameOrders = 'review-sync migrate --same-orders';

@@ -6,7 +6,7 @@ import { type FailureKind, retryDelayMs } from '../backoff.ts';
 import { type DesiredOrder, lineKey } from '../order/desired-order.ts';
 
 /** The next step where removals are held back. */
-export const toAllow = 'If that is right, run: npx review-sync sync orders --allow-removals';
+export const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
 
 /** What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. */
 export type PushFailure = { lineCode?: string; reason: string; failure: FailureKind; held?: number };

@@ -114,7 +114,7 @@ async function requireShown({ db }: OrderDeps, codes: readonly string[], gone: r
   throw new IncompleteError(
     `The shop does not show ${missing.length} of ${named.length} orders that it named a moment ago ` +
       `(${codesText(missing.slice(0, 3), missing.length)}): nothing of these is sent. See whether all machines have the same ` +
-      'SHOP_DATABASE_URL and queries. If the shop has deleted them: npx review-sync sync orders --allow-removals',
+      'SHOP_DATABASE_URL and queries. If the shop has deleted them: review-sync sync orders --allow-removals',
   );
 }
 
@@ -126,7 +126,7 @@ async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Pro
   const readable = raws.filter((raw) => raw.fault === undefined);
   if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
   const fault = await shop.linesFault();
-  if (fault !== undefined) throw new IncompleteError(fault, { hint: 'npx review-sync doctor shows the queries.' });
+  if (fault !== undefined) throw new IncompleteError(fault, { hint: 'review-sync doctor shows the queries.' });
 }
 
 async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {

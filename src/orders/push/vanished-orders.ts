@@ -41,7 +41,7 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
   const problem =
     `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
     'The next rescan tries again.' +
-    (isHeld ? ' If that is right, delete all of them now: npx review-sync sync reconcile --allow-removals' : '');
+    (isHeld ? ' If that is right, delete all of them now: review-sync sync reconcile --allow-removals' : '');
   return { counts: addCounts(counts), problem };
 }
 

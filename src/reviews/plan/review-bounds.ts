@@ -124,7 +124,7 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
     'config',
     `GET /v1/reviews shows a review of ${isoOf(second)}, but not where that second is asked for in ${deps.timeZone}`,
     {
-      hint: 'Set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; npx review-sync doctor compares them.',
+      hint: 'Set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; review-sync doctor compares them.',
     },
   );
 }

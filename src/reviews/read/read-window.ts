@@ -164,7 +164,7 @@ function incomplete(gaps: readonly Gap[]): IncompleteError {
   return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
     hint:
       'Everything else of the period is in the warehouse. Later runs try these spans again; ' +
-      'npx review-sync status lists them.',
+      'review-sync status lists them.',
   });
 }
 
@@ -183,5 +183,5 @@ export async function gapsProblem(db: Db): Promise<string | undefined> {
   const [first] = open;
   if (!first) return undefined;
   const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
-  return `${what}; see npx review-sync status. The first: ${first.reason}`;
+  return `${what}; see review-sync status. The first: ${first.reason}`;
 }

@@ -67,7 +67,7 @@ export function reviewVerdict({
   if (!service) {
     const isShown = warehouse && !warehouse.deleted_at;
     return isShown
-      ? 'It should be marked deleted: npx review-sync verify reviews --repair does that.'
+      ? 'It should be marked deleted: review-sync verify reviews --repair does that.'
       : 'Neither the service nor the warehouse shows it.';
   }
   const [one] = differences;
@@ -76,7 +76,7 @@ export function reviewVerdict({
   if (one.kind !== 'missing') return `They differ in ${one.fields.join(', ')}.`;
   return deadLetters.length > 0
     ? 'The warehouse lacks it: the dead letter gives the reason.'
-    : 'The warehouse lacks it: run npx review-sync backfill reviews over the day it was created.';
+    : 'The warehouse lacks it: run review-sync backfill reviews over the day it was created.';
 }
 
 function parseDate(value: unknown): Date | undefined {

@@ -98,7 +98,7 @@ const noneKnown = (others: readonly number[]) =>
 const tooManyGone = (lost: number, held: number, isEstimate: boolean) =>
   `The service has lost ${isEstimate ? 'some ' : ''}${formatCount(lost)} of ${counted(held, 'review')} that the warehouse ` +
   'holds: more than half at once. None was marked as deleted. See what the service lacks; if they really are gone, ' +
-  'delete their rows from warehouse.reviews and run: npx review-sync migrate --rebuild';
+  'delete their rows from warehouse.reviews and run: review-sync migrate --rebuild';
 
 /**
  * A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for

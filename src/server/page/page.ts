@@ -52,7 +52,7 @@ function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Ht
 /** Shown where the status cannot be read: the reason and the next step. With scripts it turns into the status by itself. */
 export function unavailablePage(reason: string): string {
   const body = html`<p>${reason}</p>
-<p>Run <code>npx review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
+<p>Run <code>review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
 webhooks again, and the next run continues where the last one stopped.</p>`;
   const main = section('unavailable', 'The status cannot be read', body);
   return layout('not available', main);

@@ -21,7 +21,7 @@ export function openApiDocument(): Json {
       description:
         'Orders, categories, user grades, reviews and webhooks, as the reference service of review-sync implements them. Where the spec says "not shown", src/sandbox/reference-service/README.md lists what is chosen here.',
     },
-    servers: [{ url: 'http://127.0.0.1:4010', description: 'npx review-sync reference-service' }],
+    servers: [{ url: 'http://127.0.0.1:4010', description: 'review-sync reference-service' }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
     security: [{ accessToken: [] }, { bearer: [] }],
     paths,
