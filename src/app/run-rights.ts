@@ -50,10 +50,18 @@ const names = {
   service: 'REVIEW_API_BASE_URL',
 } as const satisfies Record<keyof RunSystems, string>;
 
-/** Where a run is planned for something else than this process has: each setting with both values. */
-export function differingSystems(planned: RunSystems, own: RunSystems): { name: keyof RunSystems; what: string }[] {
+/**
+ * Where a run is planned for something else than this process has: each setting with both values.
+ *
+ * @param readsShop whether the run's steps read the shop; otherwise any shop is the right one.
+ */
+export function differingSystems(
+  planned: RunSystems,
+  own: RunSystems,
+  readsShop = true,
+): { name: keyof RunSystems; what: string }[] {
   const all = Object.entries(names) as [keyof RunSystems, string][];
   return all
-    .filter(([name]) => planned[name] !== own[name])
+    .filter(([name]) => planned[name] !== own[name] && (readsShop || name !== 'shop'))
     .map(([name, variable]) => ({ name, what: `${variable} is ${own[name]} here, and ${planned[name]} in its plan` }));
 }

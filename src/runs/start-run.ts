@@ -45,16 +45,16 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
     const other = (await openRuns(db)).find((one) => one.key === key);
     if (!other) continue;
     if (!replaces) {
-      requireSameSystems(app, other);
+      requireSameSystems(app, job, other);
       return { id: other.id, joined: true };
     }
     const error = 'the same command was run again, which reads everything again';
-    await finishRun(db, other.id, { finishedAt: app.now(), outcome: 'abandoned', error });
+    await endRun(app, other.id, error);
   }
 }
 
-function requireSameSystems(app: App, run: Run): void {
-  const [differing] = differingSystems(run.systems, systemsOf(app.config));
+function requireSameSystems(app: App, { readsShop }: AnyRunJob<App>, run: Run): void {
+  const [differing] = differingSystems(run.systems, systemsOf(app.config), readsShop);
   if (!differing) return;
   throw new ReviewSyncError(
     'run',
@@ -73,7 +73,7 @@ function requireSameSystems(app: App, run: Run): void {
 export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string): Promise<void> {
   const { db } = app.warehouse;
   const id = dueId.replaceAll(/[^\w-]/g, '-');
-  const running = (await endLostRuns(app, job.name)).find((one) => one.id !== id && one.job === job.name);
+  const running = (await endLostRuns(app, job)).find((one) => one.id !== id && one.job === job.name);
   if (running) {
     app.log.warn(
       { job: job.name, running: running.id, since: running.startedAt },
@@ -100,14 +100,14 @@ export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string):
  * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
  * @returns the open runs that are left.
  */
-async function endLostRuns(app: App, dueJob?: string): Promise<Run[]> {
+async function endLostRuns(app: App, dueJob?: AnyRunJob<App>): Promise<Run[]> {
   const { db } = app.warehouse;
   // Not the clock of this machine: where that is behind, it would stop the runs of all others.
   const now = await warehouseNow(db);
   const left: Run[] = [];
   for (const run of await openRuns(db)) {
-    const end = await lostEnd(app, run, now, run.job === dueJob);
-    if (end) await finishRun(db, run.id, { finishedAt: app.now(), ...end });
+    const end = await lostEnd(app, run, now, run.job === dueJob?.name ? dueJob : undefined);
+    if (end) await endRun(app, run.id, end.error, end.outcome);
     else left.push(run);
   }
   return left;
@@ -120,7 +120,7 @@ async function lostEnd(
   app: App,
   run: Run,
   now: Date,
-  isDue: boolean,
+  dueJob: AnyRunJob<App> | undefined,
 ): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
   // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
   // then.
@@ -130,8 +130,8 @@ async function lostEnd(
   if (!(await app.queues.isAlive(run.id))) {
     return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
   }
-  if (!isDue || run.startedBy !== 'schedule' || !isUnattended(run, now, leftMs)) return undefined;
-  const [differing] = differingSystems(run.systems, systemsOf(app.config));
+  if (!dueJob || !isUnattended(run, now, leftMs)) return undefined;
+  const [differing] = differingSystems(run.systems, systemsOf(app.config), dueJob.readsShop);
   if (!differing) return undefined;
   return { outcome: 'abandoned', error: `nobody continues it, and this process may not: ${differing.what}` };
 }
@@ -142,8 +142,13 @@ async function lostEnd(
  *
  * @returns false where no open run has this id.
  */
-export async function endRun(app: App, id: string, error: string): Promise<boolean> {
-  const isEnded = await finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
+export async function endRun(
+  app: App,
+  id: string,
+  error: string,
+  outcome: 'abandoned' | 'failed' = 'abandoned',
+): Promise<boolean> {
+  const isEnded = await finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome, error });
   if (isEnded) await app.queues.drop(id).catch(() => {});
   return isEnded;
 }

@@ -160,6 +160,7 @@ test('a due run starts beside an open one only where that one is another job or 
     ['schedule', 'sync-orders', minute, '', false, true],
     // Nobody may continue it, or somebody else does.
     ['schedule', 'sync-orders', minute, elsewhere, true, true],
+    ['command', 'sync-orders', minute, elsewhere, true, true],
     ['schedule', 'sync-orders', minute, `time_zone = 'UTC', attended_at = now()`, true, false],
     ['schedule', 'sync-orders', minute, `attended_at = now() - interval '2 minutes'`, true, false],
   ] as const) {
