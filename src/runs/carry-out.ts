@@ -2,34 +2,38 @@ import type { App } from '../app/app.ts';
 import { sameShop } from '../app/require-same-shop.ts';
 import { differingSystems, systemsOf } from '../app/run-rights.ts';
 import { describeWithHint } from '../base/errors.ts';
+import { withTimeout } from '../base/timeout.ts';
 import { findRun, noteAttended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 import type { RunState } from './run-worker.ts';
 
-/** A run that could not be looked at is looked at again after so many milliseconds. */
+/** A run that is not carried out is looked at again after so many milliseconds: its shop may come back. */
 const lookAgainMs = 10_000;
+
+/** How long a look waits for the shop, in milliseconds. */
+const longestLookMs = 1000;
+
+/** `why`: why this process does not carry the run out; undefined: it does. */
+type Decision = { why: string | undefined; untilMs: number };
 
 /**
  * Which open runs this process carries out: those planned for its zone, its service and, where their steps read the shop,
- * its shop. A run of another one is left to other processes, which is logged once. Decided once a run.
+ * its shop. A run that is its own stays so to its end. Any other is left to other processes, which is logged when the
+ * reason changes.
  */
 export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
   const { db } = app.warehouse;
-  const decided = new Map<string, { isOurs: boolean; untilMs: number }>();
+  const decided = new Map<string, Decision>();
+  const deciding = new Map<string, Promise<void>>();
 
-  async function decide(run: Run): Promise<{ isOurs: boolean; untilMs: number }> {
+  async function decide(run: Run): Promise<Decision> {
     const definition = jobs.find(({ name }) => name === run.job);
-    try {
-      const why = definition ? await whyNotOurs(app, definition, run) : 'this version does not know the job';
-      if (why) app.log.warn({ run: run.id, why }, 'a run is left to other processes');
-      return { isOurs: why === undefined, untilMs: Number.POSITIVE_INFINITY };
-    } catch (error) {
-      app.log.warn(
-        { run: run.id, error: describeWithHint(error) },
-        'a run is not carried out yet: the shop cannot be read',
-      );
-      return { isOurs: false, untilMs: performance.now() + lookAgainMs };
-    }
+    const why = definition
+      ? await whyNotOurs(app, definition, run).catch(describeWithHint)
+      : 'this version does not know the job';
+    if (why === undefined) return { why, untilMs: Number.POSITIVE_INFINITY };
+    if (why !== decided.get(run.id)?.why) app.log.warn({ run: run.id, why }, 'a run is left to other processes');
+    return { why, untilMs: performance.now() + lookAgainMs };
   }
 
   return {
@@ -39,9 +43,17 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
       for (const id of decided.keys()) if (!open.some((run) => run.id === id)) decided.delete(id);
       for (const run of open) {
         const known = decided.get(run.id);
-        if (!known || known.untilMs < performance.now()) decided.set(run.id, await decide(run));
+        if (deciding.has(run.id) || (known && known.untilMs > performance.now())) continue;
+        const decision = decide(run).then((one) => {
+          decided.set(run.id, one);
+          deciding.delete(run.id);
+        });
+        deciding.set(run.id, decision);
       }
-      const ours = open.map(({ id }) => id).filter((id) => decided.get(id)?.isOurs);
+      // A shop that does not respond delays no other run, nor the stop of one that a person has ended.
+      await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
+      const isOurs = (id: string) => decided.has(id) && decided.get(id)?.why === undefined;
+      const ours = open.map(({ id }) => id).filter(isOurs);
       await noteAttended(db, ours);
       return ours;
     },
@@ -55,7 +67,7 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
  * @throws the errors of the shop.
  */
 async function whyNotOurs(app: App, { readsShop }: AnyRunJob<App>, { systems }: Run): Promise<string | undefined> {
-  const differing = differingSystems(systems, systemsOf(app.config));
+  const differing = differingSystems(systems, systemsOf(app.config), readsShop);
   const other = differing.find(({ name }) => name !== 'shop');
   if (other || !readsShop) return other?.what;
   const verdict = await sameShop({ shop: app.shop, db: app.warehouse.db });

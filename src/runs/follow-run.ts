@@ -1,12 +1,15 @@
 import { type App, stepsAtATime } from '../app/app.ts';
-import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { requireSameShop } from '../app/require-same-shop.ts';
+import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { isTransient } from '../base/lost-connections.ts';
 import { sleep, withTimeout } from '../base/timeout.ts';
+import { runAttempts } from '../queue/index.ts';
 import { queueProblem } from '../queue/worker.ts';
 import { findRun, finishRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
 import { endOf, onlyRun, openRunChoice, runState } from './carry-out.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
-import { type RunRequest, startDueRun, startRun } from './start-run.ts';
+import { endRun, type RunRequest, startDueRun, startRun } from './start-run.ts';
 
 type Listeners = Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry'>;
 
@@ -130,6 +133,7 @@ export async function runToEnd(app: App, request: RunRequest, following: Followi
   if (signal.aborted) throw interrupted();
   const { id, joined } = await startRun(app, request);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
+  if (request.job.readsShop) await endWhereShopIsAnother(app, id, following);
   const runsToCarryOut = () => onlyRun(app, id);
   const worker = await startRunWorker({ ...workerOptions(app, [request.job]), onRetry, runsToCarryOut });
   try {
@@ -141,13 +145,34 @@ export async function runToEnd(app: App, request: RunRequest, following: Followi
   }
 }
 
+/**
+ * A worker may plan the run from the right shop while this process reads another one: its steps would send the orders
+ * that the other shop has under these codes. So the run then ends as failed, before the first step of this process. A shop
+ * that is away is asked as often as a run is tried.
+ */
+async function endWhereShopIsAnother(app: App, id: string, { onRetry, signal }: Following): Promise<void> {
+  const { attempts, backoff } = runAttempts;
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
+    try {
+      return await requireSameShop({ shop: app.shop, db: app.warehouse.db });
+    } catch (error) {
+      if (attempt === attempts || !isTransient(error)) {
+        await endRun(app, id, describeWithHint(error), 'failed');
+        return;
+      }
+      onRetry(`the shop cannot be read; trying again: ${describeError(error)}`);
+      await sleep(backoff.delay * 2 ** (attempt - 1), signal).catch(() => {});
+    }
+  }
+}
+
 /** @throws ReviewSyncError where the warehouse does not respond within five seconds: a person waits. */
 async function endInterrupted(app: App, id: string): Promise<void> {
   const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
   const end = finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
   const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
   await withTimeout(end, 5000, late).catch((cause: unknown) => {
-    const message = 'Interrupted, but the run could not be ended: the next worker or command continues it';
+    const message = 'Interrupted, but the run could not be ended: the next worker continues it';
     throw new ReviewSyncError('run', message, { cause });
   });
 }

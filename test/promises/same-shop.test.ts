@@ -1,13 +1,25 @@
-import { expect } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
+import { jobs } from '../../jobs/index.ts';
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { openApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { requireSameShop, sameShop } from '../../src/app/require-same-shop.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openRunChoice } from '../../src/runs/carry-out.ts';
+import { runToEnd } from '../../src/runs/follow-run.ts';
+import { startDueRun } from '../../src/runs/start-run.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli } from '../harness/cli.ts';
-import { createDatabase } from '../harness/database.ts';
+import { createDatabase, query } from '../harness/database.ts';
 import { createOrderShop } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { insertOf, line, order } from '../harness/shop-orders.ts';
+import { until } from '../harness/world.ts';
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 
@@ -67,6 +79,60 @@ test('nothing of another shop is sent by a repair or a retry, and doctor says so
   expect((await runCli(['doctor'], environment)).stdout).toContain('none of 12 orders of all ages');
   expect((await world.cli('doctor')).stdout).not.toContain('orders of all ages');
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
+});
+
+test('a command on another shop takes no step of its run that a worker has planned from the right one', async ({
+  world,
+}) => {
+  await pushForty(world);
+  await world.place(order('NEW', { user_email: 'ours@example.com' }, line('1', 7)));
+  const other = await createDatabase();
+  await createOrderShop(other);
+  await query(other, ...insertOf([order('NEW', { user_email: 'theirs@example.com' }, line('1', 7))]));
+  const ours = await world.openApp();
+  const config = readConfig({ ...world.environment, SHOP_DATABASE_URL: other });
+  await using theirs = await openApp(config, { log: openLog('fatal') });
+  const job = {
+    ...syncOrders,
+    async plan(...[, ...at]: Parameters<typeof syncOrders.plan>) {
+      return { ...(await syncOrders.plan(ours, ...at)), steps: [{ codes: ['NEW'] }] };
+    },
+  };
+  const { signal } = new AbortController();
+  const end = runToEnd(theirs, { job }, { signal, onProgress: () => {}, onRetry: () => {} });
+  await expect(end).rejects.toThrow('none of 12 orders of all ages');
+  expect(await world.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'failed' }]);
+  expect(await world.atService(`select from reference_service.orders where code = 'NEW'`)).toEqual([]);
+});
+
+test('a run that is left because the shop was empty is carried out once the shop is back', async ({ world }) => {
+  await pushForty(world);
+  await world.shop('create table kept as table o');
+  await world.shop('delete from o');
+  const app = await world.openApp();
+  await startDueRun(app, syncOrders, 'due');
+  const choice = openRunChoice(app, jobs);
+  expect(await choice.runsToCarryOut()).toEqual([]);
+  await world.shop('insert into o select * from kept');
+  await until(async () => (await choice.runsToCarryOut()).includes('due'));
+});
+
+test('a shop that does not respond delays the runs that read no shop by a second at most', async ({ world }) => {
+  await pushForty(world);
+  const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const asked = once(silent, 'connection');
+  const address = `postgres://a@127.0.0.1:${(silent.address() as AddressInfo).port}/shop`;
+  const config = readConfig({ ...world.environment, SHOP_DATABASE_URL: address });
+  await using app = await openApp(config, { log: openLog('fatal') });
+  await startDueRun(app, syncOrders, 'orders');
+  await startDueRun(app, syncReviews, 'reviews');
+  expect(await openRunChoice(app, jobs).runsToCarryOut()).toEqual(['reviews']);
+  const [socket] = (await asked) as [Socket];
+  // The question to the shop is still open.
+  expect(socket.destroyed).toBe(false);
+  socket.destroy();
 });
 
 test('a person says that a shop without its orders is the same; a third shop is noticed then', async ({ world }) => {
