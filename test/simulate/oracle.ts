@@ -24,7 +24,7 @@ export type Facts = {
   mayBeWithheld: boolean;
   reviews: readonly WarehouseReview[];
 };
-export type FirstPost = { atMs: number; policy: Policy; isYoung: boolean };
+export type FirstPost = { atMs: number; policy: Policy; isYoung: boolean; run: Run | undefined };
 export type Policy = 'young' | 'never' | 'always';
 export type DeadLetter = { kind: string; key: string; orderCode: string | null; reason: string };
 export type WarehouseReview = {
@@ -56,7 +56,11 @@ export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): bo
   maxAgeDays > 0 && atMs - createdMs <= maxAgeDays * dayMs && createdMs - atMs <= dayMs;
 
 /** Promise 7: nobody learns a contact that may not go. */
-export function nobodyIsMailed({ service, settingsOf, firstPosts }: Facts): Findings {
+export function nobodyIsMailed({ service, settingsOf, firstPosts, runs }: Facts): Findings {
+  // What begins first decides: a run may have begun to push the order, and have died before it sent anything.
+  const mayHaveBegun = ({ atMs, run }: FirstPost) =>
+    runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) === 'young');
+
   return service.ledger.flatMap((entry): Findings => {
     if (entry.kind !== 'contact' || !entry.process || !entry.request?.by) return [];
     const { code, field, process, request } = entry;
@@ -74,7 +78,13 @@ export function nobodyIsMailed({ service, settingsOf, firstPosts }: Facts): Find
     if (!isYoung(sentMs - graceMs, Date.parse(entry.orderedAt), days))
       return [`${what}, although it is older than ${days} days`];
     const first = firstPosts.get(code);
-    if (first && first.atMs <= sentMs && (first.policy === 'never' || !first.isYoung) && entry.isNews)
+    if (
+      first &&
+      !mayHaveBegun(first) &&
+      first.atMs <= sentMs &&
+      (first.policy === 'never' || !first.isYoung) &&
+      entry.isNews
+    )
       return [
         `${what}, although a ${first.policy === 'never' ? 'backfill or repair' : 'run when it was old'} pushed it first`,
       ];
@@ -205,6 +215,9 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     const extra = left.filter((one) => one.by !== undefined && one.reviews === 0);
     if (extra.length > 0 && !held && !isEmptied)
       wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
+    const isRemoved = service.ledger.some((one) => one.kind === 'removed' && one.code === code && !mayRemoveAll(one));
+    if (isEmptied && found.subOrders.size === 0 && isRemoved)
+      wrong('has lost all of its lines at once, and its sub-orders with them');
     if (isEmptied && extra.length > 0 && !held)
       wrong('has lost all of its lines, and no dead letter says that they stay');
     if (isSettled) for (const text of contactIsComplete(order, found, facts)) wrong(text);

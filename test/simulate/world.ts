@@ -5,7 +5,7 @@ import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { named } from '../../src/runs/job.ts';
-import { startDueRun, startRun } from '../../src/runs/start-run.ts';
+import { endRun, startDueRun, startRun } from '../../src/runs/start-run.ts';
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
@@ -102,6 +102,7 @@ function natureOf(random: Random) {
     growOld: has(0.25),
     clockErrors: has(0.15),
     otherSettings: has(0.15),
+    endsRuns: has(0.2),
     deletes: random.pick(['off', 'send'] as const),
     feed: has(0.3),
     contactMaxAgeDays: random.pick([0, 1, 3, 30]),
@@ -280,6 +281,10 @@ export async function simulateWorld(
         at(random.integer(1, 40) * 1000, 'restart', () => start(startWorker()));
       });
     }
+    if (nature.endsRuns && accidents > 0 && random.chance(0.05 * weight)) {
+      accidents -= 1;
+      at(random.next() * 50, 'end', endSomeRun);
+    }
     if (nature.freezes && accidents > 0 && random.chance(0.08 * weight)) {
       accidents -= 1;
       at(random.next() * random.pick([0, 5, 60]), 'freeze', () => freeze(process));
@@ -307,7 +312,7 @@ export async function simulateWorld(
     const { contactMaxAgeDays: own } = processes.get(process.name)?.settings ?? settings;
     const days = Math.min(own, by.run?.rights?.contactMaxAgeDays ?? own);
     const isYoungNow = isYoung(now(), Date.parse(form.get('created_at') ?? ''), days);
-    firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow });
+    firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow, run: by.run });
   }
 
   useNetwork({
@@ -344,17 +349,21 @@ export async function simulateWorld(
     const lines = Array.from({ length: count }, (_, at) => line(String(at + 1)));
     // Two lines that are equal in everything.
     if (count > 1 && random.chance(0.3)) lines[1] = { ...(lines[0] as ShopLine), lineCode: '2' };
-    shop.change(code, {
+    shop.change(
       code,
-      createdMs,
-      updatedMs: now() - 1,
-      total: String(random.integer(10, 90)),
-      userCode: random.chance(0.7) ? `user-${code}` : null,
-      email: random.chance(0.85) ? `${code.toLowerCase()}@example.com` : null,
-      phone: random.chance(0.6) ? `0100000${code.slice(1).padStart(4, '0')}` : null,
-      deletedMs: null,
-      lines,
-    });
+      {
+        code,
+        createdMs,
+        updatedMs: now() - 1,
+        total: String(random.integer(10, 90)),
+        userCode: random.chance(0.7) ? `user-${code}` : null,
+        email: random.chance(0.85) ? `${code.toLowerCase()}@example.com` : null,
+        phone: random.chance(0.6) ? `0100000${code.slice(1).padStart(4, '0')}` : null,
+        deletedMs: null,
+        lines,
+      },
+      -hourMs,
+    );
     scheduler.tell(
       `the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`,
       undefined,
@@ -507,6 +516,26 @@ export async function simulateWorld(
     );
   }
 
+  /** Somebody ends a run for good: `runs end`, Ctrl-C, or a queue that has lost it. */
+  function endSomeRun(): void {
+    const [run] = random.sample(
+      queue.runs.filter(({ stage }) => stage !== 'ended'),
+      1,
+    );
+    const [opened] = random.sample(alive(), 1);
+    if (!run || !opened) return;
+    scheduler.tell(`${run.id} is ended by a person`, opened.process);
+    const ended = within(opened.process, () => endRun(opened.app, run.id, 'ended by a person'));
+    void ended.catch((error: unknown) =>
+      scheduler.tell(`it is not ended: ${String(error).slice(0, 160)}`, opened.process),
+    );
+    // Whoever has it in hand dies with it.
+    const holders = [run, ...run.steps].flatMap(({ holder }) => holder ?? []);
+    for (const one of alive())
+      if (nature.kills && holders.includes(one.process)) at(0, 'kill', () => kill(one, 'is killed'));
+    at(2000, 'restart', () => start(startWorker()));
+  }
+
   /** The command of a run: it starts it and carries it out, together with workers. */
   async function runCommand(
     name: string,
@@ -550,9 +579,7 @@ export async function simulateWorld(
     process.isDead = true;
   }
   const start = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) =>
-      findings.push(`a command broke: ${error instanceof Error ? error.stack : error}`),
-    );
+    void work.catch((error: unknown) => scheduler.tell(`it ends with ${String(error).slice(0, 160)}`, undefined));
 
   const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, undefined);
   const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
@@ -605,6 +632,7 @@ export async function simulateWorld(
       for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', () => changeOrder());
     if (nature.reviews > 0) for (let n = random.integer(0, 8); n > 0; n -= 1) at(moment(), 'review', review);
     if (nature.reviewed) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'review', reviewSubOrder);
+    if (nature.endsRuns) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'end', endSomeRun);
     if (nature.outages)
       at(moment(), 'outage', () => {
         outageUntilMs = now() + random.integer(10, 200) * 1000;
