@@ -85,7 +85,7 @@ test('a removed line goes also where all other lines of its order wait for a pro
   await pushOrders(world, 2);
   await world.shop(`delete from l where line_code = '2'; ${touch};
     update l set product_id = null, product_code = 'unknown' where order_code = 'O1';
-    update l set product_options = '[]' where order_code = 'O2'`);
+    update l set product_options = '[1]' where order_code = 'O2'`);
   expect(await world.sync()).toMatchObject({ sub_orders_removed: 2 });
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O2/1' }]);
 });

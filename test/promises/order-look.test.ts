@@ -85,7 +85,7 @@ test('preview says which requests the next run would really send, and what the c
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
   expect((await world.cli('preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
   await world.shop(`insert into o (code, order_device) values ('BAD2', 'fridge');
-    insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[]')`);
+    insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[1]')`);
   const dry = await world.cli('sync', 'orders', '--dry-run', '--json');
   expect(JSON.parse(dry.stdout)).toMatchObject({
     ...{ orders: 7, unchanged: 3, toSend: 2, waitingLines: 1, faulty: 3 },
@@ -229,7 +229,7 @@ test('verify says which orders it could not compare, one with a line that cannot
   world,
 }) => {
   await pushThree(world);
-  await world.shop(`insert into l (order_code, line_code, product_id, product_options) values ('A', '2', 7, '[]');
+  await world.shop(`insert into l (order_code, line_code, product_id, product_options) values ('A', '2', 7, '[1]');
     insert into l (order_code, line_code, product_code) values ('C', '2', 'not yet known')`);
   await world.shop(`insert into o (code, order_device) values ('E', 'fridge')`);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/2' ? { status: 403 } : 'pass'));

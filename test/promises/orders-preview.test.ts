@@ -60,7 +60,7 @@ const kinds: Record<string, Change> = {
   'lost a line and got another': { shop: `update l set product_id = 12, line_code = '8' where ${line1}` },
   'lost all its lines': { shop: 'delete from l where order_code = :code' },
   'waits for a product': { shop: `insert into l (order_code, line_code, product_code) values (:code, '3', 'P404')` },
-  'has a line that cannot be read': { shop: `update l set product_options = '[]' where ${line1}` },
+  'has a line that cannot be read': { shop: `update l set product_options = '[1]' where ${line1}` },
   'was deleted in the shop': { shop: `${deleted} where code = :code` },
   'was deleted in the shop and has reviews': {
     shop: `${deleted} where code = :code`,
