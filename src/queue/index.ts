@@ -113,7 +113,11 @@ export async function openQueues(url: string, installation: string): Promise<Que
     const state = await job.getState();
     const { planned } = job.data as { planned?: number };
     if (state === 'completed') return { state: 'ended', planned, ended: planned ?? 0 };
-    if (state === 'failed') return { state: 'failed', planned, ended: 0, error: job.failedReason ?? '' };
+    if (state === 'failed') {
+      // The job may have failed after it was read.
+      const failed = (await (await ofRun(runId)).getJob(runId)) ?? job;
+      return { state: 'failed', planned, ended: 0, error: failed.failedReason ?? '' };
+    }
     if (planned === undefined) return { state: 'running', planned, ended: 0 };
     const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
     return { state: 'running', planned, ended: processed + ignored };

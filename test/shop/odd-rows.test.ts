@@ -117,7 +117,7 @@ test('every value that no request or column can hold costs its own order or line
     ['O02/1', 'product_options', `'{"Size": "\\ud800"}'`, 'product_options holds a character that cannot be stored'],
     ['O03/1', 'product_options', `'{"Size": ["L"]}'`, `product_options has ${kind} a list, expected an object`],
     ['O04/1', 'product_options', `'{"Size": {"a": "b"}}'`, `product_options has ${kind} an object, expected`],
-    ['O05/1', 'product_options', '3', 'product_options is a number, expected an object'],
+    ['O05/1', 'product_options', `'3'`, 'product_options is a number, expected an object'],
     ['O06/1', 'product_options', `'["L"]'`, 'product_options is a list, expected an object'],
     ['O07/1', 'product_id', '0', 'product_id is 0, expected a whole number from 1 to'],
     ['O08/1', 'product_id', '-3', 'product_id is -3, expected'],

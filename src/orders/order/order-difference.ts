@@ -99,15 +99,15 @@ export function orderDifference(
 /**
  * The unit in which the service counts the money of this order. The response to a POST shows the total that was just sent.
  * Otherwise the sub-orders tell it, whose prices are remembered as they were sent: an order that was pushed in another unit
- * by mistake is then no agreement. At last the total, where both ends agree in it.
+ * by mistake is then no agreement. The total of an order that was not just sent tells nothing: it may have been another.
  */
 function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
-  const total = [{ amount: body.total_price, shown: shown.total_price }];
   const lines = links.flatMap(({ subOrderId, content }) => {
     const subOrder = shown.sub_orders.find(({ id }) => id === subOrderId);
     return subOrder ? [{ amount: content.price, shown: subOrder.price }] : [];
   });
-  return (isPosted ? moneyUnitOf(total) : undefined) ?? moneyUnitOf(lines) ?? moneyUnitOf(total);
+  const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
+  return total ?? moneyUnitOf(lines);
 }
 
 const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['fieldsNotSent'] => {
