@@ -201,7 +201,7 @@ export async function openSimulatedDatabase(url: string) {
         if (!next) this.#inUse -= 1;
         sessions.delete(session);
         if (!session.isInTransaction) idle.push(session);
-        else scheduler.add(0, 'close', () => drop(session), undefined);
+        else scheduler.add(0, 'close', () => drop(session), null);
         next?.();
       };
       return { query, release };

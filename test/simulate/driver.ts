@@ -73,7 +73,7 @@ export function createQueue(scheduler: Scheduler) {
       for (const one of free.filter(isFree)) hand(one as Run | Step, scheduler.random.pick(able));
     }
   }
-  const pumpLater = (ms: number) => void scheduler.add(ms, 'queue', pump, undefined);
+  const pumpLater = (ms: number) => void scheduler.add(ms, 'queue', pump, null);
 
   function hand(one: Run | Step, opened: Opened): void {
     tokens += 1;

@@ -161,7 +161,7 @@ export function installNetwork(): void {
           scheduler.tell(`service carries out ${shown}: ${response.status}`, process);
           if (answersMs !== undefined && answersMs <= limitMs && fails === undefined) answer(instead ?? response);
         },
-        undefined,
+        null,
       );
     } else if (instead && answersMs !== undefined) answer(instead);
     if (fails === 'refused')

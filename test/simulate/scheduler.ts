@@ -61,10 +61,21 @@ export function createScheduler(seed: number, startMs: number) {
     tell,
     now: () => nowMs,
     steps: () => steps,
-    /** Adds something to run. @returns how to take it back. */
-    add(delayMs: number, what: string, run: () => unknown, process = here.getStore()): () => void {
+    /** Adds something to run. @param process null: of none, it happens whatever becomes of processes. @returns how to take it back. */
+    add(
+      delayMs: number,
+      what: string,
+      run: () => unknown,
+      process: Process | null | undefined = here.getStore(),
+    ): () => void {
       places += 1;
-      const action: Action = { atMs: nowMs + Math.max(0, delayMs), place: places, process, what, run };
+      const action: Action = {
+        atMs: nowMs + Math.max(0, delayMs),
+        place: places,
+        process: process ?? undefined,
+        what,
+        run,
+      };
       insert(action);
       return () => {
         const at = queue.indexOf(action);

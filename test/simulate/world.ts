@@ -178,7 +178,7 @@ export async function simulateWorld(
   };
   const pass = async (ms: number): Promise<void> => {
     let isOver = false;
-    scheduler.add(ms, 'time passes', () => (isOver = true), undefined);
+    scheduler.add(ms, 'time passes', () => (isOver = true), null);
     await scheduler.until(() => isOver, { withinMs: ms + hourMs, what: 'time passes' });
   };
 
@@ -192,7 +192,15 @@ export async function simulateWorld(
       process,
     );
     busy.add(process);
-    const opened = await openProcess(process, { settings: own, shop: shop.shop, queues: queue.queues, warehouseUrl });
+    const opened = await openProcess(process, {
+      settings: own,
+      shop: shop.shop,
+      queues: queue.queues,
+      warehouseUrl,
+    }).catch((error: unknown) => {
+      process.isDead = true;
+      throw error;
+    });
     busy.delete(process);
     processes.set(name, opened);
     return opened;
@@ -561,7 +569,8 @@ export async function simulateWorld(
     const { process, app } = opened;
     busy.add(process);
     const isFirst =
-      what === 'retry' && (await within(process, () => readCursor(app.warehouse.db, 'orders'))) === undefined;
+      what === 'retry' &&
+      (await within(process, () => readCursor(app.warehouse.db, 'orders').catch(() => null))) === undefined;
     await within(process, () =>
       doing.run({ what: isFirst ? 'retry before the first sync' : what }, async () => {
         scheduler.tell(what);
@@ -581,7 +590,7 @@ export async function simulateWorld(
   const start = (work: Promise<unknown>) =>
     void work.catch((error: unknown) => scheduler.tell(`it ends with ${String(error).slice(0, 160)}`, undefined));
 
-  const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, undefined);
+  const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, null);
   const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
   const startWorker = async () => queue.join(await open('worker', ownSettings()));
   /** Processes may be set otherwise: then the stricter of the run's rights and their own settings holds. */
