@@ -134,19 +134,23 @@ afterAll(() => warehouse.close());
 beforeAll(async () => {
   const { url } = await createWarehouse();
   warehouse = await openWarehouse({ url, connections: 1 });
-  await beginRun(warehouse.db, runOf('lost'));
-  await beginRun(warehouse.db, runOf('done'));
-  await finishRun(warehouse.db, 'done', { finishedAt: new Date(), outcome: 'done' });
 });
 
-/** Follows a run of which the queue says this, until it has said all. */
-const followed = (looks: (() => RunProgress)[], more: Partial<Following> = {}, runId = 'done') =>
-  followRun({ warehouse, queues: { progress: async () => (looks.shift() as () => RunProgress)() } as never }, runId, {
-    onProgress() {},
-    onRetry() {},
-    signal: new AbortController().signal,
-    ...more,
-  });
+const end = (id: string) => finishRun(warehouse.db, id, { finishedAt: new Date(), outcome: 'done' });
+let runs = 0;
+
+/** Follows a run of which the queue says this, until it has said all. The row of the run ends as its job does. */
+async function followed(looks: (() => RunProgress)[], more: Partial<Following> = {}) {
+  const id = `run ${++runs}`;
+  await beginRun(warehouse.db, runOf(id));
+  const progress = async () => {
+    const at = (looks.shift() as () => RunProgress)();
+    if (at.state === 'ended') await end(id);
+    return at;
+  };
+  const following = { onProgress() {}, onRetry() {}, signal: new AbortController().signal, ...more };
+  return await followRun({ warehouse, queues: { progress } as never }, id, following);
+}
 const ended = { state: 'ended', planned: 2, ended: 2 } as const;
 const report = { outcome: 'done', counts: {} };
 const gone = () => {
@@ -155,7 +159,7 @@ const gone = () => {
 
 test('a command ends with a sentence where the queue has lost its run, where it is stopped, and where the queue stays away for two minutes', async () => {
   const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
-  await expect(followed([() => lost], {}, 'lost')).rejects.toThrow('the run is no longer in the queue');
+  await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
   const signal = AbortSignal.abort();
   const running = { state: 'running', planned: 1, ended: 0 } as const;
   await expect(followed([() => running], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
@@ -174,6 +178,19 @@ test('a command ends with a sentence where the queue has lost its run, where it 
   const onProgress: Following['onProgress'] = (_n, _of, note) => void notes.push(note);
   expect(await followed([() => ended], { onProgress, note: async () => gone() })).toEqual(report);
   expect(notes).toEqual(['']);
+});
+
+test('a command ends where the row of its run has ended, though a dead process has its job', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await beginRun(warehouse.db, runOf('held'));
+  const progress = async (): Promise<RunProgress> => {
+    vi.advanceTimersByTime(1000);
+    await end('held');
+    return { state: 'running', planned: 2, ended: 1 };
+  };
+  const following = { onProgress() {}, onRetry() {}, signal: new AbortController().signal };
+  expect(await followRun({ warehouse, queues: { progress } as never }, 'held', following)).toEqual(report);
 });
 
 test('what a run has brought is asked for as often as a line is written, and once at its end', async () => {

@@ -225,7 +225,7 @@ test('verify counts each review whose id no warehouse can hold, on the day of it
   );
   expect(await verify('--repair')).toMatchObject({ status: 1, stdout: unrepairable });
   await world.warehouse('delete from warehouse.reviews where id = 6');
-  expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringContaining('To correct: npx') });
+  expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringContaining('To correct: review-sync') });
   const rest = expect.stringContaining(
     'those that could be read and held are repaired now. The warehouse cannot hold 3',
   );

@@ -92,7 +92,7 @@ const notAsked = (reviews: number, reason: string) =>
   `${counted(reviews, 'review')} may be gone and could not be asked about: ${reason}. Each stays suspected`;
 
 const noneKnown = (others: readonly number[]) =>
-  `The service answers 404 for the ids of other reviews, too: ${others.join(', ')}. None was marked as deleted. If npx ` +
+  `The service answers 404 for the ids of other reviews, too: ${others.join(', ')}. None was marked as deleted. If ` +
   'review-sync sync reconcile says the same, ask the service’s makers why lists show what GET /v1/reviews/:id does not';
 
 const tooManyGone = (lost: number, held: number, isEstimate: boolean) =>
