@@ -69,7 +69,8 @@ export function openRequests(
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
           return { kind: 'failed', reason: error.message, failure, isRefused: true };
         }
-        if (error instanceof AuthenticationError && !error.isForAll) {
+        // One order alone may always get 401, and looks like all where it is the only one: the breaker tells that apart.
+        if (error instanceof AuthenticationError && error.path !== '/oauth/token') {
           return { kind: 'failed', reason: error.message, failure: 'transient' };
         }
         // Without a connection the service is down: no record may wait longer for that.

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type App, stepsAtATime } from '../app/app.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
@@ -133,7 +134,8 @@ export async function runToEnd(app: App, request: RunRequest, following: Followi
   if (signal.aborted) throw interrupted();
   const { id, joined } = await startRun(app, request);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-  if (request.job.readsShop) await endWhereShopIsAnother(app, id, following);
+  // Ctrl-C does not wait for a shop or a warehouse that hangs.
+  if (request.job.readsShop) await Promise.race([endWhereShopIsAnother(app, id, following), once(signal, 'abort')]);
   const runsToCarryOut = () => onlyRun(app, id);
   const worker = await startRunWorker({ ...workerOptions(app, [request.job]), onRetry, runsToCarryOut });
   try {

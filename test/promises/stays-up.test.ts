@@ -140,7 +140,9 @@ test('a worker outlives a service that refuses everything, closes each run, and 
   const { world, proxy, environment } = await monthWorld(100);
   proxy.refuse(() => true, 403);
   const worker = startHere(['worker'], { ...environment, ...noSchedules, SCHEDULE_REVIEWS: '* * * * * *' });
-  await until(async () => (await world.warehouse(`select from sync.runs where outcome = 'failed'`)).length > 2);
+  await until(
+    async () => (await world.warehouse(`select from sync.runs where outcome in ('failed', 'incomplete')`)).length > 2,
+  );
   proxy.refuse(() => false, 403);
   await until(async () => (await world.warehouse(`select from sync.runs where outcome = 'done'`)).length > 0);
   worker.kill('SIGTERM');
