@@ -84,7 +84,12 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(codes.length).toBeGreaterThan(30);
     expect((await same()).length).toBe(codes.length);
     await same(`${serviceStateSql} order by o.code`);
-    const [first, second, third] = codes.map(({ code }) => code);
+    const [first, second] = codes.map(({ code }) => code);
+    // Young enough for the rescan.
+    const [newest] = await both.postgres.shop<{ code: string }>(
+      'select order_no as code from shop.orders where removed_at is null order by ordered_at desc, order_no desc limit 1',
+    );
+    const third = newest?.code;
     await both.change(`update $orders set paid_amount = 4321, modified_at = NOW where order_no = '${first}'`);
     await both.change(`update $order_items set item_status = 'R40', modified_at = NOW
       where order_id = (select order_id from $orders where order_no = '${second}')`);
@@ -92,7 +97,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await same();
 
     // A change that no date shows: only the rescan finds it.
-    await both.change(`update $orders set paid_amount = 1234, ordered_at = NOW where order_no = '${third}'`);
+    await both.change(`update $orders set paid_amount = 1234 where order_no = '${third}'`);
     await each('sync', 'orders');
     expect(await same()).not.toContainEqual(expect.objectContaining({ code: third, total_price: '1234.00' }));
     const [, before] = await each('preview', 'order', third ?? '');
