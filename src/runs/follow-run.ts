@@ -126,7 +126,6 @@ const interrupted = () =>
  * out no other run. An interruption ends the run, one that it joined too: the steps of this process at once, those of
  * others within seconds.
  *
- * @param onStarted called with the id of the run once it is in its row.
  * @throws as `followRun`; IncompleteError also where the command was stopped before, as between the two runs of a reconcile.
  */
 export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
