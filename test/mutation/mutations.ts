@@ -72,7 +72,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a sub-order of somebody else that a line takes over counts as ours',
     file: 'src/orders/order/sub-orders.ts',
-    find: 'links.some((link) => isCopy(subOrder, link))',
+    find: 'links.some((link) => isCopy(subOrder, link, undefined, unit))',
     replace: 'true',
     tests: [orders('sub-orders')],
   },
