@@ -12,7 +12,7 @@ import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.t
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
-import { isUnattended, lastRuns, newestEnded, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { lastRuns, newestEnded, openRuns, type Run, unattendedRuns } from '../warehouse/runs/runs.ts';
 import { sessionState } from '../warehouse/service-session.ts';
 import type { App } from './app.ts';
 import { serviceOf } from './require-same-service.ts';
@@ -52,7 +52,6 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
   const days = await coverageByDay(db);
-  const open = await openRuns(db);
   const flows: Flow[] = ['orders', 'reviews'];
   return {
     /** When the report was made. */
@@ -92,26 +91,33 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     session: await sessionState(db, serviceOf(config.api)),
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
-    ...(await readQueue(queues, config.queueUrl, open, at)),
+    ...(await readQueue(queues, config.queueUrl, await openRuns(db), await unattendedRuns(db))),
     /** The zone and systems of this process. */
     systems: systemsOf(config),
   };
 }
 
-async function readQueue(queues: Queues | Error, url: string, open: readonly Run[], at: Date): Promise<QueueStatus> {
+async function readQueue(
+  queues: Queues | Error,
+  url: string,
+  open: readonly Run[],
+  unattended: readonly Run[],
+): Promise<QueueStatus> {
   const kind = isRedis(url) ? 'redis' : 'postgres';
-  const left = open.filter((run) => isUnattended(run, at));
   try {
     if (queues instanceof Error) throw queues;
     const jobs = await queues.counts(open.map(({ id }) => id));
     const leftRuns = [];
-    for (const run of left) {
-      const { planned, ended } = await queues.progress(run.id);
+    for (const run of open) {
+      const { state, planned, ended } = await queues.progress(run.id);
+      // A process that takes jobs of the run's queue says that it carries the run out, also where the job is gone from it.
+      const isGone = state === 'lost' || state === 'failed';
+      if (!isGone && !unattended.some(({ id }) => id === run.id)) continue;
       leftRuns.push({ ...run, stepsLeft: planned === undefined ? undefined : planned - ended });
     }
     return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), leftRuns };
   } catch (error) {
-    const leftRuns = left.map((run) => ({ ...run, stepsLeft: undefined }));
+    const leftRuns = unattended.map((run) => ({ ...run, stepsLeft: undefined }));
     return { queue: { kind, jobs: {}, error: describeError(error) }, scheduled: [], leftRuns };
   }
 }

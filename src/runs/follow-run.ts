@@ -46,6 +46,7 @@ export function startWorker(
     async startDue(jobName, dueId) {
       const job = jobs.find(({ name }) => name === jobName && scheduled.includes(name));
       if (job) await startDueRun(app, job, dueId);
+      else app.log.warn({ job: jobName }, 'due, and not started: its schedule is off in this process');
     },
   });
 }

@@ -123,8 +123,9 @@ async function lostEnd(
   dueJob: AnyRunJob<App> | undefined,
 ): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
   // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
-  // then.
-  if (run.startedAt.getTime() > now.getTime() + clockErrorMs) {
+  // then. The run of a machine whose clock is ahead now is attended.
+  const isAttended = run.attendedAt !== null && !isUnattended(run, now, leftMs);
+  if (!isAttended && run.startedAt.getTime() > now.getTime() + clockErrorMs) {
     return { outcome: 'abandoned', error: 'it began under a clock that was ahead. Run it again' };
   }
   if (!(await app.queues.isAlive(run.id))) {

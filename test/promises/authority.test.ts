@@ -106,6 +106,12 @@ test('status names what a stopped worker left and what it may do; a person ends 
   expect(stdout).toContain('It may send contact of orders younger than 30 days and deletes no order');
   expect(stdout).toContain('review-sync runs end due ends it');
   expect((await world.cli('runs')).stdout).toMatch(/due .* nobody/);
+  // A process may go on asking an empty queue for the steps of a run whose job is lost.
+  await (await world.openApp()).queues.drop('due');
+  await world.warehouse(`update sync.runs set attended_at = now() + interval '1 minute'`);
+  expect((await world.cli('status')).stdout).toMatch(
+    /sync-orders \(begun .*\) has not ended and no process carries it out/,
+  );
   expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 0 });
   expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 2 });
   expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
@@ -123,9 +129,10 @@ test('a worker whose schedule is off ends the open run of that schedule', async 
   expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
     { outcome: 'abandoned', error: 'its schedule is off' },
   ]);
-  // The queue may have a run that fell due before.
+  // The queue may have a run that fell due before, or one of a worker whose schedule is on.
   await (await world.openApp()).queues.scheduled.add('sync-orders', {}, { jobId: 'late' });
   await until(async () => (await (await world.openApp()).queues.scheduled.getJobCounts('completed')).completed === 1);
+  await worker.says('due, and not started: its schedule is off in this process');
   expect(await world.atService('select from reference_service.orders')).toEqual([]);
 });
 

@@ -65,11 +65,9 @@ test('product options may be a list of none, an empty text, or have numbers', as
     await world.shop('update l set product_options = $1::jsonb where order_code = $2', [options, code]);
   }
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-  expect(await world.atService('select product_options as o from reference_service.sub_orders order by product_id')).toEqual([
-    { o: {} },
-    { o: {} },
-    { o: { Size: '38' } },
-  ]);
+  expect(
+    await world.atService('select product_options as o from reference_service.sub_orders order by product_id'),
+  ).toEqual([{ o: {} }, { o: {} }, { o: { Size: '38' } }]);
 });
 
 test('line codes that are positions move when a line goes, and no sub-order changes its product', async ({ world }) => {

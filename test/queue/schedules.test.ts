@@ -156,6 +156,8 @@ test('a due run starts beside an open one only where that one is another job or 
     // Its job is due by the clock that was ahead.
     ['schedule', 'sync-orders', `now() + interval '50 minutes'`, '', true, false],
     ['schedule', 'sync-orders', `now() + interval '61 minutes'`, '', true, true],
+    // The machine that carries it out has such a clock.
+    ['schedule', 'sync-orders', `now() + interval '61 minutes'`, 'attended_at = now()', true, false],
     // The queue has lost its job.
     ['schedule', 'sync-orders', minute, '', false, true],
     // Nobody may continue it, or somebody else does.

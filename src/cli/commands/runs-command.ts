@@ -3,7 +3,7 @@ import { mayDo } from '../../app/may-do.ts';
 import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/start-run.ts';
-import { isUnattended, openRuns } from '../../warehouse/runs/runs.ts';
+import { openRuns, unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { withApp } from '../ui/with-app.ts';
@@ -23,13 +23,14 @@ export const command: Command = {
   },
 };
 
-async function list({ warehouse, now }: App): Promise<Report> {
+async function list({ warehouse }: App): Promise<Report> {
   const runs = await openRuns(warehouse.db);
+  const unattended = new Set((await unattendedRuns(warehouse.db)).map(({ id }) => id));
   if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
   const rows = runs.map((run) => [
     run.id,
     utc(run.startedAt),
-    isUnattended(run, now()) ? 'nobody' : 'a process',
+    unattended.has(run.id) ? 'nobody' : 'a process',
     mayDo(run),
   ]);
   const text = [

@@ -4,7 +4,7 @@ import { countsText } from '../../app/status-view.ts';
 import { type Following, followRun, runToEnd } from '../../runs/follow-run.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
 import { type RunRequest, startRun } from '../../runs/start-run.ts';
-import { isUnattended, openRuns } from '../../warehouse/runs/runs.ts';
+import { unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
@@ -23,7 +23,7 @@ export async function drawToEnd(
   request: RunRequest,
   drawn: Drawn & { say(line: string): void },
 ): Promise<RunReport> {
-  for (const run of (await openRuns(app.warehouse.db)).filter((one) => isUnattended(one, app.now()))) {
+  for (const run of await unattendedRuns(app.warehouse.db)) {
     drawn.say(
       `Another run waits, and this command leaves it alone: ${run.id}. ${mayDo(run)}. ` +
         `review-sync worker continues it; review-sync runs end ${run.id} ends it.`,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
-import { type Db, rowsOf, rowsOfText, statement } from '../index.ts';
+import { type Db, rowsOf, rowsOfText, statement, warehouseNow } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
 
@@ -143,9 +143,19 @@ export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
 /** A process notes once a second which runs it carries out. Where none did for so long, in milliseconds, none does. */
 const unattendedAfterMs = 5000;
 
-/** Whether no process carries the run out. A run that has just begun waits for its first. */
+/**
+ * Whether no process carries the run out. A run that has just begun waits for its first.
+ *
+ * @param now by the clock of the warehouse, which notes who attends: that of a machine may be minutes off.
+ */
 export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Date, afterMs = unattendedAfterMs) =>
   finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
+
+/** The open runs that no process carries out, the oldest first. */
+export async function unattendedRuns(db: Db): Promise<Run[]> {
+  const now = await warehouseNow(db);
+  return (await openRuns(db)).filter((run) => isUnattended(run, now));
+}
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
 export const lastRuns = (db: Db, limit: number) => runsOf(db, 'last_runs', limit);
