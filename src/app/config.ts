@@ -17,9 +17,6 @@ import {
   wholeNumbers,
 } from './config-reader.ts';
 
-/** Whether only this machine reaches what listens on the host. */
-export const isLoopback = (host: string) => host === 'localhost' || host === '::1' || host.startsWith('127.');
-
 export const logLevels: readonly string[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 type Reader = ReturnType<typeof openReader>;

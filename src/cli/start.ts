@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { ReviewSyncError } from '../base/errors.ts';
 import { parseEnvFile } from '../base/parse-env-file.ts';
 import { explainFaults } from './last-resort.ts';
@@ -59,14 +59,32 @@ process.exit(unwritten ? 1 : status);
 function envFile() {
   if (!existsSync('.env')) return {};
   try {
-    return parseEnvFile(readFileSync('.env', 'utf8'));
+    return parseEnvFile(ownFile('.env'));
   } catch (cause) {
     const message = `.env cannot be read: ${(cause as Error).message}`;
-    const hint = 'It must be a file that this user may read.';
+    const hint = 'It must be a file that this user may read, of this user or root, and that no other user may change.';
     writeSync(2, `review-sync: ${message}\n${hint}\n`);
     const error = { code: 'usage', message, hint };
     if (process.argv.includes('--json')) writeSync(1, `${JSON.stringify({ error }, null, 2)}\n`);
     return process.exit(2);
+  }
+}
+
+/**
+ * The text of a file that decides where data goes. In a shared folder somebody else may have put it there.
+ *
+ * @throws Error where another user made it, or may change it.
+ */
+function ownFile(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const { uid, mode } = fstatSync(file);
+    const own = process.getuid?.();
+    if (own !== undefined && uid !== own && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
+    if (own !== undefined && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
   }
 }
 

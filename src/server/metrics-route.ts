@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { isLoopback } from '../app/config.ts';
+import { isLoopback } from '../base/is-loopback.ts';
 import { hasCredentials, hasToken, isForwarded } from './credentials.ts';
 import type { MeasuredApp } from './measured-app.ts';
 
 /**
  * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token.
  * Without it there are metrics on a loopback address only, and for direct requests of this machine only: behind a proxy
- * every client has a loopback address.
+ * every client has a loopback address, and a web page may give its own name such an address.
  */
 export function metricsRoute(server: FastifyInstance, { app, metrics }: MeasuredApp, logWrongToken: () => void): void {
   const { host, statusToken: token } = app.config;
@@ -15,8 +15,10 @@ export function metricsRoute(server: FastifyInstance, { app, metrics }: Measured
     return;
   }
   server.get('/metrics', async (request, reply) => {
-    if (token === undefined && isForwarded(request)) {
-      return reply.status(403).send({ error: 'metrics behind a proxy need STATUS_TOKEN' });
+    if (token === undefined && (isForwarded(request) || !isLoopback(request.hostname))) {
+      return reply
+        .status(403)
+        .send({ error: 'metrics behind a proxy or another name than localhost need STATUS_TOKEN' });
     }
     if (token !== undefined && !hasToken(request, token)) {
       if (hasCredentials(request)) logWrongToken();

@@ -76,11 +76,13 @@ export function renameTables(
           names.has(word) && !wordsOfSql.has(word) ? inSchema + quotedName(renamed(word), quote) : word,
         );
       const name = text.slice(1, -1);
-      return text[0] === quote && names.has(name) ? `${inSchema}${quote}${renamed(name)}${quote}` : text;
+      return text[0] === quote && names.has(name)
+        ? `${inSchema}${quote}${renamed(name).replaceAll(quote, quote + quote)}${quote}`
+        : text;
     })
     .join('');
 }
 
 /** A name in quotes, unless it needs none. */
 const quotedName = (name: string, quote: string) =>
-  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name}${quote}`;
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;

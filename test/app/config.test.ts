@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Command as Commander } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readConfig } from '../../src/app/config.ts';
+import { readConfig } from '../../src/app/config.ts';
+import { isLoopback } from '../../src/base/is-loopback.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -125,8 +126,20 @@ describe('readConfig', () => {
   });
 
   test.each([
-    [true, ['localhost', '127.0.0.1', '127.8.9.10', '::1']],
-    [false, ['0.0.0.0', '::', '10.0.0.5', '128.0.0.1', '172.16.0.5', '192.168.0.5', 'localhost.example.com']],
+    [true, ['localhost', '127.0.0.1', '127.8.9.10', '::1', '[::1]']],
+    [
+      false,
+      [
+        '0.0.0.0',
+        '::',
+        '10.0.0.5',
+        '128.0.0.1',
+        '172.16.0.5',
+        '192.168.0.5',
+        'localhost.example.com',
+        '127.example.com',
+      ],
+    ],
   ])('that only this machine reaches what listens on HOST is %s of %j', (isAlone, hosts) => {
     expect(hosts.map((host) => [host, isLoopback(host)])).toEqual(hosts.map((host) => [host, isAlone]));
   });

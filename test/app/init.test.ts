@@ -76,6 +76,20 @@ test('tables are renamed as whole words outside of texts and comments, and words
   );
 });
 
+test('a table whose name has a quote or a space gets into no query and no command', () => {
+  const woo = preset('woo', { wp_orders: [] });
+  for (const prefix of ['x`; drop table y; ', 'x" ', "x'$(id)'", 'x-y_']) {
+    expect(fits([woo], table(`${prefix}orders`))).toEqual([]);
+    const tables = [{ ...table('orders'), schema: prefix }];
+    expect(recognise([woo], { dialect: 'mysql', tables })).toEqual([]);
+  }
+  expect(fits([woo], table('x$_orders'))).toEqual([['woo', 'x$_', 'x$_orders']]);
+  const names = { names: ['wp_orders'], renames: new Map([['wp_orders', 'a`b']]), schema: 'c`d' };
+  expect(renameTables('select 1 from wp_orders, `wp_orders`', names, 'mysql')).toBe(
+    'select 1 from `c``d`.`a``b`, `c``d`.`a``b`',
+  );
+});
+
 test('.env gets only what it lacks, in a form that is read back as it was, and only its owner may read it', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'review-sync-env-')), '.env');
   const line = (name: string, value: string) => ({ name, value, comment: `about ${name}` });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -53,6 +53,21 @@ test('a .env that cannot be read is no fault of the program', async () => {
   const error = { code: 'usage', message: expect.stringContaining('EISDIR'), hint: expect.stringContaining('a file') };
   expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a .env of another user, or that every user may change, is not read',
+  async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+    onTestFinished(() => rm(cwd, { recursive: true }));
+    const file = join(cwd, '.env');
+    await writeFile(file, 'QUEUE_URL=no address');
+    await chmod(file, 0o646);
+    expect((await runProcess(['status'], {}, cwd)).stderr).toContain('every user of this machine may change it');
+    await chmod(file, 0o600);
+    await chown(file, 65_534, 65_534);
+    expect((await runProcess(['status'], {}, cwd)).stderr).toContain('it belongs to another user (uid 65534)');
+  },
+);
 
 test('the first variable of a .env that an editor on Windows wrote is read', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -41,6 +43,12 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   const known = Object.assign(new URL(printed.WAREHOUSE_DATABASE_URL ?? ''), { password: 'review-sync' });
   await expect(query(known.href, 'select 1')).rejects.toThrow(/password/);
 
+  // The trial holds real customers: other users of the machine and pages in a browser do not get at them.
+  expect(printed.REVIEW_API_CLIENT_SECRET).toMatch(/^[\w-]{24}$/);
+  const address = `${printed.REVIEW_API_BASE_URL}/openapi.json`;
+  const [refused] = await once(request(address, { headers: { host: 'shop.example.com' } }).end(), 'response');
+  expect(refused.resume().statusCode).toBe(403);
+
   expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
   const reviews = await runCli(['sync', 'reviews'], environment);
   expect(reviews).toMatchObject({ status: 0 });
@@ -54,6 +62,10 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   expect(JSON.parse(orders.stdout)).toMatchObject({ outcome: 'done', counts: { orders: 2, sub_orders_added: 3 } });
   service.kill('SIGTERM');
   expect(await service.ended).toMatchObject({ status: 0 });
+  const again = startCli(['reference-service', '--port', '0'], { TMPDIR: shared, HOME: cwd }, cwd);
+  onTestFinished(() => again.kill('SIGTERM'));
+  await again.says('listens on');
+  expect(again.saidSoFar()).toContain(`REVIEW_API_CLIENT_SECRET=${printed.REVIEW_API_CLIENT_SECRET}\n`);
 });
 
 test('the reference service says so with a sentence where it cannot write', async () => {

@@ -89,8 +89,9 @@ test('whatever a Kubernetes manifest names, another manifest defines: configurat
 
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
   const podLabels = deployments.map(({ spec }) => [...valuesOf('labels', spec)][0]);
+  // The Redis is the operator's own.
   for (const selector of manifests.flatMap(({ kind, spec }) => selectorsOf(kind, spec)))
-    expect(podLabels).toContainEqual(expect.objectContaining(selector));
+    expect([...podLabels, { app: 'redis' }]).toContainEqual(expect.objectContaining(selector));
   // The network policy selects every pod, that of migrate too.
   const [policy] = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
   const pods = manifests.filter(({ kind }) => ['Deployment', 'Job'].includes(kind));
@@ -174,7 +175,8 @@ test('compose has no password of its own, and Grafana shares a network with the 
     bi: { networks: ['bi'] },
   });
   // .env holds all secrets: each container is given its own ones only.
-  const secrets = ['STATUS_TOKEN', 'WEBHOOK_SECRET', 'BI_PASSWORD', 'GRAFANA_PASSWORD', 'POSTGRES_PASSWORD'];
+  const passwords = ['BI_PASSWORD', 'GRAFANA_PASSWORD', 'POSTGRES_PASSWORD', 'REDIS_PASSWORD'];
+  const secrets = ['STATUS_TOKEN', 'WEBHOOK_SECRET', ...passwords];
   const given = ['migrate', 'worker', 'serve'].map((name) => [
     name,
     secrets.filter((secret) => services[name].environment[secret] !== ''),

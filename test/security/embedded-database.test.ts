@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -53,3 +53,16 @@ test('a kept server has a random password of its own, in a folder that no other 
     await again.close();
   }
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'as root, a link in place of the folder is refused, and its target stays as it is',
+  async () => {
+    const at = await folder();
+    await mkdir(join(at, 'target', 'postgres'), { recursive: true });
+    await symlink(join(at, 'target', 'postgres'), join(at, 'postgres'));
+    await symlink(join(at, 'target'), join(at, 'above'));
+    for (const keepIn of [join(at, 'postgres'), join(at, 'above', 'postgres')])
+      await expect(startEmbeddedDatabase({ keepIn })).rejects.toThrow(/is a link\. Remove it/);
+    expect((await stat(join(at, 'target', 'postgres'))).uid).toBe(0);
+  },
+);

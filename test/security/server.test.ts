@@ -227,6 +227,12 @@ test('without a token only direct requests on a loopback address get metrics; el
     const passedOn = await fetch(`${open.url}/metrics`, { headers: { [header]: '203.0.113.7' } });
     expect([header, passedOn.status]).toEqual([header, 403]);
   }
+  // A web page can give its own name the address of this machine.
+  const [answer] = await once(
+    request(`${open.url}/metrics`, { headers: { host: 'shop.example.com' } }).end(),
+    'response',
+  );
+  expect(answer.resume().statusCode).toBe(403);
   const listening = async (environment: Record<string, string>) => {
     const cli = startHere(['serve'], { ...open.environment, HOST: '0.0.0.0', ...environment });
     return `http://127.0.0.1:${new URL(await addressOf(cli)).port}/metrics`;

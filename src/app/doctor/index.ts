@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { describeError, ReviewSyncError } from '../../base/errors.ts';
+import { isLoopback } from '../../base/is-loopback.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
 import { lacksTables } from '../../queue/queue-facts.ts';
 import type { Schedule } from '../../queue/schedules.ts';
@@ -10,7 +11,7 @@ import { installationOf } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { sessionState } from '../../warehouse/service-session.ts';
-import { type Config, isLoopback } from '../config.ts';
+import type { Config } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
 import { otherShopProblem } from '../require-same-shop.ts';
 import { differingSystems, systemsOf } from '../run-rights.ts';
@@ -120,7 +121,7 @@ function queueFault(config: Config, error: unknown): Finding {
 function checkConfiguration(config: Config): Finding[] {
   const { statusToken, host, api, shop, warehouseDatabaseUrl: warehouse, queueUrl } = config;
   const service = new URL(api.baseUrl);
-  const isOpen = service.protocol === 'http:' && !isLoopback(service.hostname.replaceAll(/[[\]]/g, ''));
+  const isOpen = service.protocol === 'http:' && !isLoopback(service.hostname);
   const databases = { SHOP_DATABASE_URL: shop.url, WAREHOUSE_DATABASE_URL: warehouse };
   const queue = queueUrl === warehouse ? {} : { QUEUE_URL: queueUrl };
   const unencrypted = Object.entries({ ...databases, ...queue }).filter(([, address]) => isUnencrypted(address));

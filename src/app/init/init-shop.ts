@@ -132,7 +132,9 @@ async function chosen(
 function alternatives(others: readonly Recognised[]): string[] {
   return others.map(({ preset, prefix, schema }) => {
     const place = [prefix && `, prefix ${prefix}`, schema && `, schema ${schema}`].filter(Boolean).join('');
-    const options = `--preset ${preset.name}${prefix && ` --prefix ${prefix}`} --force`;
+    // A shell would take a $ for the beginning of a variable.
+    const quoted = prefix.includes('$') ? `'${prefix}'` : prefix;
+    const options = `--preset ${preset.name}${prefix && ` --prefix ${quoted}`} --force`;
     return `The tables fit ${preset.title}${place} too. To take that: review-sync init ${options}`;
   });
 }

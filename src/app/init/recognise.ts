@@ -43,8 +43,10 @@ type Place = { place: Recognised; seen: number; share: number };
 function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
   const wanted = wantedTables(preset);
   const places = new Map<string, Place>();
+  // Whoever may create a table in the shop names it, and its name goes into queries and into a command that init prints.
+  const plain = tables.filter(({ name, schema }) => isPlainName(name) && isPlainName(schema ?? ''));
   for (const { base } of wanted) {
-    for (const { name, schema } of tables.filter((one) => one.name.endsWith(base))) {
+    for (const { name, schema } of plain.filter((one) => one.name.endsWith(base))) {
       const prefix = name.slice(0, name.length - base.length);
       const key = JSON.stringify([prefix, schema]);
       if (places.has(key)) continue;
@@ -57,6 +59,8 @@ function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
   }
   return [...places.values()];
 }
+
+const isPlainName = (name: string) => /^[\w$]*$/.test(name);
 
 const wantedTables = (preset: Preset) =>
   Object.entries(preset.tables).map(([name, columns]) => ({ name, base: name.slice(preset.prefix.length), columns }));

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { readShopConfig } from '../../app/config.ts';
 import { number, wholeNumber } from '../../app/config-reader.ts';
@@ -18,7 +20,7 @@ type Options = {
   port: number;
   databaseUrl?: string;
   clientId: string;
-  clientSecret: string;
+  clientSecret?: string;
   timeZone: string;
   latency: number;
   failRate: number;
@@ -36,7 +38,7 @@ export const command: Command = {
       .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
       .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
       .option('--client-id <id>', 'accepted client id', 'demo')
-      .option('--client-secret <secret>', 'accepted client secret', 'demo')
+      .option('--client-secret <secret>', 'accepted client secret (default: a random one, kept beside its data)')
       .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
       .option('--latency <ms>', 'wait before each response', optionOf(number(0, 600_000)), 0)
       .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', optionOf(number(0, 1)), 0)
@@ -56,13 +58,14 @@ async function serve(context: Context, options: Options): Promise<undefined> {
   await using opened = new AsyncDisposableStack();
   const codes = options.productsFromShop ? await productsOfShop(context) : [];
   const own = options.databaseUrl === undefined ? await embedded(options, opened) : undefined;
+  const clientSecret = options.clientSecret ?? (await ownSecret(own?.directory));
   const databaseUrl = options.databaseUrl ?? own?.service ?? '';
   await seedReviewOfEach(databaseUrl, codes, new Date());
   const service = await startReferenceService({
     databaseUrl,
     port: options.port,
     clientId: options.clientId,
-    clientSecret: options.clientSecret,
+    clientSecret,
     timeZone: options.timeZone,
     latencyMs: options.latency,
     failRate: options.failRate,
@@ -76,9 +79,9 @@ async function serve(context: Context, options: Options): Promise<undefined> {
   if (own) {
     say('For a trial, put these lines into .env:');
     say(`  WAREHOUSE_DATABASE_URL=${own.warehouse}\n  REVIEW_API_BASE_URL=${service.url}`);
-    say(`  REVIEW_API_CLIENT_ID=${options.clientId}\n  REVIEW_API_CLIENT_SECRET=${options.clientSecret}`);
+    say(`  REVIEW_API_CLIENT_ID=${options.clientId}\n  REVIEW_API_CLIENT_SECRET=${clientSecret}`);
     say(`  REVIEW_API_TIME_ZONE=${options.timeZone}`);
-  }
+  } else if (options.clientSecret === undefined) say(`Its client secret is ${clientSecret}`);
   say(`The reference service listens on ${service.url}. Ctrl-C ends it.`);
   if (!context.signal.aborted) await once(context.signal, 'abort');
 }
@@ -93,7 +96,21 @@ async function embedded({ port }: Options, opened: AsyncDisposableStack) {
   });
   opened.defer(() => database.close());
   const [service, warehouse] = ['reference_service', 'warehouse'].map((name) => database.createDatabase(name));
-  return { service: await service, warehouse: await warehouse };
+  return { service: await service, warehouse: await warehouse, directory: database.directory };
+}
+
+/**
+ * A secret that nobody can guess: the trial holds the shop's customers, and every user of this machine reaches it. It
+ * stays the same as long as the data does, for it stands in `.env`.
+ */
+async function ownSecret(directory: string | undefined): Promise<string> {
+  const fresh = randomBytes(18).toString('base64url');
+  if (directory === undefined) return fresh;
+  const file = join(directory, 'client-secret');
+  await writeFile(file, fresh, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  return (await readFile(file, 'utf8')).trim();
 }
 
 /** The codes of the products in all order lines. @throws UsageError for a query that does not keep to the contract. */

@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, cp, lstat, mkdir, rm } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -97,7 +97,12 @@ async function prepareDirectory(order: HostOrder): Promise<string> {
   return closedFolder(join('/var/lib/review-sync', key), idsOfPostgres());
 }
 
+/** @throws Error where the folder, or the one above it, is a link: as root it would give somebody else's files away. */
 async function closedFolder(directory: string, owner?: { uid: number; gid: number }): Promise<string> {
+  for (const path of [dirname(directory), directory]) {
+    const found = await lstat(path).catch(() => undefined);
+    if (owner && found?.isSymbolicLink()) throw new Error(`${path} is a link. Remove it, or run in another folder.`);
+  }
   await mkdir(directory, { mode: owner ? 0o755 : 0o700, recursive: true });
   await chmod(directory, 0o700);
   if (owner) await chown(directory, owner.uid, owner.gid);

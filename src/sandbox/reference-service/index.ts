@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { isLoopback } from '../../base/is-loopback.ts';
 import { categories } from './categories.ts';
 import { openEvents } from './events.ts';
 import { asFailure, Failure } from './failure.ts';
@@ -63,6 +64,7 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
     counts[route] = (counts[route] ?? 0) + 1;
     reply.header('date', now().toUTCString());
   });
+  if (isLoopback(host)) refuseOtherNames(app);
   addFaults(app, faults, random);
   const service = { store, now, options: settings };
   requireSchemas(app);
@@ -93,6 +95,17 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
     await close();
     throw error;
   }
+}
+
+/**
+ * A trial holds the shop's customers. A web page that gives its own name the address of this machine must not read them
+ * through the browser of its visitor.
+ */
+function refuseOtherNames(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (isLoopback(request.hostname)) return undefined;
+    return reply.status(403).send({ errors: ['This service is reached by 127.0.0.1 or localhost only'] });
+  });
 }
 
 /**
