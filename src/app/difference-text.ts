@@ -1,4 +1,5 @@
 import { counted } from '../base/counts.ts';
+import { oneLine } from '../base/visible.ts';
 import { isDifferent, type OrderDifference } from '../orders/order/order-difference.ts';
 import type { FieldDifference } from '../orders/order/sub-orders.ts';
 
@@ -7,7 +8,7 @@ type Shown = Omit<OrderDifference, 'body'>;
 /** A value for a terminal. Long ones are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {
   const isPlain = typeof value === 'string' || value instanceof Date;
-  const text = isEmpty(value) ? 'nothing' : isPlain ? String(dated(value)) : JSON.stringify(value);
+  const text = isEmpty(value) ? 'nothing' : oneLine(isPlain ? String(dated(value)) : JSON.stringify(value));
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
@@ -28,7 +29,7 @@ export function differenceLines({ isDeletion, fields, subOrders }: Shown): strin
   const fieldText = ({ field, shop, service }: FieldDifference) =>
     `${field}: the shop has ${valueText(shop)}, the service ${valueText(service)}`;
   const isShown = (field: FieldDifference) => field.isShown;
-  const line = ({ lineCode }: { lineCode: string }) => `line ${lineCode}`;
+  const line = ({ lineCode }: { lineCode: string }) => `line ${oneLine(lineCode)}`;
   return [
     ...fields.filter(isShown).map(fieldText),
     ...matched.flatMap((one) =>
@@ -53,9 +54,11 @@ function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrder
       .map(({ field, shop }) => `${field} (the shop has ${valueText(shop)}): the service does not show this field`);
   const texts = [
     ...notShown(fields),
-    ...fieldsNotSent.map(({ field, reason }) => `${field}: ${reason}`),
-    ...linesNotSent.map(({ lineCode, reason }) => `line ${lineCode} (${reason})`),
-    ...subOrders.matched.flatMap((line) => notShown(line.fields).map((text) => `line ${line.lineCode}: ${text}`)),
+    ...fieldsNotSent.map(({ field, reason }) => `${field}: ${oneLine(reason)}`),
+    ...linesNotSent.map(({ lineCode, reason }) => `line ${oneLine(lineCode)} (${oneLine(reason)})`),
+    ...subOrders.matched.flatMap((line) =>
+      notShown(line.fields).map((text) => `line ${oneLine(line.lineCode)}: ${text}`),
+    ),
   ];
   return texts.length === 0 ? [] : [`  could not be compared: ${texts.join('; ')}`];
 }

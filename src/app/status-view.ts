@@ -1,5 +1,6 @@
 import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
+import { oneLine } from '../base/visible.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { MonthCoverage, StatusReport } from './status-report.ts';
@@ -110,7 +111,7 @@ const gapReasons: Readonly<Record<GapKind, string>> = {
 /** Undefined where no order line waits for its product. */
 export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {
   if (!oldest) return undefined;
-  const record = `${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`;
+  const record = oneLine(`${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`);
   return (
     `${counted(lines, 'order line')} of ${counted(orders, 'order')} wait until the service is known to have the product; ` +
     `the oldest (${record}) for ${durationText((at.getTime() - oldest.since.getTime()) / 1000)}`

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import pino from 'pino';
 import { describeError } from './errors.ts';
 import { isPrivateField, mask } from './mask.ts';
-import { visible } from './visible.ts';
+import { oneLine } from './visible.ts';
 
 export type Logger = pino.Logger;
 
@@ -50,9 +50,6 @@ const deepest = 5;
 
 /** Fields with ids and names that review-sync makes: ids of runs look like tokens and must not be masked. */
 const ownNames = new Set(['run', 'runId', 'id', 'job', 'queue', 'worker']);
-
-/** A text without control and bidi characters, line feeds included. */
-const oneLine = (text: string) => visible(text).replaceAll('\n', '\\u{a}');
 
 /** The value without customers' data, tokens and passwords (promise 9). */
 function redact(value: unknown, depth: number): unknown {

@@ -7,6 +7,9 @@ const hidden = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
  */
 export const visible = (text: string): string => shown(text, (code) => `\\u{${code}}`);
 
+/** A value within a line: a line feed in a customer's name would forge a line of the output, or of the log. */
+export const oneLine = (text: string): string => visible(text).replaceAll('\n', '\\u{a}');
+
 /** The same for JSON, as an escape that stands for the same text. */
 export const visibleJson = (json: string): string => shown(json, (code) => `\\u${code.padStart(4, '0')}`);
 

@@ -68,6 +68,8 @@ export type DeadLetterGroup = {
   reason: string;
   count: number;
   ids: number[];
+  /** The orders that they are of, or their keys, in the order of `ids`. */
+  records: string[];
   firstFailedAt: Date;
   lastFailedAt: Date;
 };
@@ -86,6 +88,7 @@ const reasonWithoutValues = sql`regexp_replace(
 export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   const { rows } = await sql<DeadLetterGroup>`
     select kind, min(reason) as reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
+      (array_agg(coalesce('order ' || order_code, key) order by id))[1:20]::text[] as records,
       min(first_failed_at) as "firstFailedAt", max(last_failed_at) as "lastFailedAt"
     from sync.dead_letters where resolved_at is null
     group by kind, ${reasonWithoutValues} order by count desc, min(id)`.execute(db);

@@ -30,7 +30,17 @@ const late = (overdueSeconds: number | null): Partial<StatusReport> => ({
   flows: [{ flow: 'orders', watermark: '2026-01-01', lagSeconds: 90_000, isScheduled: true, overdueSeconds }],
 });
 const deadLetters = (count: number): Partial<StatusReport> => ({
-  deadLetters: [{ kind: 'order', reason: 'bad', count, ids: [1], firstFailedAt: ago(day), lastFailedAt: ago(0) }],
+  deadLetters: [
+    {
+      kind: 'order',
+      reason: 'bad',
+      count,
+      ids: [1],
+      records: ['order A'],
+      firstFailedAt: ago(day),
+      lastFailedAt: ago(0),
+    },
+  ],
 });
 const gap = (kind: StatusReport['openGaps'][number]['kind'], attempts: number): Partial<StatusReport> => ({
   openGaps: [

@@ -44,6 +44,39 @@ test('control and bidi characters of a customer reach no terminal: explain, prev
   expect(shown).toBeGreaterThanOrEqual(2);
 });
 
+test('a line feed in a value forges no line of explain, preview, --diff and dead-letters', async () => {
+  await using world = await openOrderWorld();
+  const forged = 'Kim\nAll is well.';
+  await world.shop(`insert into o (code, user_code) values ('A', $1), ('B', $1)`, [forged]);
+  for (const code of ['A', 'B'])
+    await world.shop('insert into l (order_code, line_code, product_id, status, invoice) values ($1, $2, 1, $2, $2)', [
+      code,
+      forged,
+    ]);
+  await world.shop(`update l set product_id = null, product_code = $1 where order_code = 'B'`, [forged]);
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  await world.shop(`update o set user_code = user_code || '!'`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload) values ('order', $1, $1, '{}')`, [
+    forged,
+  ]);
+  let shown = 0;
+  for (const args of [
+    ['preview', 'order', 'A'],
+    ['explain', 'order', 'A'],
+    ['explain', 'order', 'B'],
+    ['verify', 'orders'],
+    ['sync', 'orders', '--dry-run', '--diff'],
+    ['backfill', 'orders', '--dry-run', '--diff'],
+    ['dead-letters'],
+    ['status'],
+  ]) {
+    const { stdout, stderr } = await world.cli(...args);
+    if (`${stdout}${stderr}`.includes('Kim\\u{a}All is well.')) shown += 1;
+    expect([args, /^All is well/m.test(`${stdout}\n${stderr}`)]).toEqual([args, false]);
+  }
+  expect(shown).toBeGreaterThanOrEqual(6);
+});
+
 test('JSON with escaped characters stands for the same text', () => {
   expect(JSON.parse(visibleJson(JSON.stringify({ name: hostile })))).toEqual({ name: hostile });
   expect(visible('a\n\tb \u{1f600} 민지')).toBe('a\n\tb \u{1f600} 민지');

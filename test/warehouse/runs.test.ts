@@ -96,7 +96,7 @@ test('a run counts on nothing that its process remembers of the warehouse', asyn
   expect(app.warehouse.knownProducts.size).toBe(0);
 });
 
-test('what a flow brought is counted by the last 24 hours, the 24 before, and so on; a day without a run is unknown', async () => {
+test('what a flow brought is counted by 24 hours; a day without run and coverage is unknown', async () => {
   const { warehouse } = await openTestWarehouse();
   const ended = (hours: number, job: string, outcome: string, orders: number) =>
     warehouse.pool.query(
@@ -120,6 +120,17 @@ test('what a flow brought is counted by the last 24 hours, the 24 before, and so
     { flow: 'orders', days: [7, 5, ...Array(12).fill(null), 6] },
     { flow: 'reviews', days: [2, null, 2, ...Array(12).fill(null)] },
   ]);
+  await warehouse.pool.query(
+    `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at) values ($1, $2, $1)`,
+    [now, daysAgo(20)],
+  );
+  await warehouse.pool.query(
+    `insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)
+      values ('created', $1, $2, 'first', 1, 0, 1, $2, $2)`,
+    [daysAgo(5), now],
+  );
+  const [, reviews] = await dailyCounts(warehouse.db, now);
+  expect(reviews).toEqual({ flow: 'reviews', days: [2, 1, 2, 1, ...Array(11).fill(null)] });
 });
 
 test('a run that begins once more keeps its start; one that has ended stays as it is, and comes after those that have not', async () => {

@@ -50,12 +50,13 @@ async function list(app: App): Promise<Report> {
   const rows = groups.map((group) => [
     group.kind,
     String(group.count),
+    [...new Set(group.records)].slice(0, 3).join(', ') + (group.count > 3 ? ' …' : ''),
     group.ids.slice(0, 3).join(' ') + (group.count > 3 ? ' …' : ''),
     group.lastFailedAt.toISOString().slice(0, 19),
     group.reason,
   ]);
   const text = [
-    table(['kind', 'records', 'ids', 'last failed (UTC)', 'reason'], rows),
+    table(['kind', 'count', 'records', 'ids', 'last failed (UTC)', 'reason'], rows),
     'Show one: review-sync dead-letters show <id>. ' +
       'Corrected records are synced by the next run, or at once by: retry.',
   ].join('\n\n');

@@ -1,5 +1,8 @@
+import { oneLine } from '../../base/visible.ts';
+
 /** Text in columns; columns of numbers are aligned to the right. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(oneLine));
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => width(row[column] ?? ''))));
   const isNumber = head.map(

@@ -35,18 +35,16 @@ function issueList(found: readonly Issue[]): Html {
   )}</ul>`;
 }
 
-/** The outcome is coloured; the result may break into lines. */
+/** How a run ended comes first, for a phone shows only the first columns. The outcome is coloured; the result may break into lines. */
 function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
+  const endFirst = <T>([run, ...rest]: readonly T[], end = rest.slice(-2)) => [run as T, ...end, ...rest.slice(0, -2)];
   const styled = rows.map((row, index) => {
     const [outcome = '', result = ''] = row.slice(-2);
     const name = report.runs[index]?.outcome ?? 'running';
-    return [
-      ...row.slice(0, -2),
-      html`<span class="outcome ${name}">${outcome}</span>`,
-      html`<span class="text">${result}</span>`,
-    ];
+    const end = [html`<span class="outcome ${name}">${outcome}</span>`, html`<span class="text">${result}</span>`];
+    return endFirst<Html | string>(row, end);
   });
-  return statusTable({ title, head, rows: styled });
+  return statusTable({ title, head: endFirst(head), rows: styled });
 }
 
 /** Shown where the status cannot be read: the reason and the next step. With scripts it turns into the status by itself. */
