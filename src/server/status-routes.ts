@@ -24,6 +24,9 @@ const boardPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; " +
   "object-src 'none'";
 
+/** Bull Board asks another host for its fonts, which would learn who looks at this page. */
+const linkElsewhere = /<link[^>]*href="https?:[^>]*>/g;
+
 /**
  * `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token: as a bearer token, or as the
  * password of HTTP Basic with any user.
@@ -43,8 +46,10 @@ export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, log
       return send(reply, statusPage(report, await readProgress(measured, report.runs)));
     });
     await server.register(async (board) => {
-      board.addHook('onSend', async (_request, reply) => {
+      board.addHook('onSend', async (_request, reply, payload) => {
         reply.header('content-security-policy', boardPolicy).header('cache-control', 'no-store');
+        const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+        return isPage ? String(payload).replaceAll(linkElsewhere, '') : payload;
       });
       // Read-only: a step that is retried by hand would belong to a run that has ended.
       const adapter = new FastifyAdapter();

@@ -22,6 +22,7 @@ test('a page can be read and nothing else, with a policy that lets no foreign te
   const policyOf = async (path: string) => (await get(path)).headers.get('content-security-policy');
   expect(await policyOf('/queues')).toMatch(/^default-src 'self'; .*frame-ancestors 'none'; object-src 'none'$/);
   expect((await get('/queues')).headers.get('cache-control')).toBe('no-store');
+  expect(await (await get('/queues')).text()).toMatch(/^(?!.*https?:).*<div id="root"/is);
   expect(await policyOf('/')).toMatch(
     /^default-src 'none'; style-src 'sha256-\S+'; script-src 'sha256-\S+'; connect-src 'self'; img-src data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'$/,
   );
