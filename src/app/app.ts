@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { type Outage, openOutage } from '../base/outage.ts';
 import { openQueues, type Queues } from '../queue/index.ts';
 import {
   openRateLimit,
@@ -36,8 +37,12 @@ export type App = AsyncDisposable & {
   readonly sliceSlots: LimitFunction;
   /** Slots for the orders that this process pushes at the same time. */
   readonly orderSlots: LimitFunction;
+  /** Shared by all loops of this process that use the warehouse. */
+  readonly warehouseOutage: Outage;
   /** Called for each wait with its reason. */
   readonly onWait: ((wait: Wait) => void) | undefined;
+  /** The wait that ends last of those that have not ended; undefined: nothing waits. */
+  currentWait(): Wait | undefined;
   /** Ends all work in flight; unfinished jobs return to the queue. */
   readonly abort: AbortController;
   close(): Promise<void>;
@@ -76,6 +81,11 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { log, now = () => new Date() } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
+  let last: Wait | undefined;
+  const onWait = (wait: Wait) => {
+    if (!last || last.untilMs < wait.untilMs || last.untilMs < Date.now()) last = wait;
+    options.onWait?.(wait);
+  };
   const { baseUrl, clientId, clientSecret, concurrency } = config.api;
   const connections = concurrency + stepsAtATime + 2;
   const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections }));
@@ -95,7 +105,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
       session: sharedSession(warehouse.db, config.api),
       acquire: openCeiling(config, warehouse, log),
       log,
-      onWait: options.onWait,
+      onWait,
       onRequestEnd: options.onRequestEnd,
       signal: abort.signal,
     }),
@@ -106,8 +116,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     config,
     log,
     now,
-    onWait: options.onWait,
+    onWait,
+    currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
     warehouse,
+    warehouseOutage: openOutage(log, 'warehouse'),
     shop,
     api,
     queues,

@@ -56,7 +56,7 @@ export function statusTables(report: StatusReport) {
         run.finishedAt ? durationText(durationSeconds(run) ?? 0) : '',
         runRate(run),
         run.outcome ?? 'running',
-        run.error ?? countsText(run.counts),
+        run.error ?? waitText(run, report.at) ?? countsText(run.counts),
       ]),
     },
     queue: {
@@ -107,6 +107,12 @@ const gapReasons: Readonly<Record<GapKind, string>> = {
   refused: 'the service refuses the request (4xx)',
   failed: 'the service fails on the request (5xx or no usable response), or a step of a run failed',
 };
+
+/** What the process that carries a run out waits for; undefined where it does not wait. */
+export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date): string | undefined {
+  if (waitReason === null || waitUntil === null || finishedAt || waitUntil <= now) return undefined;
+  return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
+}
 
 /** Undefined where no order line waits for its product. */
 export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {

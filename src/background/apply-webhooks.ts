@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
-import { describeError } from '../base/errors.ts';
 import { refreshReview } from '../reviews/refresh/refresh-review.ts';
 import { finishChangedReview, type TakenReview, takeChangedReview } from '../warehouse/changed-reviews.ts';
 
@@ -23,7 +22,7 @@ const mostAttempts = 9;
  * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
 export function startWebhookApplier(app: App): { close(): Promise<void> } {
-  const { warehouse, log, config } = app;
+  const { warehouse, warehouseOutage, config } = app;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = config.api;
   const spacingMs = (atATime * 1000) / Math.min(mostPerSecond, requestsPerSecond / 4);
   const closing = new AbortController();
@@ -37,11 +36,17 @@ export function startWebhookApplier(app: App): { close(): Promise<void> } {
   };
   const loop = async () => {
     while (!closing.signal.aborted) {
-      const reading = readNext().catch((error: unknown) => {
-        // The lease of a review that was taken runs out.
-        log.warn({ error: describeError(error) }, 'the reviews that webhooks named cannot be read; trying again');
-        return false;
-      });
+      // Where it fails, the lease of a review that was taken runs out.
+      const reading = readNext().then(
+        (isTaken) => {
+          warehouseOutage.worked();
+          return isTaken;
+        },
+        (error: unknown) => {
+          warehouseOutage.failed(error);
+          return false;
+        },
+      );
       const nextAtMs = performance.now() + spacingMs;
       await wait((await reading) ? Math.max(0, nextAtMs - performance.now()) : lookEveryMs);
     }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { checkAlerts } from '../alerts/check-alerts.ts';
 import { postAlert } from '../alerts/post-alert.ts';
 import type { App } from '../app/app.ts';
@@ -5,16 +6,20 @@ import { issuesOf } from '../app/issues.ts';
 import { statusReport } from '../app/status-report.ts';
 import { describeError } from '../base/errors.ts';
 import { repeat } from '../base/timeout.ts';
+import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
 
 /** Failed checks in a row before alerting that warehouse or queue cannot be read. A single failure may be a restart. */
 const failuresBeforeAlert = 2;
+
+/** An outage of so many milliseconds is posted by every process: the one that should have may be down as well. */
+const unheardMs = 600_000;
 
 /**
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It
  * uses no queue, because a queue that is down is one of the alerts.
  *
- * Checks at once, then every `everyMs` milliseconds. Where the warehouse cannot be read, it posts that too: once per
- * process, because the warehouse cannot record that it was posted.
+ * Checks at once, then every `everyMs` milliseconds. Where the warehouse cannot be used, it posts that too. The warehouse
+ * cannot record then that it was posted, so one of the processes posts it: which one was decided at the check before.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
   const { url } = app.config.alerts;
@@ -23,9 +28,13 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   const post = (text: string) => postAlert(url, text);
   let failures = 0;
   let queueFailures = 0;
+  let failingSinceMs = 0;
   let isPosted = false;
+  const watcher = randomUUID();
+  let isWatcher = true;
 
   async function check(): Promise<void> {
+    isWatcher = await takeWatch(app.warehouse.db, watcher);
     const report = await statusReport(app);
     queueFailures = report.queue.error === undefined ? 0 : queueFailures + 1;
     if (queueFailures > 0 && queueFailures < failuresBeforeAlert) return;
@@ -36,19 +45,28 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     try {
       await check();
       failures = 0;
-      if (isPosted) await post('review-sync: recovered: the status can be read again');
+      app.warehouseOutage.worked();
+      if (isPosted) await post('review-sync: recovered: the warehouse can be used again');
       isPosted = false;
     } catch (error) {
+      if (failures === 0) failingSinceMs = performance.now();
       failures += 1;
       const reason = describeError(error);
-      log.warn({ error: reason }, 'the status cannot be read');
+      app.warehouseOutage.failed(error);
       if (failures < failuresBeforeAlert || isPosted) return;
-      await post(`review-sync: the status cannot be read: ${reason}\n→ review-sync doctor says what is broken`);
+      if (!isWatcher && performance.now() - failingSinceMs < unheardMs) return;
+      await post(`review-sync: the warehouse cannot be used: ${reason}\n→ review-sync doctor says what is broken`);
       isPosted = true;
     }
   }
 
-  return repeat(everyMs, () =>
+  const watching = repeat(everyMs, () =>
     attempt().catch((error) => log.warn({ error: describeError(error) }, 'an alert could not be sent')),
   );
+  return {
+    async close() {
+      await watching.close();
+      await leaveWatch(app.warehouse.db, watcher).catch(() => {});
+    },
+  };
 }

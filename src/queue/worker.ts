@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, WaitingChildrenError, WaitingError } from 'bullmq';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { throttled } from '../base/timeout.ts';
+import type { Outage } from '../base/outage.ts';
 import type { QueueClasses } from './connection.ts';
 import type { Queues } from './index.ts';
 
@@ -18,6 +18,8 @@ export type TakeOptions = {
   /** Another worker takes over what a dead one had in hand, after so many seconds at most. */
   takeOverSeconds: number;
   log: Logger;
+  /** Shared by all takers of this process. */
+  queueOutage: Outage;
   /** Called when the queue fails, or a job failed and will be tried again. The worker retries until closed. */
   onRetry?: ((reason: string) => void) | undefined;
   /** Aborted when the time to finish running jobs is over: they go back to the queue. */
@@ -47,7 +49,7 @@ export async function takeJobs(
   queueName: string,
   handle: (job: QueueJob, token: string) => Promise<unknown>,
 ): Promise<JobTaker> {
-  const { queues, log, abort } = options;
+  const { queues, log, queueOutage, abort } = options;
   const worker: InstanceType<QueueClasses['Worker']> = new queues.classes.Worker(
     queueName,
     (job, token = '') => returnWhenAborted(job, token, abort, () => handle(job, token)),
@@ -67,18 +69,22 @@ export async function takeJobs(
   // is full and a Postgres that takes no connections answer with other errors.
   const { moveToActive } = worker as unknown as { moveToActive(...given: unknown[]): Promise<Job | undefined> };
   const takeNext = (...given: unknown[]) =>
-    moveToActive.apply(worker, given).catch(async (error: unknown) => {
-      await delay(errorDelayMs);
-      throw error;
-    });
+    moveToActive.apply(worker, given).then(
+      (job) => {
+        queueOutage.worked();
+        return job;
+      },
+      async (error: unknown) => {
+        await delay(errorDelayMs);
+        throw error;
+      },
+    );
   Object.defineProperty(worker, 'moveToActive', { value: takeNext });
   // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is
   // due, and the question when that is may fail too while a server restarts.
   Object.defineProperty(worker, 'maximumBlockTimeout', { value: longestWaitSeconds });
-  // A server that is down fails several times a second.
-  const logError = throttled(10_000, (text) => log.warn({ queue: queueName, error: text }, 'queue error'));
   worker.on('error', (error) => {
-    logError(describeWithHint(error));
+    queueOutage.failed(error);
     options.onRetry?.(queueProblem(error));
   });
   worker.on('stalled', (id) => log.warn({ queue: queueName, id }, 'taking over a job of a worker that is gone'));

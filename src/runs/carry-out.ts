@@ -54,7 +54,7 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
       await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
       const isOurs = (id: string) => decided.has(id) && decided.get(id)?.why === undefined;
       const ours = open.map(({ id }) => id).filter(isOurs);
-      await noteAttended(db, ours);
+      await noteAttended(db, ours, app.currentWait());
       return ours;
     },
   };
@@ -79,7 +79,7 @@ async function whyNotOurs(app: App, { readsShop }: AnyRunJob<App>, { systems }: 
 export async function onlyRun(app: App, runId: string): Promise<string[]> {
   const run = await findRun(app.warehouse.db, runId);
   if (!run || run.finishedAt) return [];
-  await noteAttended(app.warehouse.db, [runId]);
+  await noteAttended(app.warehouse.db, [runId], app.currentWait());
   return [runId];
 }
 

@@ -21,6 +21,7 @@ const workerOptions = (app: App, jobs: readonly AnyRunJob<App>[]) => ({
   concurrency: stepsAtATime,
   takeOverSeconds: app.config.takeOverSeconds,
   log: app.log,
+  warehouseOutage: app.warehouseOutage,
   abort: app.abort,
   findRun: (runId: string) => runState(app, runId),
   onLeft: (runIds: readonly string[]) => noteLeft(app.warehouse.db, runIds),

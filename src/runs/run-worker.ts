@@ -1,7 +1,8 @@
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { withRun } from '../base/log.ts';
-import { repeat, throttled, withTimeout } from '../base/timeout.ts';
+import { type Outage, openOutage } from '../base/outage.ts';
+import { repeat, withTimeout } from '../base/timeout.ts';
 import { takersAtATime } from '../queue/connection.ts';
 import {
   type JobTaker,
@@ -28,6 +29,7 @@ export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSe
    * in hand, and would send 4,000 orders after Ctrl-C if it finished them.
    */
   runsToCarryOut(): Promise<readonly string[]>;
+  warehouseOutage: Outage;
   /** Called with the runs that this process has carried out, once it takes no more jobs. */
   onLeft?: ((runIds: readonly string[]) => Promise<void>) | undefined;
   /** The row of a run; undefined where there is none: then whatever the queue has of the run does nothing. */
@@ -63,13 +65,13 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   const { queues, log } = options;
   const carried = new Map<string, Carried>();
   const slots = openStepSlots(options.concurrency);
+  const taking = { ...options, queueOutage: openOutage(log, 'queue'), abort: options.abort.signal };
   const ending = new Set<Promise<void>>();
-  const logProblem = throttled(60_000, (text) => log.warn({ error: text }, 'the open runs cannot be looked at'));
 
   async function carry(runId: string): Promise<void> {
     const stop = new AbortController();
     const { name } = await queues.ofRun(runId);
-    const taker = await takeJobs({ ...options, abort: options.abort.signal }, name, (job) =>
+    const taker = await takeJobs(taking, name, (job) =>
       withRun(runId, () => handle(options, slots, runId, job, stop.signal)),
     );
     carried.set(runId, { taker, stop });
@@ -90,12 +92,13 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   async function look(): Promise<void> {
     try {
       const open = await options.runsToCarryOut();
+      options.warehouseOutage.worked();
       for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
       const mayCarry = () => carried.size + ending.size < runsAtATime;
       for (const runId of open) if (!carried.has(runId) && mayCarry()) await carry(runId);
     } catch (error) {
       options.onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
-      logProblem(describeWithHint(error));
+      options.warehouseOutage.failed(error);
     }
   }
   let looking = Promise.resolve();
@@ -108,15 +111,11 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   const { startDue } = options;
   try {
     if (startDue) {
-      due = await takeJobs(
-        { ...options, concurrency: 1, abort: options.abort.signal },
-        queues.scheduled.name,
-        async (job) => {
-          await startDue(job.name, String(job.id));
-          // Not waited for: it closes takers, which may wait for this job.
-          void lookNext();
-        },
-      );
+      due = await takeJobs({ ...taking, concurrency: 1 }, queues.scheduled.name, async (job) => {
+        await startDue(job.name, String(job.id));
+        // Not waited for: it closes takers, which may wait for this job.
+        void lookNext();
+      });
     }
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });

@@ -38,3 +38,20 @@ export async function markPosted(trx: Db, key: string, now: Date): Promise<void>
 export async function forgetAlert(trx: Db, key: string): Promise<void> {
   await sql`delete from sync.alerts where key = ${key}`.execute(trx);
 }
+
+/** A process that has not looked for so long is taken for dead, in seconds. */
+const watchSeconds = 90;
+
+/** Whether this process is the one that posts an outage of the warehouse, until the next look. */
+export async function takeWatch(db: Db, watcher: string): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    update sync.alert_watch set watcher = ${watcher}, watched_at = clock_timestamp()
+    where watcher is null or watcher = ${watcher}
+      or watched_at < clock_timestamp() - make_interval(secs => ${watchSeconds})`.execute(db);
+  return numAffectedRows > 0n;
+}
+
+/** Another process may take the place of this one at once. */
+export async function leaveWatch(db: Db, watcher: string): Promise<void> {
+  await sql`update sync.alert_watch set watcher = null where watcher = ${watcher}`.execute(db);
+}

@@ -5,6 +5,7 @@ import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { takeWatch } from '../../src/warehouse/alerts.ts';
 import { runCli, startHere } from '../harness/cli.ts';
 import { redisTest } from '../harness/each-queue.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
@@ -125,9 +126,18 @@ test('where the warehouse does not answer, so that nothing can be seen, that is 
   await until(async () => texts().length > refused + 1);
   await alerts?.close();
   expect(texts().slice(refused)).toEqual([
-    expect.stringMatching(/^review-sync: the status cannot be read: .+\n→ review-sync doctor/),
-    'review-sync: recovered: the status can be read again',
+    expect.stringMatching(/^review-sync: the warehouse cannot be used: .+\n→ review-sync doctor/),
+    'review-sync: recovered: the warehouse can be used again',
   ]);
+});
+
+test('of several processes one posts that the warehouse is down, and another one once the first is gone', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { db } = (await world.openApp()).warehouse;
+  const isTaken = (watcher: string) => takeWatch(db, watcher);
+  expect([await isTaken('a'), await isTaken('b'), await isTaken('a')]).toEqual([true, false, true]);
+  await world.warehouse(`update sync.alert_watch set watched_at = now() - interval '91 seconds'`);
+  expect([await isTaken('b'), await isTaken('a')]).toEqual([true, false]);
 });
 
 test('a check that fails alone, as while Postgres restarts, is not reported; alerts that cannot be recorded are', async () => {
@@ -151,7 +161,7 @@ test('a check that fails alone, as while Postgres restarts, is not reported; ale
   const alerts = startAlertWatcher(app, 1);
   onTestFinished(() => alerts?.close());
   const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
-  expect(JSON.stringify(posted?.body)).toMatch(/the status cannot be read: .*sync\.alerts.* does not exist/);
+  expect(JSON.stringify(posted?.body)).toMatch(/the warehouse cannot be used: .*sync\.alerts.* does not exist/);
 });
 
 redisTest('alert, page and status report a Redis that is down, within seconds, and show everything else', async () => {

@@ -38,6 +38,19 @@ test('many requests that wait at the same time are one line, but a much longer w
   ]);
 });
 
+test('on a terminal the line that is drawn shows a wait for as long as it lasts', () => {
+  const drawn: string[] = [];
+  let ms = 0;
+  const terminal = { isTerminal: true, say() {}, draw: (line: string) => drawn.push(line) };
+  const progress = openProgress(terminal, 'sync reviews', 'windows', () => ms);
+  progress.wait('GET /v1/reviews: 503', 30_000);
+  for (ms of [29_000, 31_000]) progress.update(0, undefined);
+  expect(drawn).toEqual([
+    'sync reviews: planning · 29 s · waiting until 00:00:30 UTC: GET /v1/reviews: 503',
+    'sync reviews: planning · 31 s',
+  ]);
+});
+
 test('a wait without a known end is said', () => {
   const { lines, progress } = openLines();
   progress.wait('the queue does not respond', undefined);

@@ -1,11 +1,26 @@
 import { expect, test } from 'vitest';
-import { runCli } from '../harness/cli.ts';
-import { openWorld } from '../harness/world.ts';
+import { runCli, startHere } from '../harness/cli.ts';
+import { openWorld, until } from '../harness/world.ts';
 
 type Status = {
   flows: { flow: string; watermark: string | null }[];
   issues: { key: string; what: string }[];
 };
+
+test('a run that waits for a service that fails says so in status and, from the third retry on, in the log', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  world.service.setFaults({ failRate: 1 });
+  const command = startHere(['sync', 'reviews'], { ...world.environment, LOG_LEVEL: 'warn' });
+  await command.says('waiting to retry');
+  await until(async () => (await world.cli('status')).stdout.includes('waits until'));
+  expect((await world.cli('status')).stdout).toMatch(
+    /sync-reviews .* running +waits until [\d:]{8}: waiting to retry \w+ \S+: /,
+  );
+  await command.says('"level":40');
+  world.service.setFaults({ failRate: 0 });
+  command.kill('SIGINT');
+  await command.ended;
+});
 
 test('status works while shop and service are down, and says which run could not reach them', async () => {
   await using world = await openWorld();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app/app.ts';
 import { ownRights } from '../../src/app/run-rights.ts';
 import { openLog } from '../../src/base/log.ts';
+import { openOutage } from '../../src/base/outage.ts';
 import { openQueues, type Queues } from '../../src/queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
 import { type RunState, type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
@@ -72,6 +73,7 @@ export function testRuns(queues: Queues) {
       const abort = new AbortController();
       const worker = await startRunWorker<Context>({
         ...{ queues, jobs: [job], context, abort, concurrency: 4, takeOverSeconds: 25, log: openLog('silent') },
+        warehouseOutage: openOutage(openLog('silent'), 'warehouse'),
         findRun: async (id) => rows.get(id),
         runsToCarryOut: async () => [...rows].flatMap(([id, { end }]) => (end ? [] : [id])),
         ...more,

@@ -71,6 +71,8 @@ export const runOf = (job: string, given: Partial<Run> = {}): Run => ({
   },
   systems: { timeZone: 'Asia/Seoul', shop: 'a shop', service: 'a service' },
   attendedAt: null,
+  waitReason: null,
+  waitUntil: null,
   ...given,
 });
 

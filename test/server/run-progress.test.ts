@@ -29,7 +29,14 @@ describe('a run in progress', () => {
     expect(text(progress(30, 10, 0), 'sync-orders')).toContain(
       '10 of 30 steps planned so far; time left not known: it plans in',
     );
-    expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it is being planned, or waits for a worker.');
+    expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it waits for a worker.');
+    const waiting = { attendedAt: at(1), waitReason: 'GET /v1/reviews: 503', waitUntil: at(1.01) };
+    expect(progressText({ ...progress(undefined, 0, 0), run: { ...run, ...waiting } }, at(1))).toBe(
+      'For 1 h; waits until 01:00:36: GET /v1/reviews: 503; it is being planned.',
+    );
+    expect(progressText({ ...progress(undefined, 0, 0), run: { ...run, ...waiting } }, at(1.02))).not.toContain(
+      'until',
+    );
     const unknown = { ...progress(1, 0, 0), steps: undefined, unknown: 'the queue did not respond in time' };
     expect(progressText(unknown, at(1))).toBe(
       'For 1 h; how far it is, is not known: the queue did not respond in time.',

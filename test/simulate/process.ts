@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { App } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
+import { openOutage } from '../../src/base/outage.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
 import type { Shop } from '../../src/shop/index.ts';
@@ -72,7 +73,9 @@ export async function openProcess(
       log: silent,
       now: () => new Date(),
       onWait: undefined,
+      currentWait: () => undefined,
       warehouse,
+      warehouseOutage: openOutage(silent, 'warehouse'),
       shop,
       api,
       queues,

@@ -20,6 +20,7 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   let [doneBefore, shownAtMs, shownUntilMs] = [0, Number.NEGATIVE_INFINITY, 0];
   let [writtenMs, written] = [Number.NEGATIVE_INFINITY, ''];
   let isDrawn = false;
+  let wait: { text: string; untilMs: number } | undefined;
   return {
     update(done, total, note = '') {
       if (done !== doneBefore) shown.clear();
@@ -29,7 +30,8 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       const text = stateOf(done, total, unit) + (note && ` · ${note}`);
       const time = timeOf(done, total, tookMs);
       if (terminal.isTerminal) {
-        terminal.draw(`${label}: ${total === undefined ? '' : barOf(done / total)}${text} · ${time}`);
+        const waits = wait && wait.untilMs > now() ? ` · ${wait.text}` : '';
+        terminal.draw(`${label}: ${total === undefined ? '' : barOf(done / total)}${text} · ${time}${waits}`);
         isDrawn = true;
         return;
       }
@@ -39,6 +41,8 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       terminal.say(`${label}: ${text} · ${time}`);
     },
     wait(reason, untilMs = Number.POSITIVE_INFINITY) {
+      const text = waiting(reason, Number.isFinite(untilMs) ? untilMs : undefined);
+      if (Number.isFinite(untilMs)) wait = { text, untilMs };
       // While the service is down, each of many requests waits for a reason of its own.
       const isOneOfMany = now() - shownAtMs < lineEveryMs && untilMs < shownUntilMs + lineEveryMs;
       if (shown.has(reason) || isOneOfMany) return;
@@ -46,7 +50,7 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       [shownAtMs, shownUntilMs] = [now(), untilMs];
       if (isDrawn) terminal.draw('');
       isDrawn = false;
-      terminal.say(waiting(reason, Number.isFinite(untilMs) ? untilMs : undefined));
+      terminal.say(text);
     },
     stop() {
       if (isDrawn) terminal.say('');

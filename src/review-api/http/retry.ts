@@ -65,6 +65,9 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
 /** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
 const refusalMs = 10_000;
 
+/** A request that is sent again more often than this is worth a warning. */
+const retriesOfNote = 2;
+
 /** One attempt. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no waits in it. */
 type Attempt<T> = { outcome: Outcome<T>; sentMs: number; durationMs: number };
 
@@ -123,6 +126,7 @@ export function openHttpClient({
   let renewal: Promise<void> | undefined;
   let refusal: { error: AuthenticationError; untilMs: number } | undefined;
   let hasWarned = false;
+  let warnedMs = Number.NEGATIVE_INFINITY;
 
   const send: Send = (call, read) => {
     const refused: Token[] = [];
@@ -167,7 +171,9 @@ export function openHttpClient({
       if (step.action !== 'repeat') throw errorOf(call, outcome, spent.number, step.action === 'unknown-outcome');
       const { pauseMs, delayMs } = step;
       if (pauseMs > 0) await session.hold(pauseMs, askedForFewer, isLimited ? undefined : sentMs);
-      reportWait('info', pauseMs + delayMs, `waiting to retry ${call.method} ${call.path}: ${detail ?? failure.kind}`);
+      const why = [outcome.status, detail ?? failure.kind].filter((one) => one !== undefined).join(' ');
+      const level = spent.number > retriesOfNote ? levelOnceAMinute() : 'info';
+      reportWait(level, pauseMs + delayMs, `waiting to retry ${call.method} ${call.path}: ${why}`);
       stats.retries += 1;
       spent.number += 1;
       spent.waitedMs += delayMs + (isLimited ? 0 : pauseMs);
@@ -270,6 +276,13 @@ export function openHttpClient({
     log?.debug(facts, 'request to the review service');
     onRequestEnd?.(facts);
     return { outcome, sentMs, durationMs };
+  }
+
+  /** During an outage many requests are sent again and again: one line a minute is a warning. */
+  function levelOnceAMinute(): 'info' | 'warn' {
+    if (performance.now() - warnedMs < 60_000) return 'info';
+    warnedMs = performance.now();
+    return 'warn';
   }
 
   function reportWait(level: 'info' | 'warn', forMs: number, reason: string): void {

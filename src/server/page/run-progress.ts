@@ -1,3 +1,4 @@
+import { waitText } from '../../app/status-view.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { Run } from '../../warehouse/runs/runs.ts';
@@ -29,8 +30,10 @@ export function progressText({ run, steps, unknown, reviews }: RunInProgress, no
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
   const parts = [`For ${durationText(seconds)}`];
+  const wait = waitText(run, now);
+  if (wait !== undefined) parts.push(wait);
   if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
-  else if (planned === undefined) parts.push('it is being planned, or waits for a worker');
+  else if (planned === undefined) parts.push(run.attendedAt ? 'it is being planned' : 'it waits for a worker');
   else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
   if (reviews > 0 && seconds > 0) {
     const rate = reviews / seconds;

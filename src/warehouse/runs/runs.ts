@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
+import { mask } from '../../base/mask.ts';
 import { type Db, rowsOf, rowsOfText, statement, warehouseNow } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
@@ -21,6 +22,9 @@ export type Run = {
   systems: RunSystems;
   /** When a process last said that it carries the run out. */
   attendedAt: Date | null;
+  /** Why that process last waited, and until when. */
+  waitReason: string | null;
+  waitUntil: Date | null;
 };
 
 export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'rights' | 'systems'> & {
@@ -46,7 +50,7 @@ export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
       on conflict (id) do update set started_at = excluded.started_at, trigger = excluded.trigger,
         allow_removals = excluded.allow_removals, contact_max_age_days = excluded.contact_max_age_days,
         order_deletes = excluded.order_deletes, time_zone = excluded.time_zone, shop = excluded.shop,
-        service = excluded.service, attended_at = null,
+        service = excluded.service, attended_at = null, wait_reason = null, wait_until = null,
         finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
       where known.finished_at is not null and known.started_by = 'schedule'`.execute(db);
     return true;
@@ -97,7 +101,7 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
 /** The columns of a Run. */
 const columns = `
   id, job, key, started_by as "startedBy", started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts,
-  error, attended_at as "attendedAt",
+  error, attended_at as "attendedAt", wait_reason as "waitReason", wait_until as "waitUntil",
   jsonb_build_object('trigger', trigger, 'allowRemovals', allow_removals, 'from', first_day, 'to', last_day, 'gaps', gaps,
     'contactMaxAgeDays', contact_max_age_days, 'deletes', order_deletes) as rights,
   jsonb_build_object('timeZone', time_zone, 'shop', shop, 'service', service) as systems`;
@@ -126,12 +130,15 @@ export async function openRuns(db: Db): Promise<Run[]> {
   return rows.map(asRun);
 }
 
-/** Notes that a process carries these runs out. */
-export async function noteAttended(db: Db, ids: readonly string[]): Promise<void> {
+/** Why a process waits, and until when. */
+export type RunWait = { reason: string; untilMs: number };
+
+/** Notes that a process carries these runs out, and what it waits for. */
+export async function noteAttended(db: Db, ids: readonly string[], wait: RunWait | undefined): Promise<void> {
   if (ids.length === 0) return;
-  await sql`update sync.runs set attended_at = clock_timestamp() where id = any(${ids}) and finished_at is null`.execute(
-    db,
-  );
+  const [reason, until] = wait ? [mask(wait.reason), new Date(wait.untilMs)] : [null, null];
+  await sql`update sync.runs set attended_at = clock_timestamp(), wait_reason = ${reason}, wait_until = ${until}
+    where id = any(${ids}) and finished_at is null`.execute(db);
 }
 
 /** Notes that this process does not carry these runs out any more; another one that does notes it again at once. */

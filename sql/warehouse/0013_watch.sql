@@ -1,0 +1,16 @@
+-- What a process that carries a run out waits for, so that other processes can show it.
+alter table sync.runs add wait_reason text, add wait_until timestamptz;
+comment on column sync.runs.wait_reason is 'Why the process that carries the run out last waited, without customers'' data. Null: it did not wait yet.';
+comment on column sync.runs.wait_until is 'Until when. Past: it waits no more.';
+
+-- While the warehouse is down no process can see what the others posted, so one of them is to post it.
+create table sync.alert_watch (
+  is_only    boolean primary key default true check (is_only),
+  watcher    text collate "C",
+  watched_at timestamptz
+);
+insert into sync.alert_watch default values;
+comment on table sync.alert_watch is 'Which process posts that the warehouse is down. One row.';
+comment on column sync.alert_watch.is_only is 'Always true: keeps the table at one row.';
+comment on column sync.alert_watch.watcher is 'A random id of the process.';
+comment on column sync.alert_watch.watched_at is 'When it last looked. After 90 seconds another process takes its place.';

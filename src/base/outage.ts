@@ -1,0 +1,36 @@
+import { describeWithHint } from './errors.ts';
+import type { Logger } from './log.ts';
+
+/** An outage of one system, which many loops of a process meet at the same time. */
+export type Outage = {
+  /** Some work could not use the system. */
+  failed(error: unknown): void;
+  /** Some work could use it. */
+  worked(): void;
+};
+
+/** An outage that goes on is logged again after so many milliseconds. */
+const sayAgainMs = 60_000;
+
+/** Logs an outage as it begins, once a minute, and as it ends. @param system as an operator names it: `warehouse`. */
+export function openOutage(log: Logger, system: string): Outage {
+  let sinceMs: number | undefined;
+  let saidMs = 0;
+  const seconds = () => Math.round((performance.now() - (sinceMs ?? 0)) / 1000);
+  return {
+    failed(error) {
+      const nowMs = performance.now();
+      const isNew = sinceMs === undefined;
+      sinceMs ??= nowMs;
+      if (!isNew && nowMs - saidMs < sayAgainMs) return;
+      saidMs = nowMs;
+      const facts = { system, error: describeWithHint(error), ...(!isNew && { seconds: seconds() }) };
+      log.warn(facts, `the ${system} cannot be used; trying again`);
+    },
+    worked() {
+      if (sinceMs === undefined) return;
+      log.info({ system, seconds: seconds() }, `the ${system} can be used again`);
+      sinceMs = undefined;
+    },
+  };
+}
