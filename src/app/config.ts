@@ -23,7 +23,7 @@ type Reader = ReturnType<typeof openReader>;
 
 function allOf(read: Reader) {
   const { required, optional, schedule } = read;
-  const warehouseDatabaseUrl = required('WAREHOUSE_DATABASE_URL', databaseUrl('postgres:', 'postgresql:'));
+  const warehouseDatabaseUrl = warehouseUrlOf(read);
   const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, 'Asia/Seoul');
   return {
     shop: shopOf(read),
@@ -85,6 +85,9 @@ function allOf(read: Reader) {
   } as const;
 }
 
+const warehouseUrlOf = ({ required }: Reader) =>
+  required('WAREHOUSE_DATABASE_URL', databaseUrl('postgres:', 'postgresql:'));
+
 const shopOf = ({ required, optional }: Reader) => ({
   url: required('SHOP_DATABASE_URL', databaseUrl('postgres:', 'postgresql:', 'mysql:', 'mariadb:')),
   sqlDir: optional('SHOP_SQL_DIR', text, 'sql/shop'),
@@ -102,6 +105,9 @@ export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
  * @throws UsageError that names every missing or malformed variable and the expected value, and quotes no secret.
  */
 export const readConfig = (environment: Environment): Config => readAll(environment, allOf);
+
+/** What reading the warehouse needs, and nothing else. @throws UsageError as `readConfig` does. */
+export const readWarehouseUrl = (environment: Environment): string => readAll(environment, warehouseUrlOf);
 
 /** What reading the shop needs, and nothing else. @throws UsageError as `readConfig` does. */
 export const readShopConfig = (environment: Environment): ShopConfig => readAll(environment, shopOf);

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { writeSync } from 'node:fs';
 import { cacheCompiledFiles } from './cache-compiled-files.ts';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -7,7 +8,8 @@ if (major > 22 || (major === 22 && minor >= 19)) {
   cacheCompiledFiles();
   await import('./start.ts');
 } else {
-  process.stderr.write(`review-sync: this is Node ${process.versions.node}, expected 22.19 or newer\n`);
-  process.stderr.write('Install Node 24 LTS, or add it to your project: npm install node@24\n');
-  process.exitCode = 2;
+  const found = `review-sync: this is Node ${process.versions.node}, expected 22.19 or newer`;
+  writeSync(2, `${found}\nInstall Node 24 LTS, or add it to your project: npm install node@24\n`);
+  // A process manager such as pm2 keeps a channel open, and with it a process that only sets its exit status.
+  process.exit(2);
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
+import { realpath, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
@@ -190,7 +191,7 @@ async function writeRows(
  * @throws UsageError where it is a link to a place outside of the export.
  */
 async function makeFolderWithin(dir: string, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const inside = relative(await realpath(dir), await realpath(folder));
   if (inside.startsWith('..') || isAbsolute(inside)) {
     throw new UsageError(`${folder} is a link to a place outside of ${dir}`, { hint: 'Name an empty folder.' });

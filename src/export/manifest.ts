@@ -1,6 +1,7 @@
-import { lstat, mkdir, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import { makeFolder } from '../base/make-folder.ts';
 import type { FileContent } from './parquet-file.ts';
 import { replaceFile } from './replace-file.ts';
 
@@ -55,7 +56,7 @@ const manifestPath = (dir: string) => join(dir, 'manifest.json');
  * @throws UsageError where the folder holds something else.
  */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
-  await mkdir(resolve(dir), { recursive: true }).catch((cause: unknown) => {
+  await makeFolder(resolve(dir)).catch((cause: unknown) => {
     throw new UsageError(`${dir} cannot be made a folder`, { cause });
   });
   const path = manifestPath(dir);

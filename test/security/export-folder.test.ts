@@ -68,9 +68,15 @@ test('an export to a path that cannot exist ends with a sentence', async () => {
   const file = join(outside, 'data.parquet');
   const end = await runCli(['export', 'parquet', '--to', join(file, 'below', 'a-file')], lake.world.environment);
   expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be made a folder') });
+  // Nothing but the warehouse is needed.
+  const alone = { WAREHOUSE_DATABASE_URL: lake.world.warehouseUrl };
+  if (process.platform === 'linux') {
+    const nowhere = await runCli(['export', 'parquet', '--to', '/proc/nope'], alone);
+    expect(nowhere).toMatchObject({ status: 2, stderr: expect.stringContaining('/proc/nope cannot be made a folder') });
+  }
   await mkdir(join(outside, 'new'));
   const deep = join(outside, 'new', 'a', 'b');
-  expect(await runCli(['export', 'parquet', '--to', deep], lake.world.environment)).toMatchObject({ status: 0 });
+  expect(await runCli(['export', 'parquet', '--to', deep], alone)).toMatchObject({ status: 0 });
 });
 
 test('a manifest that is no file, such as a pipe, ends an export with a sentence', async () => {

@@ -1,5 +1,6 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { makeFolder } from '../../base/make-folder.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import { renameTables, type SqlDialect } from '../../shop/sql-text.ts';
@@ -31,7 +32,7 @@ export async function writeQueries(
   const shipped = queryNames.map((name) => `${name}.sql`).filter((file) => files.includes(file));
   const there = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sql'));
   if (there.length > 0 && !options.force) return { written: [], kept: there };
-  await mkdir(folder, { recursive: true });
+  await makeFolder(resolve(folder));
   for (const file of shipped) {
     const text = await readFile(join(from, file), 'utf8');
     await writeFile(join(folder, file), found ? asNamedHere(text, found) : text);

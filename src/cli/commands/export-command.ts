@@ -1,3 +1,4 @@
+import { readWarehouseUrl } from '../../app/config.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
@@ -25,7 +26,7 @@ and DuckDB read it. No file shows a name, a code or a contact of a member.`,
 };
 
 async function runExport(context: Context, to: string): Promise<Report> {
-  await using warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
+  await using warehouse = await openWarehouse({ url: readWarehouseUrl(context.environment), connections: 1 });
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {
     const deps = { warehouse, signal: context.signal, onProgress: progress.update };

@@ -53,8 +53,12 @@ async function work(context: Context): Promise<undefined> {
   // Side by side: whoever holds the server's connections must not keep the worker taking jobs.
   opened.defer(async () => void (await Promise.all([running.close(), applier.close(), server?.close()])));
   if (config.metricsPort !== undefined) {
-    server = await startServer(measured, config.metricsPort, { isPublic: false });
-    log.info({ url: server.url }, 'listening');
+    // A second worker of the machine, say: what it does is worth more than its figures.
+    server = await startServer(measured, config.metricsPort, { isPublic: false }).catch((error: unknown) => {
+      log.error({ error: describeWithHint(error) }, 'this worker goes on without /metrics, /healthz and /readyz');
+      return undefined;
+    });
+    if (server) log.info({ url: server.url }, 'listening');
   }
   log.info({ queue: app.queues.kind, worker: `${hostname()}:${process.pid}` }, 'worker ready');
   if (!context.signal.aborted) await once(context.signal, 'abort');
