@@ -72,10 +72,13 @@ export async function runProgram(given: Surroundings): Promise<number> {
       writeFailure({ code: 'usage', message: error.message.replace(/^error: /, ''), hint: null });
       return 2;
     }
-    writeError(describeFailure(error));
-    const code = error instanceof ReviewSyncError ? error.code : null;
-    writeFailure({ code, message: describeError(error), hint: hintOf(error) ?? null });
-    return exitStatus(error);
+    // What is closed while a command is being stopped fails in words of its own.
+    const isStopped = given.signal.aborted && !(error instanceof ReviewSyncError);
+    const failure: unknown = isStopped ? given.signal.reason : error;
+    writeError(describeFailure(failure));
+    const code = failure instanceof ReviewSyncError ? failure.code : null;
+    writeFailure({ code, message: describeError(failure), hint: hintOf(failure) ?? null });
+    return exitStatus(failure);
   }
   return status;
 

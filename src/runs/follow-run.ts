@@ -159,6 +159,7 @@ async function endWhereShopIsAnother(app: App, id: string, { onRetry, signal }: 
     try {
       return await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     } catch (error) {
+      if (signal.aborted) return;
       if (attempt === attempts || !isTransient(error)) {
         await endRun(app, id, describeWithHint(error), 'failed');
         return;

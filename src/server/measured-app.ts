@@ -3,7 +3,9 @@ import type { Config } from '../app/config.ts';
 import { type Metrics, openMetrics } from '../app/metrics.ts';
 import { type StatusReport, statusReport } from '../app/status-report.ts';
 import type { Logger } from '../base/log.ts';
+import { throttled } from '../base/timeout.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import { cached } from './cached.ts';
 
 /** An App with metrics of its requests, and the cached status report, which is read on connections of its own. */
@@ -23,5 +25,8 @@ export async function openMeasuredApp(config: Config, log: Logger, opened: Async
   const reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
   const metrics = openMetrics(reports.get);
   const app: App = opened.use(await openApp(config, { log, onRequestEnd: metrics.onRequestEnd }));
+  const sayLocks = throttled(60_000, (text) => log.warn(text));
+  const watching = watchLockWaits(config.warehouseDatabaseUrl, sayLocks);
+  opened.defer(() => watching.close());
   return { app, metrics, reports };
 }

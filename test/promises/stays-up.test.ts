@@ -167,8 +167,24 @@ test('a command that is stopped while a statement of the warehouse takes minutes
   const oneWaits = await holdUpOrders(world);
   const running = startCli(['sync', 'orders'], world.environment);
   await oneWaits();
+  await running.says('waits for a lock in the warehouse, which another session holds: pid ');
   running.kill('SIGTERM');
-  expect(await running.ended).toMatchObject({ status: 1, stderr: aSentence });
+  const { status, stderr } = await running.ended;
+  expect([status, stderr]).toEqual([1, expect.stringContaining('Interrupted. Finished work is kept.')]);
+  expect(stderr).not.toContain('trying again');
+});
+
+test('a command that is stopped while the runs are locked ends, and says who holds the lock', async () => {
+  await using world = await openOrderWorld();
+  const other = new pg.Client({ connectionString: world.warehouseUrl });
+  await other.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin; lock table sync.runs in access exclusive mode');
+  const running = startCli(['sync', 'orders'], world.environment);
+  await running.says('waits for a lock in the warehouse, which another session holds: pid ');
+  running.kill('SIGINT');
+  const { status, stderr } = await running.ended;
+  expect([status, stderr]).toEqual([1, expect.stringContaining('Stopped by SIGINT\nNothing is lost.')]);
 });
 
 test('verify orders, verify reviews and the diff of a backfill that are stopped end with a sentence', async () => {

@@ -1,0 +1,45 @@
+import pg from 'pg';
+import { statement } from './index.ts';
+
+/** A statement that waits for a lock for so long, in seconds, is worth a word. */
+const worthAWordSeconds = 5;
+
+/**
+ * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as one of
+ * `vacuum full` or of a transaction left open in psql. It has a connection of its own for each look: those of the pool
+ * may all be waiting.
+ *
+ * @param say called with whom the statements wait for, at each look at which some do.
+ */
+export function watchLockWaits(
+  url: string,
+  say: (text: string) => void,
+  everyMs = worthAWordSeconds * 1000,
+): { close(): Promise<void> } {
+  const look = async () => {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, statement_timeout: 2000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ holder: string }>(await statement('lock_waits'), [worthAWordSeconds]);
+      if (rows.length > 0) {
+        const holders = rows.map(({ holder }) => holder).join('; ');
+        say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
+      }
+    } catch {
+      // Whatever the warehouse cannot do is reported by the work itself.
+    } finally {
+      await client.end().catch(() => {});
+    }
+  };
+  let looking = Promise.resolve();
+  const timer = setInterval(() => {
+    looking = looking.then(look);
+  }, everyMs);
+  return {
+    async close() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
