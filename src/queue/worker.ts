@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, WaitingChildrenError, WaitingError } from 'bullmq';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Outage } from '../base/outage.ts';
+import { patchWorker } from './bullmq-patch.ts';
 import type { QueueClasses } from './connection.ts';
 import type { Queues } from './index.ts';
 
@@ -25,12 +25,6 @@ export type TakeOptions = {
   /** Aborted when the time to finish running jobs is over: they go back to the queue. */
   abort: AbortSignal;
 };
-
-/** Between two questions for a job where the first one failed, in milliseconds. */
-const errorDelayMs = 1000;
-
-/** A worker that waits looks for jobs at least this often, as BullMQ does by itself where no job is delayed. */
-const longestWaitSeconds = 5;
 
 export type JobTaker = {
   /** Takes no further job, and waits for those in hand. */
@@ -65,24 +59,7 @@ export async function takeJobs(
       maxStalledCount: 20,
     },
   );
-  // BullMQ asks for the next job again at once, thousands of times a second, unless the connection is refused: a Redis that
-  // is full and a Postgres that takes no connections answer with other errors.
-  const { moveToActive } = worker as unknown as { moveToActive(...given: unknown[]): Promise<Job | undefined> };
-  const takeNext = (...given: unknown[]) =>
-    moveToActive.apply(worker, given).then(
-      (job) => {
-        queueOutage.worked();
-        return job;
-      },
-      async (error: unknown) => {
-        await delay(errorDelayMs);
-        throw error;
-      },
-    );
-  Object.defineProperty(worker, 'moveToActive', { value: takeNext });
-  // On Postgres, BullMQ would wait up to an hour after a wait that failed: nobody is notified when a delayed job is
-  // due, and the question when that is may fail too while a server restarts.
-  Object.defineProperty(worker, 'maximumBlockTimeout', { value: longestWaitSeconds });
+  patchWorker(worker, () => queueOutage.worked());
   worker.on('error', (error) => {
     queueOutage.failed(error);
     options.onRetry?.(queueProblem(error));
