@@ -4,7 +4,7 @@ with since as materialized (
   from bi.freshness
 ),
 monthly as (
-  select product_id, product_code, stars, rated_reviews, m.month > since.month as is_recent
+  select product_id, product_code, m.month, stars, rated_reviews, m.month > since.month as is_recent
   from bi.reviews_by_product_month m
   cross join since
   where coalesce(product_id::text, product_code) is not null
@@ -13,7 +13,7 @@ monthly as (
 compared as (
   select
     product_id,
-    max(product_code) as product_code,
+    (array_agg(product_code order by month desc) filter (where product_code is not null))[1] as product_code,
     sum(stars) filter (where not is_recent) / nullif(sum(rated_reviews) filter (where not is_recent), 0) as before,
     sum(stars) filter (where is_recent) / nullif(sum(rated_reviews) filter (where is_recent), 0) as recent,
     sum(rated_reviews) filter (where not is_recent) as ratings_before,

@@ -63,6 +63,28 @@ describe('reviews', () => {
   });
 });
 
+test('a product is shown by the code that its newest review with a code has, and product 0 is not "no product"', async () => {
+  const { url, ask } = await createWarehouse();
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, product_code, score) values
+      (1, '2026-01-05', now(), 7, 'Z-old', 5), (2, '2026-01-06', now(), 7, 'M-in-between', 5),
+      (3, '2026-02-06', now(), 7, 'A-new', 5), (4, '2026-03-06', now(), 7, null, 5),
+      (5, '2026-01-05', now(), 0, 'zero', 1), (6, '2026-01-05', now(), null, null, 3)`);
+  await countByHand(url);
+  const all = 'select product_id::integer as id, product_code as code, reviews::integer as n';
+  expect(await ask(`${all} from bi.reviews_by_product order by 1 nulls last`)).toEqual([
+    { id: 0, code: 'zero', n: 1 },
+    { id: 7, code: 'A-new', n: 4 },
+    { id: null, code: null, n: 1 },
+  ]);
+  expect(await ask(`${all} from bi.reviews_by_product_month where month = '2026-01-01' order by 1 nulls last`)).toEqual(
+    [
+      { id: 0, code: 'zero', n: 1 },
+      { id: 7, code: 'M-in-between', n: 2 },
+      { id: null, code: null, n: 1 },
+    ],
+  );
+});
+
 test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out follows from the type', async () => {
   const { ask } = await createWarehouse();
   await ask(`insert into warehouse.reviews (id, created_at, updated_at, display, user_id, product_id, product_code, score, review_type, source,
@@ -150,6 +172,17 @@ test('each field of an image, a video and an option is a column, in the order of
   }
   const held = `select distinct (expires_at - synced_at)::text as held from warehouse.review_videos, warehouse.reviews`;
   expect(await ask(held)).toEqual([{ held: '7 days' }]);
+});
+
+test('a size of an image that is no number of pixels is null, and all other images are shown', async () => {
+  const { ask } = await createWarehouse();
+  const sizes = [1e18, 2_147_483_647.9, -5, '7', [8], {}, null, 640.2, 2_147_483_646];
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, images) values (1, now(), now(), $1)`, [
+    JSON.stringify(sizes.map((width) => ({ url: 'u', width }))),
+  ]);
+  expect(await ask('select width from warehouse.review_images order by position')).toEqual(
+    [null, null, null, null, null, null, null, 640, 2_147_483_646].map((width) => ({ width })),
+  );
 });
 
 test('a product with a new code is one product, and what has no product is none', async () => {

@@ -7,7 +7,7 @@ select newest.id
 from unnest($2::bigint[]) as changed (product_id)
 cross join lateral (
   select id from warehouse.reviews r
-  where coalesce(r.product_id, 0) = changed.product_id and r.deleted_at is null
+  where coalesce(r.product_id, -1) = changed.product_id and r.deleted_at is null
   order by created_at desc limit 1
 ) newest
 order by 1

@@ -49,7 +49,7 @@ create temporary table touched_products on commit drop as
 select product_id, month, month::timestamp at time zone time_zone - interval '3 hours' as first,
   (month + interval '1 month') at time zone time_zone + interval '3 hours' as last
 from (
-  select distinct coalesce(product_id, 0) as product_id, date_trunc('month', moment at time zone time_zone)::date as month, time_zone
+  select distinct coalesce(product_id, -1) as product_id, date_trunc('month', moment at time zone time_zone)::date as month, time_zone
   from (
     select product_id, dated_at as moment from sync.touches where record = 'review'
     union all
@@ -75,7 +75,8 @@ where (product_id, month) in (select product_id, month from touched_products); -
 insert into sync.product_counts (product_id, product_code, month, reviews, displayed, rated, stars, displayed_rated,
   displayed_stars, score_5, score_4, score_3, score_2, score_1, with_photo, first_review_at, last_review_at)
 select
-  coalesce(r.product_id, 0), max(product_code), created_month,
+  coalesce(r.product_id, -1),
+  (array_agg(product_code order by created_at desc) filter (where product_code is not null))[1], created_month,
   count(*), count(*) filter (where is_displayed),
   count(score), coalesce(sum(score), 0),
   count(score) filter (where is_displayed), coalesce(sum(score) filter (where is_displayed), 0),
@@ -83,8 +84,8 @@ select
   count(*) filter (where score = 2), count(*) filter (where score = 1),
   count(*) filter (where has_photo), min(created_at), max(created_at)
 from bi.reviews r
-join touched_products t on coalesce(r.product_id, 0) = t.product_id and created_at >= first and created_at < last and created_month = t.month -- touched
-group by created_month, coalesce(r.product_id, 0), case when r.product_id is null then product_code end;
+join touched_products t on coalesce(r.product_id, -1) = t.product_id and created_at >= first and created_at < last and created_month = t.month -- touched
+group by created_month, coalesce(r.product_id, -1), case when r.product_id is null then product_code end;
 
 -- 3. Deliveries. Indexes: sub_order_links_by_delivery, sub_order_links_by_product, its primary key, reviews_by_order.
 create temporary table counted_orders on commit drop as
@@ -144,7 +145,7 @@ insert into sync.product_counts (product_id, month)
 select product_id, month
 from (
   select product_id, month from touched_products -- touched
-  select distinct 0::bigint as product_id, coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity') as month -- all
+  select distinct -1::bigint as product_id, coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity') as month -- all
   from sync.order_links cross join sync.settings -- all
 ) as key
 where not exists (select from sync.product_counts c where c.product_id = key.product_id and c.month = key.month);
