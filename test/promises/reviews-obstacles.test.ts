@@ -483,6 +483,24 @@ test('an overview that answers 404 or 500 stops no command of reviews', async ({
   }
 });
 
+test('where no overview exists, or it names no date, the days that were not read have a name all the same', async ({
+  hourly,
+}) => {
+  const { world, twist, cli } = await hourly(60, 6);
+  for (const body of [undefined, { first_review_created_at: null, last_review_created_at: null }]) {
+    await world.warehouse('truncate warehouse.review_overview, sync.export_windows');
+    twist.change = (answer, { path }) => {
+      if (path === '/v1/reviews/overview') Object.assign(answer, body ? { body } : { status: 404, body: {} });
+    };
+    for (const run of ['sync-reviews', 'sync-reviews']) expect(await world.run(run)).toMatchObject({ outcome: 'done' });
+    const unread = 'select count(*)::integer as days from bi.coverage_by_day where not is_complete';
+    await world.warehouse(`update sync.settings set reviews_cursor = reviews_cursor || '{"at": "${ago(0)}"}'`);
+    await world.warehouse(`delete from sync.export_windows where axis = 'created'`);
+    expect((await world.warehouse<{ days: number }>(unread))[0]?.days).toBeGreaterThan(5);
+    expect((await cli('status')).stdout).toContain('review-sync backfill reviews --gaps');
+  }
+});
+
 test('verify of days before those that a review may have is a usage error, not "the same"', async ({ hourly }) => {
   const { cli } = await hourly(3);
   expect(await cli('verify', 'reviews', '--from', '1990-01-01', '--to', '1990-12-31')).toMatchObject({

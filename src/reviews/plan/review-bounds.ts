@@ -67,10 +67,16 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   requireSameClock(overview?.serviceNow ?? capturedAt, capturedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
+  const clampedIso = (second: Second) => isoOf(clamp(second));
   const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
-  if (overview) {
-    const dates = first === undefined || last === undefined ? [] : [first, last, newest ?? last].map(clamp);
-    const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(isoOf);
+  let dates = first === undefined || last === undefined ? [] : [first, last, newest ?? last];
+  if (dates.length === 0 && newest !== undefined) {
+    // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
+    const held = await storedBounds(deps.warehouse.db);
+    dates = [newest, held ? secondOf(held.first) : newest];
+  }
+  if (overview || dates.length > 0) {
+    const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(clampedIso);
     await recordOverview(deps.warehouse.db, { capturedAt, first: least ?? null, last: most ?? null });
   }
   // A list that is not in order shows an older review first.
