@@ -177,18 +177,30 @@ test('a version whose date went back is no equal to verify; one that landed whil
   expect(await compare([review(1)], since)).toEqual([]);
 });
 
-test('links to videos that are signed again are no change, and are stored before those that are held expire', async () => {
-  const withVideo = (link: string) => review(1, { videos: [{ hd_url: link }], video_urls: [link], videos_count: 1 });
-  await land([withVideo('a')]);
-  expect(await compare([withVideo('b')])).toEqual([]);
-  expect(await land([withVideo('b')])).toMatchObject({ unchanged: 1 });
-  await ask(`update warehouse.reviews set synced_at = now() - interval '7 days'`);
-  expect(await land([withVideo('c')])).toMatchObject({ updated: 1 });
-  expect(await land([withVideo('d')])).toMatchObject({ unchanged: 1 });
-  expect(await stored(`videos -> 0 ->> 'hd_url' as link, extra -> 'video_urls' ->> 0 as url`)).toEqual([
-    { link: 'c', url: 'c' },
-  ]);
-});
+test.each([
+  ['videos and video_urls', (links: string[]) => ({ videos: links.map((hd_url) => ({ hd_url })), video_urls: links })],
+  ['video_urls alone', (video_urls: string[]) => ({ video_urls })],
+])(
+  'links of %s that are signed again are no change, and are stored before those that are held expire',
+  async (_, fields) => {
+    const withVideo = (...links: string[]) => review(1, fields(links));
+    await land([withVideo('a')]);
+    expect(await compare([withVideo('b')])).toEqual([]);
+    expect(await land([withVideo('b')])).toMatchObject({ unchanged: 1 });
+    await ask(`update warehouse.reviews set synced_at = now() - interval '7 days'`);
+    expect(await land([withVideo('c')])).toMatchObject({ updated: 1 });
+    expect(await land([withVideo('d')])).toMatchObject({ unchanged: 1 });
+    expect(await stored(`extra -> 'video_urls' ->> 0 as url`)).toEqual([{ url: 'c' }]);
+    // One that comes or goes is a change.
+    for (const links of [['c', 'e'], ['e'], []]) {
+      expect(await compare([withVideo(...links)])).toMatchObject([
+        { kind: 'stale', fields: Object.keys(fields([])).sort() },
+      ]);
+      expect(await land([withVideo(...links)])).toMatchObject({ updated: 1 });
+      expect(await compare([withVideo(...links)])).toEqual([]);
+    }
+  },
+);
 
 test('an id that the service uses again for another review keeps nothing of the one before', async () => {
   await land([review(1, { tag_name: 'old', comments: ['old'] })]);

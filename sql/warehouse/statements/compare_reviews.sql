@@ -27,7 +27,6 @@ cross join lateral (
   ) as ours (key, value) using (key)
   where (theirs.value is not null or key <> all ($2::text[]))
     and ($2::text[] is not null or ours.value is not null)
-    and key <> 'video_urls'
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
     -- Zero is no rating, too.
     and not (key = 'score' and theirs.value #>> '{}' = '0' and coalesce(ours.value, 'null') = 'null')
@@ -35,7 +34,7 @@ cross join lateral (
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
     and case
       -- Links that the service may sign again in each response (docs/interface.md, "Limits") are no difference.
-      when key = 'videos' and jsonb_typeof(theirs.value) = 'array' and jsonb_typeof(ours.value) = 'array'
+      when key in ('videos', 'video_urls') and jsonb_typeof(theirs.value) = 'array' and jsonb_typeof(ours.value) = 'array'
         then jsonb_array_length(theirs.value) <> jsonb_array_length(ours.value)
       when key in ('created_at', 'updated_at') and theirs.value #>> '{}' ~ '^\d{4}-\d\d-\d\dT'
         then (theirs.value #>> '{}')::timestamptz <> (ours.value #>> '{}')::timestamptz

@@ -62,16 +62,16 @@ const isAnother =
   'or (kept.product_id, kept.user_code) is distinct from (excluded.product_id, excluded.user_code)))';
 
 /**
- * What of a column's value is compared: of videos only their number, until the stored links are about to expire. They
- * are valid for seven days.
+ * What of a column's value is compared: of links to videos only their number, until the stored ones are about to expire.
+ * They are valid for seven days. A list of `video_urls` that is no array counts as one link.
  */
 function compared(name: string, value: string): string {
-  if (name === 'extra') return `(${value}) - 'video_urls'`;
-  if (name !== 'videos') return value;
-  return (
-    `case when jsonb_typeof(${value}) = 'array' and kept.synced_at > now() - interval '6 days' ` +
-    `then to_jsonb(jsonb_array_length(${value})) else ${value} end`
-  );
+  const isFresh = `kept.synced_at > now() - interval '6 days'`;
+  if (name === 'videos')
+    return `case when ${isFresh} and jsonb_typeof(${value}) = 'array' then to_jsonb(jsonb_array_length(${value})) else ${value} end`;
+  if (name !== 'extra') return value;
+  const number = `jsonb_path_query_array(${value}, '$.video_urls.size()')`;
+  return `case when ${isFresh} then (${value}) - 'video_urls' || jsonb_build_object('video_urls', ${number}) else ${value} end`;
 }
 
 /**
