@@ -67,6 +67,9 @@ export function usableId(item: unknown): number | undefined {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** JSON text without its links, which a service may sign again in each response. */
+export const withoutLinks = (json: string): string => json.replaceAll(/"https?:(?:[^"\\]|\\.)*"/gi, '""');
+
 /** A key for a record without a key: the same for the same fields in any order, as the warehouse gives them back. */
 export function contentKey(record: unknown): string {
   const sorted = (_: string, value: unknown) =>

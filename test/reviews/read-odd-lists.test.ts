@@ -238,6 +238,21 @@ test('two readings that both show a review twice prove nothing: the one that bot
   expect(await idsRead(service)).toMatchObject({ ids: idsOf(reviews), reasons: [] });
 });
 
+test('a record without an id whose link is signed again in each response does not make its list look changed', async () => {
+  const reviews = spread(250, at('2026-10-28T12:00:00Z'), 86_400);
+  for (const lastPage of ['real', 'absent'] as const) {
+    const service = answering(listed(reviews, { lastPage }), ({ items: [...items] }, { page, number }) => ({
+      items:
+        page === 3
+          ? [{ ...(items.pop() as object), id: null, url: `https://v.example.com/?s=${number}` }, ...items]
+          : items,
+    }));
+    const read = await idsRead(service);
+    expect(read).toMatchObject({ ids: expect.arrayContaining(idsOf(reviews.slice(0, 249))), reasons: [] });
+    expect(read.requests).toBeLessThan(12);
+  }
+});
+
 test('one review with a date far from what was asked for does not stop the others, nor make its span unproven', async () => {
   const reviews = spread(500, at('2026-10-28T12:00:00Z'), 86_400);
   const odd = (item: unknown) =>

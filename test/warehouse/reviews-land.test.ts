@@ -70,6 +70,19 @@ test('a page whose body was released is refused, so that none of its reviews is 
   expect(await landPage(warehouse, shared)).toMatchObject({ unchanged: 1 });
 });
 
+test('a record without a usable id whose links are signed again is the same dead letter', async () => {
+  const signed = (key: string) =>
+    review(null, { videos: [{ hd_url: `https://v.example.com/${key}/1.mp4?s=${key}` }], image: `HTTP://i/"${key}` });
+  await land([signed('a'), review(null)]);
+  await land([signed('b'), review(null)]);
+  expect(await ask('select attempts, payload::text like $1 as b from sync.dead_letters order by 2', ['%/b/%'])).toEqual(
+    [
+      { attempts: 2, b: false },
+      { attempts: 2, b: true },
+    ],
+  );
+});
+
 const incompressible = Array.from({ length: 150 }, (_, n) => createHash('sha512').update(`${n}`).digest('base64')).join(
   '',
 );

@@ -1,5 +1,5 @@
 import { describeError } from '../../base/errors.ts';
-import { printed, usableId } from '../../base/json-text.ts';
+import { printed, usableId, withoutLinks } from '../../base/json-text.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
@@ -40,7 +40,7 @@ export type PageQuery = Window &
 /** One response of the list. It shows the service at one moment, so nothing shifts within it. */
 export type ListPage = RawPage & {
   kind: 'page';
-  /** One per record; its text where it has no usable id. */
+  /** One per record; its text without links where it has no usable id. */
   ids: string[];
   /** One per record: the second of its date on the axis; undefined where that cannot be read or was not asked for. */
   seconds: (Second | undefined)[];
@@ -79,7 +79,7 @@ export async function fetchPage(
       kind: 'page',
       ...response,
       check,
-      ids: items.map((item, index) => String(usableId(item) ?? printed(item) ?? index)),
+      ids: items.map((item, index) => String(usableId(item) ?? withoutLinks(printed(item) ?? `#${index}`))),
       seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
     };
   } catch (error) {

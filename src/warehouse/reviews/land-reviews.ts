@@ -1,7 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
-import { contentKey, isRecord, printed, splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
+import {
+  contentKey,
+  isRecord,
+  printed,
+  splitRecords,
+  storableRecord,
+  usableId,
+  withoutLinks,
+} from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
 import { type Db, isErrorOfTheData, rowsOfText, type Statements, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
@@ -126,7 +134,9 @@ async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> 
     key: String(
       usableId(item) ??
         contentKey(
-          isRecord(item) && /^[1-9]\d*$/.test(String(item.id)) && typeof item.id === 'string' ? item.id : text,
+          isRecord(item) && /^[1-9]\d*$/.test(String(item.id)) && typeof item.id === 'string'
+            ? item.id
+            : withoutLinks(text),
         ),
     ),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
