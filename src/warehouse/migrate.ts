@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut, rowsOf } from './index.ts';
+import { type Db, isLockedOut, rowOf, rowsOf } from './index.ts';
 
 const folder = packagePath('sql', 'warehouse');
 
@@ -18,10 +18,11 @@ const lockWait: LockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
  * same time. A migration that does not get a lock in time is rolled back, so that writers go on, and tried again.
  *
  * @returns the names of the files that were applied.
- * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, or why the warehouse is of
- *   another version; then nothing was applied.
+ * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, why the warehouse is of another
+ *   version, or an encoding other than UTF-8; then nothing was applied.
  */
 export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[]> {
+  await requireUtf8(db);
   let file: string | undefined;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -54,6 +55,18 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
     }
   }
 }
+
+/** In any other encoding one `\uXXXX` of a review or an order, such as a Korean letter, stops its run. */
+async function requireUtf8(db: Db): Promise<void> {
+  const { encoding } = await rowOf<{ encoding: string }>(db)`select current_setting('server_encoding') as encoding`;
+  if (encoding === 'UTF8') return;
+  throw migrationError(`its database has the encoding ${encoding}, expected UTF8`, {
+    hint: `Let WAREHOUSE_DATABASE_URL name a new database: ${createInUtf8}`,
+  });
+}
+
+/** How a database is made in UTF-8 on a server whose own databases have another encoding. */
+export const createInUtf8 = `create database … encoding 'UTF8' template template0`;
 
 /** Whether two sessions created the same object at the same time, which fails even with `if not exists`. */
 const isCreatedMeanwhile = (error: unknown) =>

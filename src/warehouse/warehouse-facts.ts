@@ -5,6 +5,7 @@ import { compareMigrations, type MigrationState } from './migrate.ts';
 export type WarehouseFacts = {
   version: string;
   user: string;
+  encoding: string;
   connections: { used: number; most: number };
   /** A standby takes no writes. */
   isStandby: boolean;

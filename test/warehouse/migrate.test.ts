@@ -32,6 +32,21 @@ test('migrating from three machines at once, and then again, applies each file o
   expect(await cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Up to date\./) });
 });
 
+test.each(['SQL_ASCII', 'LATIN1'])('a warehouse in %s is refused by migrate and named by doctor', async (encoding) => {
+  const name = `${new URL(url).pathname.slice(1)}_${encoding.toLowerCase()}`;
+  await queryAgain(
+    url,
+    `create database ${name} encoding '${encoding}' locale_provider libc locale 'C' template template0`,
+  );
+  onTestFinished(async () => void (await queryAgain(url, `drop database ${name} with (force)`)));
+  const environment = { ...world.environment, WAREHOUSE_DATABASE_URL: `${url}_${encoding.toLowerCase()}` };
+  expect(await runCli(['migrate'], environment)).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(new RegExp(`encoding ${encoding}, expected UTF8.*create database`, 's')),
+  });
+  expect((await runCli(['doctor'], environment)).stdout).toContain(`the database has the encoding ${encoding}`);
+});
+
 test('migrate waits for a statement as long as it takes, where other commands give up after ten minutes', async () => {
   const limit = vi.spyOn(Socket.prototype, 'setTimeout');
   onTestFinished(() => limit.mockRestore());

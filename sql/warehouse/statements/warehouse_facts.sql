@@ -1,5 +1,6 @@
 -- Facts about the warehouse, and the rights of the user who asks (src/warehouse/warehouse-facts.ts).
 select split_part(current_setting('server_version'), ' ', 1) as version, current_user as user,
+  current_setting('server_encoding') as encoding,
   jsonb_build_object(
     'used', (select count(*) from pg_stat_activity where backend_type = 'client backend'),
     'most', current_setting('max_connections')::integer

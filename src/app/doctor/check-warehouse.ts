@@ -1,4 +1,5 @@
 import type { Warehouse } from '../../warehouse/index.ts';
+import { createInUtf8 } from '../../warehouse/migrate.ts';
 import {
   biTimeZone,
   databaseCollation,
@@ -18,7 +19,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     databaseFault('cannot be used', error, variable),
   );
   if ('level' in facts) return [facts];
-  const { version, user, pending, newer, otherOwners, isStandby, mayCreateSchemas } = facts;
+  const { version, user, encoding, pending, newer, otherOwners, isStandby, mayCreateSchemas } = facts;
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
   const findings: Finding[] = [];
@@ -27,6 +28,11 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
   } else if (used > most * 0.9) findings.push(warning(server, 'raise max_connections or run fewer processes'));
   else findings.push(ok(server));
   const faults: [applies: boolean, what: string, hint: string][] = [
+    [
+      encoding !== 'UTF8',
+      `the database has the encoding ${encoding}, expected UTF8: one Korean letter in a review stops its run`,
+      `point ${variable} at a new database: ${createInUtf8}`,
+    ],
     [isStandby, 'this server is a standby, which takes no writes', `point ${variable} at the primary`],
     [
       newer.length > 0,
