@@ -1,7 +1,8 @@
 /**
  * Adds a search path to the address of a Postgres database: every connection looks for unqualified names in `schemas`
  * only. Otherwise Postgres also looks in `public`, where other users may create functions that match our calls better
- * than the built-in ones and would run with our rights.
+ * than the built-in ones and would run with our rights. Dates come in the style that the driver reads, whatever the server,
+ * the database or the user is set to.
  *
  * Settings are a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. They must then
  * be set on the role; `doctor` checks the search path.
@@ -12,7 +13,7 @@
 export function withSearchPath(url: string, schemas: string, settings: Record<string, string> = {}): string {
   const address = new URL(url);
   const given = address.searchParams.get('options');
-  const all = Object.entries({ search_path: `${schemas},pg_temp`, ...settings });
+  const all = Object.entries({ search_path: `${schemas},pg_temp`, datestyle: 'ISO', ...settings });
   const ours = all.map(([name, value]) => `-c ${name}=${value}`).join(' ');
   address.searchParams.set('options', given === null ? ours : `${given} ${ours}`);
   return address.href;

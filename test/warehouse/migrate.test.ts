@@ -47,6 +47,26 @@ test.each(['SQL_ASCII', 'LATIN1'])('a warehouse in %s is refused by migrate and 
   expect((await runCli(['doctor'], environment)).stdout).toContain(`the database has the encoding ${encoding}`);
 });
 
+test('a server that writes dates in German stops no command', async () => {
+  await using other = await openWorld();
+  for (const database of [other.warehouseUrl, other.shopUrl]) {
+    const name = new URL(database).pathname.slice(1);
+    await queryAgain(database, `alter database ${name} set datestyle = 'German, DMY'`);
+    await queryAgain(database, `alter database ${name} set intervalstyle = 'iso_8601'`);
+  }
+  for (const command of [
+    'sync reviews',
+    'sync orders',
+    'status',
+    'verify orders',
+    'verify reviews',
+    'sync reconcile',
+  ]) {
+    const { status, stderr } = await other.cli(...command.split(' '));
+    expect([command, status, stderr]).toEqual([command, 0, expect.any(String)]);
+  }
+});
+
 test('migrate waits for a statement as long as it takes, where other commands give up after ten minutes', async () => {
   const limit = vi.spyOn(Socket.prototype, 'setTimeout');
   onTestFinished(() => limit.mockRestore());
