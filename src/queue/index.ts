@@ -1,3 +1,4 @@
+import { ReviewSyncError } from '../base/errors.ts';
 import { isRedis, type QueueClasses, queueClasses, respondsInTime } from './connection.ts';
 
 /** A queue of BullMQ. */
@@ -55,7 +56,7 @@ const countedStates = ['active', 'waiting', 'waiting-children', 'delayed', 'fail
  *
  * @param installation goes into their names: another installation on the same server must not take these runs, which
  *   it would carry out on its own shop.
- * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
+ * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
  */
 export async function openQueues(url: string, installation: string): Promise<Queues> {
   const classes = await queueClasses(url);
@@ -72,7 +73,9 @@ export async function openQueues(url: string, installation: string): Promise<Que
       await queue.waitUntilReady();
     } catch (error) {
       await queue.close().catch(() => {});
-      throw error;
+      if (!(error instanceof Error && error.name === 'SchemaMigrationRequiredError')) throw error;
+      const what = 'The queue (QUEUE_URL) lacks its tables, or has those of another version';
+      throw new ReviewSyncError('queue-tables', what, { hint: 'Run: review-sync migrate' });
     }
     return queue;
   };

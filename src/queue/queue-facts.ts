@@ -6,7 +6,3 @@ export async function evictionPolicy({ kind, url }: Queues): Promise<string | un
   if (kind === 'postgres') return undefined;
   return /^maxmemory_policy:(.*?)\r?$/m.exec(await withRedis(url, (redis) => redis.info()))?.[1];
 }
-
-/** Whether the queue fails because its tables in Postgres were never created. */
-export const lacksTables = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'SchemaMigrationRequiredError';

@@ -383,7 +383,9 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   await world.warehouse(`delete from review_sync_migrations.applied where name like '0004%'`);
   await world.warehouse(`insert into review_sync_migrations.applied (name) values ('9999_future')`);
   const { said } = await ills(world, { ...reader, QUEUE_URL: await createDatabase('empty') });
-  expect(said).toContainEqual('queue fault: its tables are missing → review-sync migrate');
+  expect(said).toContainEqual(
+    'queue fault: The queue (QUEUE_URL) lacks its tables, or has those of another version → Run: review-sync migrate',
+  );
   expect(said[0]).toMatch(/^warehouse fault: migrations 9999_future are of a newer version .* → run one version/);
   expect(said[1]).toMatch(/^warehouse fault: migrations are missing: 0004_webhooks_and_alerts → review-sync migrate/);
   expect(said).not.toContainEqual(expect.stringContaining('may not create schemas'));

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { table } from '../../src/cli/ui/table.ts';
 import { runCli } from '../harness/cli.ts';
+import { createDatabase } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
 const letters = 2000;
@@ -72,4 +73,26 @@ test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take e
   const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
   const { status, stderr } = spawnSync(process.execPath, [main, '--version'], { stdio: [...stdio], encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('could not be written: ENOSPC') });
+});
+
+test('a queue that was never migrated is named in a sentence by every command that needs it', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  world.environment.QUEUE_URL = await createDatabase();
+  for (const command of [
+    'sync reviews',
+    'runs',
+    'backfill reviews --detach',
+    'worker',
+    'serve',
+    'dead-letters retry',
+  ]) {
+    const { status, stderr } = await world.cli(...command.split(' '));
+    expect([command, status, stderr]).toEqual([
+      command,
+      1,
+      expect.stringMatching(/lacks its tables.*Run: review-sync migrate/s),
+    ]);
+    expect(stderr).not.toContain('node_modules');
+  }
+  expect((await world.cli('status')).stdout).toMatch(/lacks its tables/);
 });

@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises';
 import { describeError, ReviewSyncError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/is-loopback.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
-import { lacksTables } from '../../queue/queue-facts.ts';
 import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { plausibleDates } from '../../reviews/plan/review-bounds.ts';
@@ -110,7 +109,7 @@ function asFault(error: unknown): Finding {
 }
 
 function queueFault(config: Config, error: unknown): Finding {
-  if (lacksTables(error)) return fault('its tables are missing', 'review-sync migrate');
+  if (error instanceof ReviewSyncError && error.code === 'queue-tables') return asFault(error);
   if (config.queueUrl === config.warehouseDatabaseUrl) {
     const what = `it is kept in the warehouse, and cannot be used either: ${describeError(error)}`;
     return fault(what, 'correct the warehouse first');
