@@ -501,12 +501,24 @@ test('where no overview exists, or it names no date, the days that were not read
   }
 });
 
-test('verify of days before those that a review may have is a usage error, not "the same"', async ({ hourly }) => {
+test('days on which no review can be are a usage error, not "done" or "the same"', async ({ hourly }) => {
   const { cli } = await hourly(3);
-  expect(await cli('verify', 'reviews', '--from', '1990-01-01', '--to', '1990-12-31')).toMatchObject({
-    status: 2,
-    stdout: expect.stringContaining('REVIEW_YEARS_FROM'),
-  });
+  for (const days of [
+    ['--from', '1990-01-01', '--to', '1990-12-31'],
+    ['--to', '1999-01-01'],
+    ['--from', '2999-01-01'],
+  ])
+    for (const command of ['verify', 'backfill']) {
+      const { status, stdout } = await cli(command, 'reviews', ...days);
+      expect([command, ...days, status, stdout]).toEqual([
+        command,
+        ...days,
+        2,
+        expect.stringContaining('REVIEW_YEARS_FROM'),
+      ]);
+    }
+  // Days before the first review are days.
+  expect(await cli('verify', 'reviews', '--to', `${years.REVIEW_YEARS_FROM}-01-01`)).toMatchObject({ status: 0 });
 });
 
 /** The proxy's overview; without `last`, the service's own. */

@@ -46,17 +46,15 @@ export async function planBackfillReviews(
  */
 export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span }, all: Span): Span | undefined {
   const { start, end } = spanOfDays(range, at.timeZone);
-  // A range may begin after the last review: then one second of it is looked at.
-  const from = start ?? all.start;
-  const to = end ?? Math.max(all.end, from + 1);
-  if (to <= from) return undefined;
-  const span = intersection({ start: from, end: to }, at.plausible);
-  if (!span) {
+  const { plausible } = at;
+  if (!intersection({ start: start ?? plausible.start, end: end ?? plausible.end }, plausible)) {
     throw new UsageError(`The days lie outside the dates that a review may have: ${daysOf(at)}`, {
       hint: 'Choose other days, or set REVIEW_YEARS_FROM.',
     });
   }
-  return span;
+  // A range may begin after the last review: then one second of it is looked at.
+  const from = start ?? all.start;
+  return intersection({ start: from, end: end ?? Math.max(all.end, from + 1) }, plausible);
 }
 
 const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) =>
