@@ -121,6 +121,25 @@ test('what was edited, added or scored anew since the last run is brought in; no
   expect(JSON.parse(again.stdout)).toMatchObject({ counts: { inserted: 0, updated: 0 } });
 });
 
+test('a backfill of a day, and verify --repair of it, bring in the reviews of that day and of no other', async ({
+  world,
+}) => {
+  const times = ['01T23:59:59.999', '02T00:00:00.000', '02T23:59:59.999', '03T00:00:00.000', '03T00:00:00.700'];
+  await seedReviews(
+    world.serviceDatabaseUrl,
+    times.map((time) => reviewAt(Date.parse(`2026-03-${time}+09:00`), { message: time })),
+  );
+  for (const command of ['backfill reviews', 'verify reviews --repair']) {
+    await world.warehouse('delete from warehouse.reviews');
+    await world.cli(...command.split(' '), '--from', '2026-03-02', '--to', '2026-03-02');
+    expect(await world.warehouse('select message from warehouse.reviews order by created_at')).toEqual(
+      times.slice(1, 3).map((message) => ({ message })),
+    );
+  }
+  await world.cli('backfill', 'reviews');
+  expect((await ids(world)).warehouse).toHaveLength(times.length);
+});
+
 test('a dry run tells windows and requests and writes nothing; --gaps reads only what is lacking', async ({
   world,
 }) => {

@@ -1,5 +1,5 @@
 import { describeError } from '../../base/errors.ts';
-import { printed, usableId, withoutLinks } from '../../base/json-text.ts';
+import { printed, splitRecords, usableId, withoutLinks } from '../../base/json-text.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
@@ -88,6 +88,30 @@ export async function fetchPage(
     if (kind === 'failed') await requireAnotherList(deps, query);
     return { kind, reason: describeError(error) };
   }
+}
+
+/**
+ * The page without its records that are dated beside the spans: a request shows the second in which its span ends, too,
+ * and `--to` a day must not bring in a review of the next midnight.
+ */
+export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
+  const kept = page.seconds.map(
+    (second) => second === undefined || spans.some(({ start, end }) => second >= start && second < end),
+  );
+  if (!kept.includes(false)) return page;
+  const isKept = (_: unknown, index: number) => kept[index];
+  const records = splitRecords(page.rawBody).filter(isKept);
+  const indexes = [...kept.keys()].filter((index) => kept[index]);
+  const faults = page.check.faults.flatMap(({ index, reason }) =>
+    kept[index] ? [{ index: indexes.indexOf(index), reason }] : [],
+  );
+  return {
+    ...page,
+    rawBody: Buffer.from(`[${records.map((record) => record.toString('latin1')).join()}]`, 'latin1'),
+    check: { ...page.check, count: indexes.length, faults },
+    ids: page.ids.filter(isKept),
+    seconds: page.seconds.filter(isKept),
+  };
 }
 
 /** Asks for the last second that may have reviews, which has none. A service that refuses it is not down either. */

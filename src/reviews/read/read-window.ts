@@ -7,7 +7,7 @@ import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
-import { limitsOf } from './list-page.ts';
+import { limitsOf, pageWithin } from './list-page.ts';
 import { type Part, readSpan } from './read-span.ts';
 import type { Land, Proven, ReadDeps } from './reader.ts';
 import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window, windowLimits } from './window.ts';
@@ -94,7 +94,7 @@ export async function readSpans(
   async function read(part: Part): Promise<void> {
     const { span } = part;
     if (failures.length > 0) return;
-    const end = await limit(() => readSpan(deps, axis, part, land));
+    const end = await limit(() => readSpan(deps, axis, part, (page) => land(pageWithin(page, spans))));
     if (isLong(span) && end.kind === 'too-long') deps.pages.guess = limitsOf(deps).pages - 1;
     if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
     switch (end.kind) {
