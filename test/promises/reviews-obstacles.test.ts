@@ -382,6 +382,22 @@ test.for([
   },
 );
 
+test('a review that the service restores as hidden is marked deleted no longer', async ({ hourly }) => {
+  const { world, twist } = await hourly(30);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.atService('create table kept as select * from reference_service.reviews where id = 7');
+  await world.atService('delete from reference_service.reviews where id in (7, 8)');
+  await world.run('reconcile-reviews');
+  expect(await deleted(world)).toEqual([{ id: 7 }, { id: 8 }]);
+  await world.atService('insert into reference_service.reviews overriding system value select * from kept');
+  twist.change = (answer, call) => isList(call) && without(answer, [7]);
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await deleted(world)).toEqual([{ id: 8 }]);
+  // It stays so, and is asked for as any hidden review.
+  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await deleted(world)).toEqual([{ id: 8 }]);
+});
+
 test('of three reviews in the days that are read, two that the service deleted are marked; many at once are not', async ({
   hourly,
 }) => {

@@ -15,7 +15,7 @@ test('a reconcile that is stopped while it asks about missing reviews does not e
   await syncHourly(world, 3);
   await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (1, 'reconcile')`);
   const deps = reviewDeps(await world.openApp(), AbortSignal.abort());
-  await expect(concludeReconcile(deps, { allDays: 30 })).rejects.toThrow('aborted');
+  await expect(concludeReconcile(deps, { recentDays: 45, allDays: 30 })).rejects.toThrow('aborted');
 });
 
 test('a service that has lost more than half is not believed, however few of them one reconcile asks about', async ({
@@ -27,13 +27,16 @@ test('a service that has lost more than half is not believed, however few of the
     `insert into sync.absent_reviews (review_id, run_id) select generate_series(1, 50), 'reconcile'`,
   );
   const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
-  expect(await concludeReconcile(deps, { allDays: 30, askedAtMost: 22 })).toMatchObject({
+  expect(await concludeReconcile(deps, { recentDays: 45, allDays: 30, askedAtMost: 22 })).toMatchObject({
     problem: expect.stringContaining('The service has lost some 50 of 60 reviews'),
   });
   expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toEqual([]);
   // A person obeys the message: nothing is suspected any more.
   await world.warehouse('delete from warehouse.reviews where id <= 50');
-  expect(await concludeReconcile(deps, { allDays: 30 })).toMatchObject({ counts: { deleted: 0 }, problem: '' });
+  expect(await concludeReconcile(deps, { recentDays: 45, allDays: 30 })).toMatchObject({
+    counts: { deleted: 0 },
+    problem: '',
+  });
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 

@@ -9,7 +9,7 @@ import { pruneHistory } from '../../warehouse/runs/retention.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import { gapsProblem } from '../read/read-window.ts';
 import { planWindows, type Window } from '../read/window.ts';
-import { retryRefused } from '../refresh/refresh-review.ts';
+import { retryDeleted, retryRefused } from '../refresh/refresh-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from '../verify/confirm-deleted.ts';
 import { allReviews } from './review-bounds.ts';
@@ -45,13 +45,15 @@ export async function planReconcile(
  */
 export async function concludeReconcile(
   deps: ReviewDeps,
-  { allDays, askedAtMost = 20_000 }: { allDays: number; askedAtMost?: number },
+  { recentDays, allDays, askedAtMost = 20_000 }: { recentDays: number; allDays: number; askedAtMost?: number },
 ): Promise<Conclusion> {
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
+  const daysAgo = (days: number) => new Date(deps.now().getTime() - days * dayMs);
   await retryRefused(deps, { areDueOnly: false });
+  await retryDeleted(deps, daysAgo(recentDays));
   // Everything was read since: a record that is not shown any more was corrected or deleted.
-  await closeUnseenReviews(db, new Date(deps.now().getTime() - (allDays + 1) * dayMs));
+  await closeUnseenReviews(db, daysAgo(allDays + 1));
   await closeGapsReadSince(db);
   await pruneHistory(db, deps.now(), allDays);
   const absent = await suspects(db, askedAtMost);

@@ -2,6 +2,7 @@ import { describeError } from '../../base/errors.ts';
 import { usableId } from '../../base/json-text.ts';
 import { NotFoundError, type RawReview, ReviewApiError } from '../../review-api/index.ts';
 import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../../warehouse/dead-letters.ts';
+import { deletedSince } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Landed, landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
@@ -53,9 +54,22 @@ export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnl
     .filter(({ key }) => idOf(key) !== undefined)
     .filter(({ attempts, lastFailedAt }) => !areDueOnly || isDueAgain(attempts, lastFailedAt, deps.now()))
     .sort((a, b) => a.lastFailedAt.getTime() - b.lastFailedAt.getTime());
+  await untilDown(due.slice(0, retriedAtMost), (one) => retryRefusedReview(deps, one));
+}
+
+/**
+ * Asks by id for the reviews that were marked deleted since that moment, the last first: one that the service has
+ * restored is here again, also where it is hidden and no list shows it.
+ */
+export async function retryDeleted(deps: ReviewDeps, since: Date): Promise<void> {
+  const ids = await deletedSince(deps.warehouse.db, since, retriedAtMost);
+  await untilDown(ids, async (id) => (await refreshReview(deps, id)).kind);
+}
+
+async function untilDown<T>(all: readonly T[], refresh: (one: T) => Promise<Refreshed['kind'] | 'none'>) {
   let failures = 0;
-  for (const one of due.slice(0, retriedAtMost)) {
-    failures = (await retryRefusedReview(deps, one)) === 'failed' ? failures + 1 : 0;
+  for (const one of all) {
+    failures = (await refresh(one)) === 'failed' ? failures + 1 : 0;
     if (failures === failuresInARow) return;
   }
 }

@@ -38,6 +38,13 @@ export async function markDeleted(db: Db, ids: readonly number[], at: Date): Pro
   await rowsOf(db, 'mark_deleted', ids, at);
 }
 
+/** The reviews that were marked deleted last, since that moment: at most `limit`. */
+export async function deletedSince(db: Db, since: Date, limit: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc limit ${limit}`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 /** Reviews created in the span (its end left out) that are here and not marked deleted. */
 export async function heldIn(db: Db, { start, end }: Span): Promise<Absent[]> {
   const { rows } = await sql<Absent>`
