@@ -1,9 +1,9 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
 import { hourlyReviews, hourMs } from '../harness/hourly-reviews.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
-import type { World } from '../harness/world.ts';
+import { openWorld, type World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
 const day = 24 * hourMs;
@@ -94,6 +94,43 @@ test('a second that the service refuses stops neither the cursor nor the detecti
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
+
+test.each([
+  ['now', 0],
+  ['the end of today', 1],
+])(
+  'a service that refuses an end after %s is read up to then, and the cursor moves on with each run',
+  async (_, isDay) => {
+    const world = await openWorld({ shop: 'empty', environment: years });
+    onTestFinished(() => world[Symbol.asyncDispose]());
+    const localNow = () => new Date(Date.now() + 9 * hourMs).toISOString().slice(0, 19).replace('T', ' ');
+    await world.through((url) =>
+      startChangingProxy(url, {
+        answer(answer, call) {
+          const last = isDay ? `${localNow().slice(0, 10)} 23:59:59` : localNow();
+          if (isList(call) && (call.query.get('end_datetime') ?? '') > last)
+            Object.assign(answer, { status: 422, body: {} });
+        },
+      }),
+    );
+    await seedReviews(world.serviceDatabaseUrl, hourlyReviews(100));
+    const cursor = async () =>
+      (await world.warehouse<{ at: string }>(`select reviews_cursor ->> 'at' as at from sync.settings`))[0]?.at ?? '';
+    const cursors: string[] = [];
+    for (let run = 1; run <= 4; run += 1) {
+      const before = listed(world);
+      expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+      cursors.push(await cursor());
+      if (run > 1) expect(listed(world) - before).toBeLessThanOrEqual(12);
+      await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+      select at, at, 'new' from (select now() - interval '3 hours' + ${run} * interval '20 minutes' as at) d`);
+    }
+    expect(await held(world)).toBe(103);
+    expect(cursors).toEqual([...new Set(cursors)].sort());
+    expect(Date.parse(cursors.at(-1) ?? '')).toBeGreaterThan(Date.now() - 3 * hourMs);
+    expect(await world.warehouse('select * from sync.open_gaps')).toEqual([]);
+  },
+);
 
 test('a second of updates that the service always refuses costs scheduled runs nothing more, and ends with a reading by creation', async ({
   hourly,
