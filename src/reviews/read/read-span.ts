@@ -104,21 +104,19 @@ const productsAtMost = 5000;
 
 /**
  * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product where its list
- * is too long. Products are those that the pages of the score show. The service's count, or the pages of the list itself
- * where it has none, say whether these are all.
+ * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says, or
+ * both ends of the list itself where it has none: a record may have a score that none of the lists shows.
  */
 async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
-  let isByProduct = false;
   let isWhole = true;
   for (const score of scores) {
     const part = { ...query, score };
     const end = await readList(reader, part);
     if (end.kind === 'refused' || end.kind === 'failed') return end;
     if (end.kind === 'whole') continue;
-    isByProduct = true;
-    const products = await takePages(reader, part);
-    if (!Array.isArray(products)) return products;
-    for (const productId of products) {
+    const shown = await takePages(reader, part);
+    if ('kind' in shown) return shown;
+    for (const productId of shown.products) {
       const { kind, ...why } = await readList(reader, { ...part, productId });
       if (kind === 'refused' || kind === 'failed') return { kind, ...why } as Obstacle;
       if (kind !== 'whole') isWhole = false;
@@ -128,29 +126,39 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  const read = reader.proven().ids.size;
-  if (total === undefined) {
-    // A record may have a score that none of the lists shows.
-    const products = await takePages(reader, query);
-    if (!Array.isArray(products)) return products;
-  }
-  const isAll = total === undefined ? !isByProduct && reader.proven().ids.size === read : read >= total;
+  const isAll = total === undefined ? await showEndsAll(reader, query) : reader.proven().ids.size >= total;
+  if (typeof isAll !== 'boolean') return isAll;
   if (isWhole && isAll) return { kind: 'whole' };
   const which = `reviews ${query.axis} at ${spanText(query.span)}`;
   const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;
-  const reason = `The service holds ${held} than any query can reach (${formatCount(read)} were read)`;
+  const read = formatCount(reader.proven().ids.size);
+  const reason = `The service holds ${held} than any query can reach (${read} were read)`;
   return { kind: 'crowded', reason };
 }
 
-/** Lands all pages that the service gives of a list. @returns the products that they name. */
-async function takePages(reader: Reader, query: PageQuery): Promise<number[] | Obstacle> {
-  const products = new Set<number>();
+/** Whether the pages of the list from its one end and from its other meet, and show all records that were read. */
+async function showEndsAll(reader: Reader, query: PageQuery): Promise<boolean | Obstacle> {
+  const first = await takePages(reader, query);
+  if ('kind' in first) return first;
+  const last = await takePages(reader, { ...query, desc: true });
+  if ('kind' in last) return last;
+  const doMeet = [...last.ids].some((id) => first.ids.has(id));
+  return doMeet && new Set([...first.ids, ...last.ids]).size === reader.proven().ids.size;
+}
+
+/** Lands all pages that the service gives of a list. @returns the records, and the products that they name. */
+async function takePages(
+  reader: Reader,
+  query: PageQuery,
+): Promise<{ ids: Set<string>; products: number[] } | Obstacle> {
+  const [ids, products] = [new Set<string>(), new Set<number>()];
   for (let number = 1; number <= limitsOf(reader.deps).pages; number += 1) {
     const page = await reader.ask(query, number);
     if (page.kind !== 'page') return page;
     if (page.ids.length === 0) break;
     await reader.take(page);
+    for (const id of page.ids) ids.add(id);
     for (const { product_id } of page.check.products) products.add(product_id);
   }
-  return [...products].slice(0, productsAtMost);
+  return { ids, products: [...products].slice(0, productsAtMost) };
 }
