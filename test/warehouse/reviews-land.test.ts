@@ -452,6 +452,38 @@ test('a value that is not shown any more is a difference in any column, but in t
     expect({ name, found: await compare([shown]) }).toEqual({ name, found: [] });
     const { [name as 'id']: _, ...without } = shown;
     const found = notInLists.includes(name) ? [] : [{ id: 1, kind: 'stale', fields: [name] }];
-    expect({ name, found: await compare([without]) }).toEqual({ name, found });
+    const another = review(2, { [name]: value[type] });
+    await land([another]);
+    expect({ name, found: await compare([without, another]) }).toEqual({ name, found });
+  }
+});
+
+test('a column that no review of a page shows keeps its values, unless the interface allows it to be absent', async () => {
+  const optional = ['product_options', 'third_party_name', 'sub_brand_id', 'tag_name', 'comments_count'];
+  const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
+  const fields = Object.fromEntries(
+    changeable.flatMap(([name, type]) => (type === 'timestamptz' ? [] : [[name, value[type]]])),
+  );
+  for (const name of Object.keys(fields)) {
+    await ask('truncate warehouse.reviews');
+    await land([review(1, fields), review(2, fields)]);
+    const [{ kept } = { kept: null }] = await stored(`${name} as kept`);
+    const { [name]: _, ...others } = fields;
+    const lacking = [1, 2].map((id) => ({
+      ...review(id, others),
+      [name]: undefined,
+      user_name: name === 'user_name' ? undefined : 'new',
+    }));
+    const isKept = !optional.includes(name) || name === 'comments_count';
+    expect({ name, found: (await compare(lacking))[0]?.fields ?? [] }).toEqual({
+      name,
+      found: [...(isKept ? [] : [name]), ...(name === 'user_name' ? [] : ['user_name'])].sort(),
+    });
+    await land(lacking);
+    expect({ name, after: (await stored(`${name} as kept`))[0] }).toEqual({
+      name,
+      after: { kept: isKept ? kept : null },
+    });
+    expect(await compare(lacking)).toEqual([]);
   }
 });

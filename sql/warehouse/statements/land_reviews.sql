@@ -2,6 +2,7 @@
 -- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
 -- $2 text[]: names of the fields that a review alone shows. Null: a list.
 -- $3 timestamptz: a row that was written before this moment is replaced by any version (verify --repair). Null: none is.
+-- $4 text[]: columns that keep their values, since the response does not show them.
 --
 -- The lists of columns come from src/warehouse/reviews/review-columns.ts:
 -- @columns: names. @typed_columns: names and types. @record_values: values. @column_names: names as an array.

@@ -3,6 +3,7 @@ import { shownValue } from '../../base/mask.ts';
 import { isoOf, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import type { RawReview } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
+import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-columns.ts';
 
 /** What a page shows beside its raw body. `dates`: those of each record, in the order of the page. */
 type PageCheck = RawPage['check'] & { dates: Dates[] };
@@ -32,7 +33,8 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
     if (reason !== undefined) faults.push({ index, reason });
   }
   const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
-  return { count: items.length, fields: null, faults, dates, products };
+  const lacking = lackingInList(items.filter(isRecord));
+  return { count: items.length, fields: null, lacking, faults, dates, products };
 }
 
 /** The name as `storableRecord` writes it. */
@@ -99,5 +101,8 @@ export function pageOfOne({ item, rawBody }: RawReview, plausible: Span): RawPag
     record = withField(record, 'comments_count', String(item.comments.length));
   }
   const page = Buffer.from(`[${record}]`, 'latin1');
-  return { rawBody: page, check: { ...checkPage([item], plausible, page), fields, products: [] } };
+  return {
+    rawBody: page,
+    check: { ...checkPage([item], plausible, page), fields, lacking: lackingAlone(item), products: [] },
+  };
 }

@@ -22,9 +22,10 @@ export type Difference = {
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const { faults } = page.check;
+  const lacking = [...notInLists, ...page.check.lacking];
   if (faults.length === 0) {
     try {
-      return await compare(warehouse, page.rawBody, notInLists, since);
+      return await compare(warehouse, page.rawBody, lacking, since);
     } catch (error) {
       if (!isErrorOfTheData(error)) throw error;
     }
@@ -32,7 +33,7 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
   const faulty = new Set(faults.map(({ index }) => index));
   const found: Difference[] = [];
   for (const [index, record] of splitRecords(page.rawBody).entries()) {
-    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, notInLists, since)));
+    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, lacking, since)));
   }
   return found;
 }

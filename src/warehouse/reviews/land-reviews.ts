@@ -25,6 +25,8 @@ export type RawPage = {
     count: number;
     /** Names of the fields that a review alone shows; null: a page of a list, which shows all (`notInLists`). */
     fields: string[] | null;
+    /** Columns that keep their values, since the response does not show them (review-columns.ts). */
+    lacking: string[];
     /** Records that must not reach Postgres, and why. `index`: the place on the page, from 0. */
     faults: { index: number; reason: string }[];
     /** The products that the records name; a code may be empty. */
@@ -56,7 +58,7 @@ export async function landPage(
     try {
       // Named, so that a connection plans this long statement a few times only.
       const query = { name: 'land_reviews', text: warehouse.statements.landReviews };
-      const values = [rawBody, check.fields, replaceBefore ?? null];
+      const values = [rawBody, check.fields, replaceBefore ?? null, check.lacking];
       const { rows } = await warehouse.landings(() => warehouse.pool.query({ ...query, values }));
       return landedOf(rows[0] as Written, check.count);
     } catch (error) {
@@ -82,7 +84,9 @@ async function landRecords(
     const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
     const one =
       fault ??
-      (await inSavepoint(trx, () => land(trx, statements, [`[${record}]`, check.fields, replaceBefore ?? null])));
+      (await inSavepoint(trx, () =>
+        land(trx, statements, [`[${record}]`, check.fields, replaceBefore ?? null, check.lacking]),
+      ));
     if (typeof one === 'string' || one instanceof Error) {
       const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
       sum[isRefused ? 'refused' : 'unchanged'] += 1;

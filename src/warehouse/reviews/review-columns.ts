@@ -42,13 +42,27 @@ export const reviewColumns = {
  */
 export const notInLists: readonly string[] = ['comments', 'comments_count'];
 
-/**
- * Fields that a review alone may lack although it has them: what it does not show stays, as every field of `extra` that it
- * does not show. An id that is used for another review after a deletion keeps nothing.
- */
-const notAlone: readonly string[] = ['user_id', 'tag_name'];
+/** Fields that a review may lack where others have them (docs/interface.md, "Review"). */
+const mayBeAbsent: readonly string[] = [
+  'product_options',
+  'third_party_name',
+  'sub_brand_id',
+  'tag_name',
+  ...notInLists,
+];
 
 const names = Object.keys(reviewColumns);
+const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
+
+/**
+ * The columns that no record of a list's page has, although the interface shows them always: the service leaves the
+ * field out of its responses, so they do not say that the reviews have lost it.
+ */
+export const lackingInList = (records: readonly object[]): string[] =>
+  records.length === 0 ? [] : alwaysShown.filter((name) => !records.some((record) => name in record));
+
+/** The columns that a review alone does not show although it may have them: of these only a list says that they are gone. */
+export const lackingAlone = (record: object): string[] => ['user_id', 'tag_name'].filter((name) => !(name in record));
 
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
@@ -76,7 +90,8 @@ function compared(name: string, value: string): string {
 
 /**
  * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that a review alone
- * shows; null: a list.
+ * shows; null: a list. `$4` are the columns that stay (`lackingInList`, `lackingAlone`). An id that is used for another
+ * review after a deletion keeps nothing.
  */
 function newest(name: string): string {
   if (name === 'extra') {
@@ -84,11 +99,8 @@ function newest(name: string): string {
     const rest = `case when $2::text[] is null then ${ofList} else kept.extra - $2::text[] end`;
     return `case when ${isAnother} then '{}' else ${rest} end || excluded.extra`;
   }
-  const isShown = `$2::text[] is null or '${name}' = any ($2::text[])`;
-  if (notAlone.includes(name))
-    return `case when ${isAnother} or ${isShown} then excluded.${name} else kept.${name} end`;
-  if (!notInLists.includes(name)) return `excluded.${name}`;
-  return `case when ${isAnother} then excluded.${name} else coalesce(excluded.${name}, kept.${name}) end`;
+  const isKept = notInLists.includes(name) ? `excluded.${name} is null` : `'${name}' = any ($4::text[])`;
+  return `case when ${isKept} and not ${isAnother} then kept.${name} else excluded.${name} end`;
 }
 
 /** What land_reviews.sql may name as `@name`; its head explains them. */
