@@ -554,6 +554,21 @@ test('where no overview exists, or it names no date, the days that were not read
   }
 });
 
+test('what a cache answers proves what was so when the cache stored it, and doctor says so', async ({ hourly }) => {
+  const { world, twist, cli } = await hourly(30);
+  twist.change = (answer, { method }) => {
+    if (method === 'GET') Object.assign(answer.headers, { age: '540' });
+  };
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await held(world)).toBe(30);
+  const ages = `select extract(epoch from now() - captured_at)::float8 as captured,
+    (select extract(epoch from now() - max(started_at))::float8 from sync.export_windows) as read from warehouse.review_overview`;
+  const [{ captured, read } = { captured: 0, read: 0 }] =
+    await world.warehouse<Record<'captured' | 'read', number>>(ages);
+  expect([captured > 530, read > 530]).toEqual([true, true]);
+  expect((await cli('doctor')).stdout).toContain('a cache in front of it answers, up to 540 s old');
+});
+
 test('days on which no review can be are a usage error, not "done" or "the same"', async ({ hourly }) => {
   const { cli } = await hourly(3);
   for (const days of [

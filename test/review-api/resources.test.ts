@@ -153,6 +153,7 @@ test('the overview tells the bounds and the clock of the service', async () => {
   expect(await client(service.url).reviews.overview()).toEqual({
     ...bounds,
     serviceNow: new Date('2024-05-01T00:00:30Z'),
+    requestedAt: expect.any(Date),
   });
 });
 

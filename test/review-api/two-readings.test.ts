@@ -427,7 +427,11 @@ test('a rating is taken away by null, and options of a review are changed by PAT
 operation('reviews.overview', 'GET /v1/reviews/overview', async () => {
   await aReview();
   const bounds = { first_review_created_at: iso, last_review_created_at: iso };
-  expect(await api.reviews.overview()).toEqual({ ...bounds, serviceNow: expect.any(Date) });
+  expect(await api.reviews.overview()).toEqual({
+    ...bounds,
+    serviceNow: expect.any(Date),
+    requestedAt: expect.any(Date),
+  });
 });
 
 test('no method of the client is without its test', () => {

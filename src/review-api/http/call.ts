@@ -51,6 +51,8 @@ export type HttpResponse = {
   headers: Readonly<Record<string, string | undefined>>;
   /** How long a cache had kept the response, in milliseconds; 0 where none served it. */
   ageMs: number;
+  /** Whether a cache served the response, or kept it for more than a minute. */
+  isStored: boolean;
   /** The moment whose state the response shows, by the local clock: when its request was sent, less its age. */
   requestedAt: Date;
 };

@@ -68,8 +68,11 @@ const refusalMs = 10_000;
 /** A request that is sent again more often than this is worth a warning. */
 const retriesOfNote = 2;
 
-/** One attempt. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no waits in it. */
-type Attempt<T> = { outcome: Outcome<T>; sentMs: number; durationMs: number };
+/**
+ * One attempt. `isStored`: a cache answered a GET. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no
+ * waits in it.
+ */
+type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; sentMs: number; durationMs: number };
 
 /** What a call has cost so far, see `AttemptState`. `askedAtMs`: when the service last asked it to wait. */
 type Spent = { number: number; waitedMs: number; spentMs: number; askedAtMs: number | undefined };
@@ -83,7 +86,8 @@ type Ended<T> = { value: T } | { delayMs: number };
  * 1. `send`: wait for one of the slots (`concurrency`), and again after each wait of its own.
  * 2. `untilWait`: send attempts until the call ends or must wait by itself, as `nextStep` in retry-policy.ts decides. A
  *    wait for which the service asked holds all requests of all processes (session.ts), and this one keeps its slot.
- * 3. `withToken`: send with the token of the session; after a 401 again with another one.
+ * 3. `withToken`: send with the token of the session; after a 401 again with another one, after a response that a cache
+ *    had stored once more.
  * 4. `attempt`: wait while requests are held, and for the request ceiling; send once (send.ts); see what the response
  *    means (outcome.ts).
  */
@@ -127,6 +131,8 @@ export function openHttpClient({
   let refusal: { error: AuthenticationError; untilMs: number } | undefined;
   let hasWarned = false;
   let warnedMs = Number.NEGATIVE_INFINITY;
+  /** Whether a cache asks the service where we say that we want no stored response. */
+  let isObeyed = true;
 
   const send: Send = (call, read) => {
     const refused: Token[] = [];
@@ -188,7 +194,7 @@ export function openHttpClient({
   }
 
   async function withToken<T>(call: Call, read: (response: HttpResponse) => T, refused: Token[]): Promise<Attempt<T>> {
-    for (;;) {
+    for (let isAgain = false; ; ) {
       await requireToken();
       await turn(call);
       const token = session.token();
@@ -197,7 +203,12 @@ export function openHttpClient({
       const { outcome } = sent;
       if (outcome.kind !== 'token-refused') {
         if (outcome.status !== undefined) token.uses += 1;
-        return sent;
+        if (!sent.isStored || isAgain || !isObeyed) {
+          if (call.method === 'GET') isObeyed = !sent.isStored;
+          return sent;
+        }
+        isAgain = true;
+        continue;
       }
       session.refuse(token);
       refused.push(token);
@@ -232,7 +243,12 @@ export function openHttpClient({
 
   async function renew(): Promise<Attempt<undefined>> {
     await turn(tokenCall);
-    let sent: Attempt<unknown> = { outcome: { kind: 'success', value: undefined }, sentMs: 0, durationMs: 0 };
+    let sent: Attempt<unknown> = {
+      outcome: { kind: 'success', value: undefined },
+      isStored: false,
+      sentMs: 0,
+      durationMs: 0,
+    };
     await session.renew(async () => {
       const got = await attempt(tokenCall, readToken);
       sent = got;
@@ -275,7 +291,8 @@ export function openHttpClient({
     const facts = { method, path, status: reply.kind === 'response' ? reply.status : undefined, durationMs };
     log?.debug(facts, 'request to the review service');
     onRequestEnd?.(facts);
-    return { outcome, sentMs, durationMs };
+    const isStored = call.method === 'GET' && reply.kind === 'response' && reply.isStored;
+    return { outcome, isStored, sentMs, durationMs };
   }
 
   /** During an outage many requests are sent again and again: one line a minute is a warning. */

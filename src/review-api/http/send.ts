@@ -92,12 +92,17 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
   }
 }
 
+/** A cache may keep what it has just asked for while it answers: this is no state of another moment. */
+const storedForLongMs = 60_000;
+
 /** A response that a cache served shows what was so when the cache stored it. */
 function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
   const { age = '', 'x-cache': cache = '', date = '' } = headers;
-  const storedMs = /\bhit\b/i.test(cache) ? requestedAtMs - Date.parse(date) : Number.NaN;
+  const isHit = /\bhit\b/i.test(cache);
+  const storedMs = isHit ? requestedAtMs - Date.parse(date) : Number.NaN;
   const ageMs = /^\d{1,9}$/.test(age.trim()) ? Number(age) * 1000 : Number.isNaN(storedMs) ? 0 : Math.max(0, storedMs);
-  return { status, headers, ageMs, requestedAt: new Date(requestedAtMs - ageMs) };
+  const isStored = isHit || ageMs > storedForLongMs;
+  return { status, headers, ageMs, isStored, requestedAt: new Date(requestedAtMs - ageMs) };
 }
 
 /** A header that comes twice is one list (RFC 9110, 5.2). */

@@ -139,12 +139,14 @@ export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number } };
 
 /**
  * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview").
- * `serviceNow` is the `Date` header of the response: the service's clock, to the second.
+ * `serviceNow` is the `Date` header of the response: the service's clock, to the second. `requestedAt` is the moment whose
+ * state the response shows, by the local clock: earlier than the request where a cache answered.
  */
 export type ReviewOverview = {
   first_review_created_at: string | null;
   last_review_created_at: string | null;
   serviceNow: Date | undefined;
+  requestedAt: Date;
 };
 
 /** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
@@ -345,5 +347,6 @@ function readOverview(response: HttpResponse): ReviewOverview {
   const { first_review_created_at, last_review_created_at } = readShape(overview, parseJson(response), 'the overview');
   const serviceMs = Date.parse(response.headers.date ?? '');
   const serviceNow = Number.isNaN(serviceMs) ? undefined : new Date(serviceMs);
-  return { first_review_created_at, last_review_created_at, serviceNow };
+  const { requestedAt } = response;
+  return { first_review_created_at, last_review_created_at, serviceNow, requestedAt };
 }

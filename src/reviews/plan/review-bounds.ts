@@ -61,10 +61,11 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - win
  */
 export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   const { start, end } = deps.plausible;
-  // What is written while the two are under way may be in neither.
-  const capturedAt = deps.now();
+  // What is written while the two are under way may be in neither; what a cache answers shows what was so before.
+  const askedAt = deps.now();
   const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately(deps))]);
-  requireSameClock(overview?.serviceNow ?? capturedAt, capturedAt);
+  const capturedAt = overview && overview.requestedAt < askedAt ? overview.requestedAt : askedAt;
+  requireSameClock(overview?.serviceNow ?? askedAt, askedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
   const clampedIso = (second: Second) => isoOf(clamp(second));
