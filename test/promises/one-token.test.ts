@@ -62,6 +62,26 @@ test('three processes share the one token of a client: each ends exact, also whe
   expect(service.counts.refused).toBeLessThanOrEqual(3 * 8);
 });
 
+test('two workers and the commands beside them share the one token, also when it is revoked meanwhile', async () => {
+  const { world, service } = await openOneToken();
+  const workers = [1, 2].map(() => startCli(['worker'], { ...world.environment, METRICS_PORT: '0' }));
+  for (const worker of workers) await worker.says('worker ready');
+  for (const flow of ['reviews', 'orders']) {
+    expect(await runProcess(['backfill', flow, '--detach'], world.environment)).toMatchObject({ status: 0 });
+  }
+  await until(async () => (await world.atService('select from reference_service.orders')).length > 5);
+  service.revoke();
+  expect(await runProcess(['sync', 'catalog'], world.environment)).toMatchObject({ status: 0 });
+  await until(async () => (await world.warehouse('select from sync.runs where finished_at is null')).length === 0);
+  expect(await world.warehouse(`select job, outcome from sync.runs where outcome is distinct from 'done'`)).toEqual([]);
+  expect(service.counts.tokens).toBe(2);
+  // Each process has at most eight requests in flight when the token is revoked.
+  expect(service.counts.refused).toBeLessThanOrEqual(3 * 8);
+  for (const worker of workers) worker.kill('SIGTERM');
+  for (const worker of workers) expect((await worker.ended).status).toBe(0);
+  expect(await runCli(['verify', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+});
+
 test('a ban of one process holds all others, says until when, and is no failure', async () => {
   const { world, service } = await openOneToken();
   const first = startCli(['sync', 'orders'], world.environment);
