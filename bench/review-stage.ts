@@ -6,7 +6,7 @@ import { migrateQueue } from '../src/queue/connection.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import type { StubReviews } from './review-stub.ts';
+import type { StubReport, StubReviews } from './review-stub.ts';
 
 /** @param keepIn folder of a Postgres that stays, with the safety of a real one; default: a temporary one without. */
 export async function openReviewStage(keepIn?: string) {
@@ -17,11 +17,11 @@ export async function openReviewStage(keepIn?: string) {
   return {
     origin,
     database,
-    /** Sets what the stub holds; gives the requests since the last time. */
-    async hold(reviews: StubReviews): Promise<number> {
+    /** Sets what the stub holds; gives what came since the last time. */
+    async hold(reviews: StubReviews): Promise<StubReport> {
       stub.send(reviews);
-      const [requests] = (await once(stub, 'message')) as [number];
-      return requests;
+      const [report] = (await once(stub, 'message')) as [StubReport];
+      return report;
     },
     async newWarehouse(): Promise<string> {
       const url = await database.createDatabase(`bench_${Math.random().toString(36).slice(2)}`);

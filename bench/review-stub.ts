@@ -17,11 +17,33 @@ export type StubReviews = {
   codes?: { products: number; product: string; order: string; firstOrder: number };
 };
 
+/** Length of a bucket of `StubReport.inFlight`, in milliseconds. */
+export const bucketMs = 250;
+
+/** What came since the message before. `inFlight`: requests in flight, on average, in each 250 ms since the first. */
+export type StubReport = { requests: number; inFlight: number[] };
+
 const defaultCodes = { products: 500, product: 'P', order: 'O', firstOrder: 0 };
 let first = 0;
 const pagesAtMost = 30;
 let held: StubReviews = { count: 0, stepSeconds: 1, latencyMs: 0 };
 let requests = 0;
+/** Since the first request: its moment, and the requests in flight, summed over the milliseconds of each bucket. */
+let [startedMs, changedMs, inFlight] = [0, 0, 0];
+let buckets: number[] = [];
+
+/** A request begins (1) or has been answered (-1). */
+function change(by: 1 | -1): void {
+  const now = performance.now();
+  if (requests === 0 && inFlight === 0) startedMs = changedMs = now;
+  while (changedMs < now) {
+    const bucket = Math.floor((changedMs - startedMs) / bucketMs);
+    const until = Math.min(now, startedMs + (bucket + 1) * bucketMs);
+    buckets[bucket] = (buckets[bucket] ?? 0) + inFlight * (until - changedMs);
+    changedMs = until;
+  }
+  inFlight += by;
+}
 
 const server = createServer((request, response) => {
   const url = new URL(request.url ?? '/', 'http://stub');
@@ -31,7 +53,9 @@ const server = createServer((request, response) => {
     else setTimeout(() => response.end(text), held.latencyMs);
   };
   if (url.pathname === '/oauth/token') return void response.end('{"access_token":"bench"}');
+  change(1);
   requests += 1;
+  response.on('close', () => change(-1));
   if (url.pathname === '/v1/reviews/overview') {
     return end(
       JSON.stringify({
@@ -85,12 +109,13 @@ const images = JSON.stringify([
   },
 ]);
 
-/** Sets what the stub holds, and responds with the number of requests since the last message. */
+/** Sets what the stub holds, and responds with what came since the last message. */
 process.on('message', (message: StubReviews) => {
   held = message;
   first = Date.parse(message.from ?? '2020-01-01T00:00:00Z') / 1000;
-  process.send?.(requests);
+  process.send?.({ requests, inFlight: buckets.map((sum) => sum / bucketMs) } satisfies StubReport);
   requests = 0;
+  buckets = [];
 });
 
 server.listen(0, '127.0.0.1', () => {

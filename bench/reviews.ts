@@ -15,7 +15,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { openReviewStage } from './review-stage.ts';
-import type { StubReviews } from './review-stub.ts';
+import type { StubReport, StubReviews } from './review-stub.ts';
 import { writeTable } from './table.ts';
 
 const run = promisify(execFile);
@@ -24,12 +24,12 @@ const stage = await openReviewStage();
 const { origin, hold, newWarehouse } = stage;
 const environmentOf = (warehouseUrl: string) => ({ ...process.env, ...stage.environmentOf(warehouseUrl) });
 
-type Ours = { seconds: number; maxRssMb: number; requests: number };
+type Ours = StubReport & { seconds: number; maxRssMb: number };
 
 async function ours(warehouseUrl: string, reviews: StubReviews): Promise<Ours> {
   await hold(reviews);
   const { stdout } = await run(process.execPath, [here('export-all.ts')], { env: environmentOf(warehouseUrl) });
-  return { ...(JSON.parse(stdout) as Omit<Ours, 'requests'>), requests: await hold(reviews) };
+  return { ...(JSON.parse(stdout) as Pick<Ours, 'seconds' | 'maxRssMb'>), ...(await hold(reviews)) };
 }
 
 async function loop(mode: 'ceiling' | 'ahead' | 'simple' | 'careful', reviews: StubReviews): Promise<number> {
@@ -93,6 +93,10 @@ async function firstRow(reviews: StubReviews): Promise<number> {
   return seconds;
 }
 
+/** Requests in flight over time, a sign for each 250 ms: ▁ is 1, █ is 8. */
+const drawn = (inFlight: readonly number[]) =>
+  inFlight.map((n) => (n < 0.5 ? '·' : '▁▂▃▄▅▆▇█'[Math.min(7, Math.round(n) - 1)])).join('');
+
 const rate = (reviews: number, seconds: number) => Math.round(reviews / seconds).toLocaleString('en');
 const held = { count: 100_000, stepSeconds: 600, latencyMs: 0 };
 const pages = held.count / 100;
@@ -117,10 +121,11 @@ try {
     facts.push([what, `${(seconds / first.seconds).toFixed(1)} times as fast`, '']);
   }
   const slow = { count: 200_000, stepSeconds: 600, latencyMs: 50 };
+  const slowly = '50 ms a request, 8 in flight';
   const waiting = await ours(await newWarehouse(), slow);
+  facts.push([`${slowly}: requests in flight, a sign a quarter of a second`, drawn(waiting.inFlight), '']);
   const least = ((slow.count / 100) * 0.05) / 8;
   const ahead = await loop('ahead', slow);
-  const slowly = '50 ms a request, 8 in flight';
   facts.push([slowly, `${(ahead / waiting.seconds).toFixed(2)} of the ceiling, which knows all pages`, '0.90']);
   facts.push([slowly, `${(least / waiting.seconds).toFixed(2)} of pages × latency ÷ 8`, '0.90']);
   facts.push([`${slowly}: the ceiling`, `${(least / ahead).toFixed(2)} of pages × latency ÷ 8`, '']);
@@ -131,7 +136,7 @@ try {
     const maxRssMb = await memoryOfTheCommand(await newWarehouse());
     const label = `${count.toLocaleString('en')} reviews:`;
     facts.push([`${label} peak memory of the command`, `${Math.round(maxRssMb)} MB`, '200 MB']);
-    facts.push([`${label} requests a page`, ((await hold(reviews)) / (count / 100)).toFixed(3), '1.08']);
+    facts.push([`${label} requests a page`, ((await hold(reviews)).requests / (count / 100)).toFixed(3), '1.08']);
   }
   const head = [
     'turn',
