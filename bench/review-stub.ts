@@ -34,7 +34,8 @@ let buckets: number[] = [];
 
 /** A request begins (1) or has been answered (-1). */
 function change(by: 1 | -1): void {
-  const now = performance.now();
+  // Whole milliseconds, so that a bucket ends exactly where the next begins.
+  const now = Math.round(performance.now());
   if (requests === 0 && inFlight === 0) startedMs = changedMs = now;
   while (changedMs < now) {
     const bucket = Math.floor((changedMs - startedMs) / bucketMs);
