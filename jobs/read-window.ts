@@ -13,6 +13,8 @@ const shape = v.object({
   findAbsent: v.exactOptional(v.literal(true)),
 });
 
+const recountEveryMs = 60_000;
+
 export type ReadWindow = v.InferOutput<typeof shape>;
 
 /** Step: brings the reviews of one window into the warehouse. */
@@ -22,8 +24,9 @@ export const readWindowStep: StepJob<App, ReadWindow> = {
   async run(app, { axis, span, findAbsent = false }, { run, signal }) {
     const deps = reviewDeps(app, signal);
     const counts = await readWindow(deps, { runId: run.id, window: { axis, span }, findAbsent });
-    // A backfill takes hours: the views of bi follow it.
-    await recount(app.warehouse.db, { atMostEveryMs: 60_000 });
+    // A backfill takes hours: the views of bi follow it. A run of less than a minute counts once, at its end.
+    if (app.now().getTime() - run.startedAt.getTime() >= recountEveryMs)
+      await recount(app.warehouse.db, { atMostEveryMs: recountEveryMs });
     return counts;
   },
 };
