@@ -1,3 +1,8 @@
+-- 0. Requests are counted by slots, in place of windows.
+comment on table sync.rate_limit is 'The next request''s slot, over all processes (REVIEW_API_REQUESTS_PER_SECOND).';
+comment on column sync.rate_limit.points is 'Not used.';
+comment on column sync.rate_limit.expire is 'When the next request may be sent, in microseconds since 1970, by the clock of this server.';
+
 -- 1. Reviews without a product are counted under product -1: a service may have a product 0.
 -- 2. A product is shown by the code of its newest review, not by the last one in the alphabet.
 -- 3. One size of an image that is no number of pixels stops no question about other images.

@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openRateLimit } from '../../src/review-api/index.ts';
+import { openTestWarehouse } from '../harness/test-warehouse.ts';
 
 test('no more than the ceiling start within a second, and those who wait go in their order', async () => {
   const acquire = openRateLimit({ requestsPerSecond: 50, store: 'memory' });
@@ -15,14 +16,13 @@ test('no more than the ceiling start within a second, and those who wait go in t
   expect((started[52]?.atMs ?? 0) - (started[0]?.atMs ?? 0)).toBeGreaterThan(1000);
 });
 
+async function openStore() {
+  const { warehouse, ask } = await openTestWarehouse(3);
+  return { store: { postgres: warehouse.pool, schema: 'sync', table: 'rate_limit' }, ask };
+}
+
 test('workers on one store share the ceiling, and spread over the second', async () => {
-  let row = { points: 0, expire: 0 };
-  // What the library asks of its table, for one key: count within the window, or begin a new one.
-  const query = async ({ values: [, points, expire, now] }: { values: [string, number, number, number] }) => {
-    row = row.expire <= now ? { points, expire } : { ...row, points: row.points + points };
-    return { rows: [row] };
-  };
-  const store = { postgres: { query }, schema: 'sync', table: 'rate_limit' };
+  const { store } = await openStore();
   const workers = [1, 2, 3].map(() => openRateLimit({ requestsPerSecond: 30, store }));
   const startedMs: number[] = [];
   const worker = async (acquire: () => Promise<void>) => {
@@ -33,42 +33,23 @@ test('workers on one store share the ceiling, and spread over the second', async
   };
   await Promise.all(workers.map(worker));
   expect((startedMs[33] ?? 0) - (startedMs[0] ?? 0)).toBeGreaterThan(1000);
-  // Ten slots of 33 ms: a window is not used up at its beginning.
+  // Ten slots of 33 ms: a second is not used up at its beginning.
   expect(startedMs.filter((atMs) => atMs - (startedMs[0] ?? 0) < 300).length).toBeLessThan(15);
 });
 
-test.each([
-  [2.5, 25, 10],
-  [1.25, 12, 10],
-  [20, 20, 1],
-  [0.2, 2, 10],
-  [0.15, 1, 7],
-])('%d requests a second are %d in a window of %d s', async (requestsPerSecond, most, seconds) => {
-  const windows: number[] = [];
-  const query = async ({ values: [, , expire, now] }: { values: [string, number, number, number] }) => {
-    windows.push(Math.round((expire - now) / 1000));
-    // The first is one too many for a window that ends at once.
-    return { rows: [{ points: windows.length === 1 ? most + 1 : 1, expire: now + 1 }] };
-  };
-  const store = { postgres: { query }, schema: 'sync', table: 'rate_limit' };
-  const random = vi.spyOn(Math, 'random').mockReturnValue(0);
-  onTestFinished(() => random.mockRestore());
-  await openRateLimit({ requestsPerSecond, store })();
-  expect(windows).toEqual([seconds, seconds]);
+test('a ceiling may be a fraction: with 0.15 requests a second the next slot is 6.7 s away', async () => {
+  const { store, ask } = await openStore();
+  await openRateLimit({ requestsPerSecond: 0.15, store })();
+  const ahead = `select ceil(expire / 1000000.0 - extract(epoch from clock_timestamp()))::integer as seconds from sync.rate_limit`;
+  const [{ seconds } = { seconds: 0 }] = await ask<{ seconds: number }>(ahead);
+  expect([4, 5, 6, 7]).toContain(seconds);
 });
 
-test('slots of a window that passed unused are not made up for: no burst follows a pause', async () => {
-  // A window of which 900 ms have passed without a request.
-  const expire = Date.now() + 100;
-  let points = 0;
-  const query = async () => {
-    points += 1;
-    return { rows: [{ points, expire }] };
-  };
-  const acquire = openRateLimit({
-    requestsPerSecond: 20,
-    store: { postgres: { query }, schema: 'sync', table: 'rate_limit' },
-  });
+test('slots that passed unused are not made up for: no burst follows a pause', async () => {
+  const { store, ask } = await openStore();
+  const acquire = openRateLimit({ requestsPerSecond: 20, store });
+  await acquire();
+  await ask('update sync.rate_limit set expire = expire - 900000');
   const startedMs: number[] = [];
   for (let left = 5; left > 0; left -= 1) {
     await acquire();
@@ -76,6 +57,17 @@ test('slots of a window that passed unused are not made up for: no burst follows
   }
   // One slot of 50 ms may be made up for.
   expect((startedMs[4] ?? 0) - (startedMs[0] ?? 0)).toBeGreaterThan(140);
+});
+
+test('a slot that a clock hours ahead has written holds nobody', async () => {
+  const { store, ask } = await openStore();
+  const acquire = openRateLimit({ requestsPerSecond: 20, store });
+  await acquire();
+  await ask('update sync.rate_limit set expire = expire + 9 * 3600000000');
+  await acquire();
+  const ahead =
+    'select expire < extract(epoch from clock_timestamp()) * 1000000 + 1000000 as fine from sync.rate_limit';
+  expect(await ask(ahead)).toEqual([{ fine: true }]);
 });
 
 test('an aborted wait ends with its reason, and the next caller is served', async () => {
@@ -88,20 +80,18 @@ test('an aborted wait ends with its reason, and the next caller is served', asyn
   await acquire();
 });
 
-test.each([
-  ['does not answer', () => Promise.reject(new Error('no database'))],
-  [
-    'has a window that a clock nine hours ahead began',
-    async () => ({ rows: [{ points: 1, expire: Date.now() + 9 * 3_600_000 }] }),
-  ],
-])('when the store %s, this process keeps the ceiling alone, and reports it', async (_, query) => {
+test('when the store does not answer, this process keeps the ceiling alone, and reports it', async () => {
   const troubles: unknown[] = [];
-  const postgres = { query };
-  const store = { postgres, schema: 'sync', table: 'rate_limit' };
-  const acquire = openRateLimit({ requestsPerSecond: 100, store, onStoreError: (error) => troubles.push(error) });
-  await acquire();
-  await acquire();
-  expect(troubles).toHaveLength(2);
+  const store = {
+    postgres: { query: () => Promise.reject(new Error('no database')) },
+    schema: 'sync',
+    table: 'rate_limit',
+  };
+  const acquire = openRateLimit({ requestsPerSecond: 20, store, onStoreError: (error) => troubles.push(error) });
+  const startedMs = performance.now();
+  for (let left = 4; left > 0; left -= 1) await acquire();
+  expect(performance.now() - startedMs).toBeGreaterThan(90);
+  expect(troubles).toHaveLength(4);
 });
 
 test('a ceiling that is none is refused', () => {
