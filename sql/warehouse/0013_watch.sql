@@ -3,6 +3,15 @@ alter table sync.runs add wait_reason text, add wait_until timestamptz;
 comment on column sync.runs.wait_reason is 'Why the process that carries the run out last waited, without customers'' data. Null: it did not wait yet.';
 comment on column sync.runs.wait_until is 'Until when. Past: it waits no more.';
 
+create view sync.run_rows as
+select id, job, key, started_by as "startedBy", started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts,
+  error, attended_at as "attendedAt", wait_reason as "waitReason", wait_until as "waitUntil",
+  jsonb_build_object('trigger', trigger, 'allowRemovals', allow_removals, 'from', first_day, 'to', last_day, 'gaps', gaps,
+    'contactMaxAgeDays', contact_max_age_days, 'deletes', order_deletes) as rights,
+  jsonb_build_object('timeZone', time_zone, 'shop', shop, 'service', service) as systems
+from sync.runs;
+comment on view sync.run_rows is 'sync.runs as the program reads it.';
+
 -- While the warehouse is down no process can see what the others posted, so one of them is to post it.
 create table sync.alert_watch (
   is_only    boolean primary key default true check (is_only),

@@ -71,10 +71,11 @@ function inPlainWords(text: string, error: Error): string {
   return what === undefined || text.includes(what) ? text : `${what} (${text})`;
 }
 
-/** The next step for an error, where that is known. */
-export function hintOf(error: unknown): string | undefined {
+/** The next step for an error, where that is known. @param address the variable with the address of the system that failed. */
+export function hintOf(error: unknown, address?: string): string | undefined {
   const { hint } = error instanceof ReviewSyncError ? error : {};
-  return explainError(error)?.hint ?? hint;
+  const own = hint?.replaceAll('{address}', address ?? 'its address');
+  return explainError(error, address === undefined ? {} : { address })?.hint ?? own;
 }
 
 /** Message and hint in one text, for places without a separate hint: a run, a dead letter, an alert. */

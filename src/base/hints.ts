@@ -1,4 +1,4 @@
-/** An error of a driver in plain words. `its address` in a hint stands for the variable that holds the address. */
+/** An error of a driver in plain words. `{address}` in a hint stands for the variable that holds the address. */
 export type ErrorExplanation = {
   /** What is wrong; undefined where the message of the error is plain. */
   what: string | undefined;
@@ -23,7 +23,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID/,
     'the certificate of the server is for another host name',
-    'use the host name of the certificate in its address',
+    'use the host name of the certificate in {address}',
   ],
   [
     /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_)/,
@@ -33,41 +33,37 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [
     /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO)|packet length too long|wrong version number/,
     'the server does not speak TLS at this port',
-    'use http:// or redis:// in its address, or the port that has TLS',
+    'use http:// or redis:// in {address}, or the port that has TLS',
   ],
-  [/plain HTTP request was sent to HTTPS port/, 'the server requires TLS at this port', 'use https:// in its address'],
-  [
-    /Unknown RESP type|Protocol error, got/,
-    'the server at this port is not a Redis',
-    'correct the port in its address',
-  ],
+  [/plain HTTP request was sent to HTTPS port/, 'the server requires TLS at this port', 'use https:// in {address}'],
+  [/Unknown RESP type|Protocol error, got/, 'the server at this port is not a Redis', 'correct the port in {address}'],
   [
     /^Received unexpected \w+ message from backend/,
     'the server at this port is not a Postgres',
-    'correct the port in its address; the address of a MySQL or MariaDB begins with mysql://',
+    'correct the port in {address}; the address of a MySQL or MariaDB begins with mysql://',
   ],
-  [/^28P01$|^WRONGPASS/, 'user or password is wrong', 'correct them in its address'],
-  [/^ER_ACCESS_DENIED_/, 'the server refuses this user, or its password is wrong', 'correct them in its address'],
-  [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in its address'],
+  [/^28P01$|^WRONGPASS/, 'user or password is wrong', 'correct them in {address}'],
+  [/^ER_ACCESS_DENIED_/, 'the server refuses this user, or its password is wrong', 'correct them in {address}'],
+  [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in {address}'],
   [/^ER_(DBACCESS|TABLEACCESS|COLUMNACCESS)_DENIED_ERROR$/, undefined, 'grant the user select on it'],
-  [/^HANDSHAKE_SSL_ERROR$/, undefined, `${nameAuthority}, or write ssl=no-verify in its address`],
+  [/^HANDSHAKE_SSL_ERROR$/, undefined, `${nameAuthority}, or write ssl=no-verify in {address}`],
   [
     /^HANDSHAKE_NO_SSL_SUPPORT$/,
     'the server does not speak TLS',
-    'leave ssl=true out of its address, or let the server have a certificate',
+    'leave ssl=true out of {address}, or let the server have a certificate',
   ],
-  [/SASL.*password must be a string|^NOAUTH/, 'the server requires a password', 'add it to its address'],
+  [/SASL.*password must be a string|^NOAUTH/, 'the server requires a password', 'add it to {address}'],
   [
     /^28[0-9A-Z]{3}$/,
     'the server refuses this user from this machine',
-    'correct user and password in its address, add ?sslmode=require, or let the server accept them (pg_hba.conf)',
+    'correct user and password in {address}, add ?sslmode=require, or let the server accept them (pg_hba.conf)',
   ],
   [
     /^08P01$/,
     undefined,
     'a pooler refuses it: set its pool_mode to session or transaction, and see whether it knows database and user',
   ],
-  [/^3D000$/, undefined, 'create the database, or correct its name in its address'],
+  [/^3D000$/, undefined, 'create the database, or correct its name in {address}'],
   [/^42501$|^NOPERM/, undefined, 'grant the user this right, or migrate and run as the same user'],
   [
     /^(53100|ENOSPC)$|No space left on device/,
@@ -81,26 +77,26 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'raise max_connections or run fewer processes',
   ],
   [/^25P03$/, 'this process was frozen within a transaction', 'nothing is lost: it is tried again, or run it again'],
-  [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in its address'],
+  [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in {address}'],
   [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until it is up'],
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
   [/^40P01$/, 'two processes waited for each other', 'nothing is lost: it is tried again, or run it again'],
   [/^55P03$/, 'another session holds a lock on the table', 'let it finish, or end that session'],
-  [/^ECONNREFUSED/, 'nothing listens there', 'start the server, or correct host and port in its address'],
+  [/^ECONNREFUSED/, 'nothing listens there', 'start the server, or correct host and port in {address}'],
   [
     /^(ENOTFOUND|EAI_AGAIN)/,
     'the host name cannot be resolved',
-    'correct the host name in its address (in a password, @ is %40 and / is %2F), or check the name server of this machine',
+    'correct the host name in {address} (in a password, @ is %40 and / is %2F), or check the name server of this machine',
   ],
   [
     /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)/,
     'no connection to the server',
-    'open the firewall, or correct host and port in its address',
+    'open the firewall, or correct host and port in {address}',
   ],
   [
     /^(UND_ERR_(HEADERS|BODY)_TIMEOUT|SERVER_SILENT)|^(Connection terminated due to connection timeout|timeout e)/,
     'the server does not respond',
-    'check whether it hangs or is overloaded, and whether host and port in its address are right',
+    'check whether it hangs or is overloaded, and whether host and port in {address} are right',
   ],
   [
     /^(ECONNRESET|EPIPE|PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|socket hang up)/,
@@ -110,7 +106,10 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
 ];
 
 /** Explains an error by itself or by the first of its causes that is known; undefined where its message is plain. */
-export function explainError(error: unknown, { causes = true } = {}): ErrorExplanation | undefined {
+export function explainError(
+  error: unknown,
+  { causes = true, address = 'its address' } = {},
+): ErrorExplanation | undefined {
   const seen = new Set<unknown>();
   for (let at = error; at instanceof Error && !seen.has(at); at = causes ? at.cause : undefined) {
     seen.add(at);
@@ -120,7 +119,7 @@ export function explainError(error: unknown, { causes = true } = {}): ErrorExpla
     // Errors of this program have codes in lower case and plain messages. Their causes may not.
     if (code !== undefined && /^[a-z]/.test(code)) continue;
     const found = known.find(([pattern]) => (code !== undefined && pattern.test(code)) || pattern.test(first.message));
-    if (found) return { what: found[1], hint: found[2] };
+    if (found) return { what: found[1], hint: found[2].replaceAll('{address}', address) };
   }
   return undefined;
 }

@@ -5,8 +5,11 @@ import { columnsOf } from './queries.ts';
 import type { ExplainedStatement, ShopSession } from './session.ts';
 import { isShopTimeout } from './shop-timeout.ts';
 
-/** What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to". */
-export type QueryCost = ExplainedStatement & { purpose: string };
+/**
+ * What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to"; `isOfChanges`: it
+ * finds what changed.
+ */
+export type QueryCost = ExplainedStatement & { purpose: string; isOfChanges: boolean };
 
 /** Fewer orders than a slice: for 500, Postgres reads all of a table of 30,000 rows although an index is there. */
 const size = 200;
@@ -27,7 +30,7 @@ export async function explainQueries(
   const plain = sample.filter((code) => !/["'\\]/.test(code));
   const codes = plain.length > 0 ? plain : sample;
   const costs: QueryCost[] = [];
-  async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>) {
+  async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>, isOfChanges = false) {
     const explained: ExplainedStatement[] = [];
     try {
       const done = await read((session) => session.attempt(() => work(session)), { explained });
@@ -36,7 +39,7 @@ export async function explainQueries(
       // The statement was explained before it was cancelled.
       if (!isShopTimeout(error)) throw error;
     }
-    costs.push(...explained.map((one) => ({ ...one, purpose })));
+    costs.push(...explained.map((one) => ({ ...one, purpose, isOfChanges })));
   }
   const now = await read((session) => session.now());
   const minutesAgo = (minutes: number) => {
@@ -48,8 +51,10 @@ export async function explainQueries(
   await explain(`find the lines of ${counted(codes.length, 'order')}`, (session) =>
     session.rowsByKey(lines, 'order_code', codes, columnsOf(lines)),
   );
-  await explain('find what changed in the last ten minutes', (session) =>
-    session.walk(feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
+  await explain(
+    'find what changed in the last ten minutes',
+    (session) => session.walk(feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
+    true,
   );
   // Nearly all of the shop comes after it.
   const [oldest = ''] = await read((session) => session.codesByCreation(orders, 'oldest', 1));

@@ -150,7 +150,7 @@ test('a statement is named by what it reads as a whole, or by its time from five
       /^warning: it is unknown whether orders\.sql reads a large table as a whole: hidden → run explain/,
     ),
   ]);
-  const changes = { ...cost, purpose: 'find what changed in the last ten minutes', scans };
+  const changes = { ...cost, isOfChanges: true, purpose: 'find what changed in the last ten minutes', scans };
   expect(await said([changes])).toHaveLength(1);
   expect((await said([changes], false))[1]).toMatch(
     /^warning: there is no changed_orders\.sql: .* → write changed_orders/,

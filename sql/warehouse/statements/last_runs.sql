@@ -1,11 +1,11 @@
 -- The newest runs of all jobs, those that have not ended first. $1 integer: at most so many.
 -- Each half reads as many rows of its own index. One sort over both would read every run. Indexes: runs_not_ended,
 -- runs_by_time.
-select @run_columns
+select *
 from (
-  (select * from sync.runs where finished_at is null order by started_at desc limit $1)
+  (select * from sync.run_rows where "finishedAt" is null order by "startedAt" desc limit $1)
   union all
-  (select * from sync.runs where finished_at is not null order by started_at desc limit $1)
+  (select * from sync.run_rows where "finishedAt" is not null order by "startedAt" desc limit $1)
 ) as newest
-order by finished_at is null desc, started_at desc
+order by "finishedAt" is null desc, "startedAt" desc
 limit $1

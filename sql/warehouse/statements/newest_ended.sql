@@ -4,11 +4,11 @@ with recursive jobs (name) as (
   union all
   select (select min(job) from sync.runs where job > name) from jobs where name is not null
 )
-select @run_columns
+select newest.*
 from jobs
 cross join lateral (
-  select * from sync.runs
-  where job = name and outcome <> 'abandoned' and started_at < now() + interval '1 hour'
-  order by started_at desc limit 1
+  select * from sync.run_rows
+  where job = name and outcome <> 'abandoned' and "startedAt" < now() + interval '1 hour'
+  order by "startedAt" desc limit 1
 ) as newest
 order by job

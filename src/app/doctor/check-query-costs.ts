@@ -25,7 +25,7 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
       ),
     ),
   ];
-  const isSlow = costs.some((cost) => cost.purpose.startsWith('find what changed') && costFinding(cost).length > 0);
+  const isSlow = costs.some((cost) => cost.isOfChanges && costFinding(cost).length > 0);
   if (isSlow && !(await shop.hasFeed())) {
     const what = 'there is no changed_orders.sql: what changed is looked for by updated_at of orders.sql';
     findings.push(warning(what, `write changed_orders.sql as ${packagePath('docs', 'connecting.md')} shows`));

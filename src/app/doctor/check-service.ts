@@ -89,7 +89,7 @@ function serviceHint(error: unknown): string {
   if (error instanceof MalformedResponseError) {
     return 'REVIEW_API_BASE_URL may name a web site, or a proxy that responds in place of the service';
   }
-  const hint = hintOf(error)?.replace(/its address|the base address/, 'REVIEW_API_BASE_URL');
+  const hint = hintOf(error, 'REVIEW_API_BASE_URL');
   if (hint === undefined && error instanceof UnavailableError) return 'check whether the service is up, and its log';
   return hint ?? 'read the error of the service';
 }

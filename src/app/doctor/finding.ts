@@ -20,7 +20,7 @@ export const someOf = (names: readonly string[]) => names.slice(0, 3).join(', ')
 export function databaseFault(doing: string, error: unknown, variable: string): Finding {
   const hint = isMissing(error)
     ? 'a table or column is missing: restore it, or restore the warehouse from a backup'
-    : (hintOf(error)?.replace('its address', variable) ?? `check whether ${variable} names the right server`);
+    : (hintOf(error, variable) ?? `check whether ${variable} names the right server`);
   return fault(`${doing}: ${describeError(error)}`, hint);
 }
 
@@ -36,7 +36,7 @@ const mostMs = 8000;
 export const inTime = <T>(call: Promise<T>): Promise<T> =>
   withTimeout(call, mostMs, () => {
     return new ReviewSyncError('no-response', `it does not respond within ${mostMs / 1000} seconds`, {
-      hint: 'check whether it is up and not overloaded, open the firewall, or correct host and port in its address',
+      hint: 'check whether it is up and not overloaded, open the firewall, or correct host and port in {address}',
     });
   });
 

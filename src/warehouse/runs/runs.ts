@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
-import { type Db, rowsOf, rowsOfText, statement, warehouseNow } from '../index.ts';
+import { type Db, rowsOf, warehouseNow } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
 
@@ -98,19 +98,6 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
   return run?.since ?? undefined;
 }
 
-/** The columns of a Run. */
-const columns = `
-  id, job, key, started_by as "startedBy", started_at as "startedAt", finished_at as "finishedAt", outcome, reason, counts,
-  error, attended_at as "attendedAt", wait_reason as "waitReason", wait_until as "waitUntil",
-  jsonb_build_object('trigger', trigger, 'allowRemovals', allow_removals, 'from', first_day, 'to', last_day, 'gaps', gaps,
-    'contactMaxAgeDays', contact_max_age_days, 'deletes', order_deletes) as rights,
-  jsonb_build_object('timeZone', time_zone, 'shop', shop, 'service', service) as systems`;
-
-const runsOf = async (db: Db, name: string, ...parameters: unknown[]) =>
-  rowsOfText<Run>(db, (await statement(name)).replaceAll('@run_columns', columns), parameters).then((runs) =>
-    runs.map(asRun),
-  );
-
 /** JSON has null where a Run has undefined. */
 const asRun = (row: Run): Run => ({
   ...row,
@@ -119,14 +106,15 @@ const asRun = (row: Run): Run => ({
 
 /** The row of a run; undefined where there is none: then nobody may carry it out. */
 export async function findRun(db: Db, id: string): Promise<Run | undefined> {
-  const { rows } = await sql<Run>`select ${sql.raw(columns)} from sync.runs where id = ${id}`.execute(db);
+  const { rows } = await sql<Run>`select * from sync.run_rows where id = ${id}`.execute(db);
   return rows.map(asRun)[0];
 }
 
 /** Runs that have not ended, the oldest first: running, or lost by the queue. */
 export async function openRuns(db: Db): Promise<Run[]> {
-  const { rows } =
-    await sql<Run>`select ${sql.raw(columns)} from sync.runs where finished_at is null order by started_at`.execute(db);
+  const { rows } = await sql<Run>`select * from sync.run_rows where "finishedAt" is null order by "startedAt"`.execute(
+    db,
+  );
   return rows.map(asRun);
 }
 
@@ -165,10 +153,10 @@ export async function unattendedRuns(db: Db): Promise<Run[]> {
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. */
-export const lastRuns = (db: Db, limit: number) => runsOf(db, 'last_runs', limit);
+export const lastRuns = async (db: Db, limit: number) => (await rowsOf<Run>(db, 'last_runs', limit)).map(asRun);
 
 /**
  * The newest run of each job that has ended, however long ago. Without those that somebody stopped, which say nothing
  * about the state of the job, and those that began while a clock was hours ahead.
  */
-export const newestEnded = (db: Db) => runsOf(db, 'newest_ended');
+export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
