@@ -25,9 +25,10 @@ const mostTried = 10;
  * tag, and goes on to the end of the body. A body without such a text is returned unchanged.
  */
 export function splitWarning(bytes: Buffer): { bytes: Buffer; warning?: string } {
+  const first = bytes.find((byte) => byte > 0x20);
+  if (first === undefined || first === 0x5b || first === 0x7b) return { bytes };
   // One character a byte, so that an index is one of bytes.
   const text = bytes.toString('latin1');
-  if (/^\s*(?:[[{]|$)/.test(text)) return { bytes };
   for (const { index } of [...text.matchAll(/(?<=[\n>]|\xef\xbb\xbf)[[{]/g)].slice(0, mostTried)) {
     const json = bytes.subarray(index);
     try {
