@@ -204,7 +204,7 @@ test.each([
   const [untilMs, until] = [nowMs + 1000, new Date(nowMs + 1000)];
   const waits = [
     'the review service asked for fewer requests',
-    'waiting to retry GET /v1/orders/1: error: busy',
+    'waiting to retry GET /v1/orders/1: 503 error: busy',
   ] as const;
   expect(reported).toEqual([
     ...[['debug', 'request to the review service', request(503)], request(503)],

@@ -98,6 +98,11 @@ test('a request asks for no stored answer; a stored detail is refused, a stored 
   const overview = await tinyService(() => json(dates, old));
   const { requestedAt: shownAt } = await client(overview.url).reviews.overview();
   expect(Date.now() - shownAt.getTime()).toBeGreaterThan(539_000);
+  for (const headers of [{ age: '60' }, { 'x-cache': 'MISS' }]) {
+    const fresh = await tinyService(() => json(order(1), headers));
+    expect(await client(fresh.url).orders.get(1)).toMatchObject({ id: 1 });
+    expect(fresh.calls()).toHaveLength(1);
+  }
   const kept = await tinyService(() => json(order(1), old));
   expect((await failureOf(client(kept.url).orders.get(1))).detail).toBe('it comes from a cache and is 540 s old');
 });

@@ -30,9 +30,6 @@ export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: 
 /** `tokens`: they must not appear in an error. */
 export type Reading = { tokens: readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
 
-/** A response that a cache kept for longer does not show what is so now. A cache may round up to a second. */
-const freshMs = 1000;
-
 /**
  * Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors
  * nor their bodies.
@@ -50,10 +47,10 @@ export function outcomeOf<T>(
     const detail = mask(connectionErrorText(cause), secrets());
     return { kind: 'failure', failure: connectionFailure(cause), detail, hint: explainError(cause)?.hint };
   }
-  const { status, headers, bytes, ageMs, incomplete } = reply;
+  const { status, headers, bytes, ageMs, isStored, incomplete } = reply;
   const isSuccess = (status >= 200 && status <= 299) || (status === 404 && call.notFoundIsSuccess === true);
-  if (call.isOfNow && ageMs > freshMs && (isSuccess || status === 404)) {
-    const detail = `it comes from a cache and is ${Math.round(ageMs / 1000)} s old`;
+  if (call.isOfNow && isStored && (isSuccess || status === 404)) {
+    const detail = `it comes from a cache${ageMs > 0 ? ` and is ${Math.round(ageMs / 1000)} s old` : ''}`;
     return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
   }
   if (isSuccess && incomplete && status !== 204 && status !== 404) {
