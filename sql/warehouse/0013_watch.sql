@@ -11,6 +11,24 @@ select id, job, key, started_by as "startedBy", started_at as "startedAt", finis
   jsonb_build_object('timeZone', time_zone, 'shop', shop, 'service', service) as systems
 from sync.runs;
 comment on view sync.run_rows is 'sync.runs as the program reads it.';
+comment on column sync.run_rows.rights is 'What the run may do.';
+comment on column sync.run_rows.systems is 'The zone, the shop and the service that it is for.';
+-- The other columns say what those of sync.runs say.
+do $$
+declare
+  of_runs record;
+begin
+  for of_runs in
+    select shown.attname as name, col_description(stored.attrelid, stored.attnum) as said
+    from pg_attribute stored
+    join pg_attribute shown on shown.attrelid = 'sync.run_rows'::regclass
+      and lower(shown.attname) = replace(stored.attname, '_', '')
+    where stored.attrelid = 'sync.runs'::regclass and stored.attnum > 0
+  loop
+    execute format('comment on column sync.run_rows.%I is %L', of_runs.name, of_runs.said);
+  end loop;
+end
+$$;
 
 -- While the warehouse is down no process can see what the others posted, so one of them is to post it.
 create table sync.alert_watch (

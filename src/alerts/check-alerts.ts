@@ -4,6 +4,9 @@ import { durationText } from '../base/time/duration.ts';
 import { type Alert, enterAlerts, forgetAlert, markPosted } from '../warehouse/alerts.ts';
 import { type Db, isLockedOut } from '../warehouse/index.ts';
 
+/** Keys of issues that are posted once, and whose end is not. */
+export const driftKey = 'drift ';
+
 export type AlertDeps = {
   db: Db;
   log: Logger;
@@ -30,6 +33,11 @@ export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]
       if (await sent(deps, `review-sync: ${alert.message}`, alert)) await markPosted(trx, alert.key, now());
     }
     for (const alert of due.recovered) {
+      // A change of the service is news, and does not recover.
+      if (alert.key.startsWith(driftKey)) {
+        await forgetAlert(trx, alert.key);
+        continue;
+      }
       const seconds = (now().getTime() - alert.raisedAt.getTime()) / 1000;
       const [first = ''] = alert.message.split('\n');
       const text = `review-sync: recovered after ${durationText(seconds)}: ${first}`;

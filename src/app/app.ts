@@ -14,6 +14,7 @@ import {
 import type { Pages } from '../reviews/read/reader.ts';
 import { openShop, type Shop } from '../shop/index.ts';
 import { installationOf } from '../warehouse/connected-service.ts';
+import { type FieldShapes, openFieldShapes } from '../warehouse/field-shapes.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
 import type { Config } from './config.ts';
@@ -37,6 +38,8 @@ export type App = AsyncDisposable & {
   readonly sliceSlots: LimitFunction;
   /** Slots for the orders that this process pushes at the same time. */
   readonly orderSlots: LimitFunction;
+  /** Which fields the service shows. */
+  readonly fieldShapes: FieldShapes;
   /** Shared by all loops of this process that use the warehouse. */
   readonly warehouseOutage: Outage;
   /** Called for each wait with its reason. */
@@ -90,6 +93,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const connections = concurrency + stepsAtATime + 2;
   const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections }));
   await requireMigrated(warehouse);
+  const fieldShapes = openFieldShapes(warehouse);
+  opened.defer(() => fieldShapes.close());
   // Ignore a service that cannot be asked: each run asks it before it begins.
   await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
@@ -107,6 +112,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
       log,
       onWait,
       onRequestEnd: options.onRequestEnd,
+      onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,
     }),
   );
@@ -120,6 +126,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
     warehouse,
     warehouseOutage: openOutage(log, 'warehouse'),
+    fieldShapes,
     shop,
     api,
     queues,

@@ -1,10 +1,11 @@
+import { driftKey } from '../alerts/check-alerts.ts';
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { mayDo } from './may-do.ts';
 import { differingSystems } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
-import { utc, waitingText } from './status-view.ts';
+import { driftText, utc, waitingText } from './status-view.ts';
 import { refusalsOfNote, tokenRefusedHint, tokenRefusedText } from './token-refused.ts';
 
 /** Something that needs a person's attention, and the next step. */
@@ -35,6 +36,7 @@ export function issuesOf(report: StatusReport): Issue[] {
     ...waitingForGrades(report),
     ...ordersGone(report),
     ...webhooks(report),
+    ...drift(report),
   ];
 }
 
@@ -63,6 +65,20 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
     };
   });
 }
+
+/** The interface has no versions: nobody says what the service adds or drops. */
+function drift({ drift: found }: StatusReport): Issue[] {
+  return found.slice(0, mostDriftIssues).map((one) => ({
+    key: `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType}`,
+    what: driftText(one),
+    hint:
+      one.change === 'gone' && one.record === 'review'
+        ? `ask the makers of the service; if it stays so: review-sync migrate --accept-gone ${one.field}`
+        : 'nothing is lost; see bi.field_drift',
+    isUrgent: true,
+  }));
+}
+const mostDriftIssues = 10;
 
 /** No alert: the service named the end of the wait, and the runs go on then. */
 function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {

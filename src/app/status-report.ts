@@ -5,6 +5,7 @@ import type { Queues } from '../queue/index.ts';
 import { type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
+import { fieldDrift } from '../warehouse/field-shapes.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
@@ -89,6 +90,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     webhooks: await inboxState(db),
     /** The session with the service: holds, and refused tokens. */
     session: await sessionState(db, serviceOf(config.api)),
+    /** What has changed in the fields that the service shows. */
+    drift: await fieldDrift(db),
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
     ...(await readQueue(queues, config.queueUrl, await openRuns(db), await unattendedRuns(db))),

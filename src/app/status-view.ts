@@ -1,6 +1,7 @@
 import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { oneLine } from '../base/visible.ts';
+import type { FieldDrift } from '../warehouse/field-shapes.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { MonthCoverage, StatusReport } from './status-report.ts';
@@ -112,6 +113,24 @@ const gapReasons: Readonly<Record<GapKind, string>> = {
 export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date): string | undefined {
   if (waitReason === null || waitUntil === null || finishedAt || waitUntil <= now) return undefined;
   return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
+}
+
+const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDrift) => string>> = {
+  new: (what, { exampleType }) => `the service shows ${what} now (${exampleType}), which it did not`,
+  gone: (what) => `${what} is missing from all records; columns keep their last value`,
+  null: (what) => `${what} is null now, which it never was`,
+  type: (what, { exampleType }) => `${what} has another type now: ${exampleType}`,
+  value: (what) => `${what} has a value that was not seen before`,
+};
+
+/** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. */
+export function driftText(one: FieldDrift): string {
+  const field = one.field === '…' ? 'more than 500 names of fields' : oneLine(one.field);
+  const said = changes[one.change](
+    `${field} of a${one.record === 'order' || one.record === 'event' ? 'n' : ''} ${one.record.replace('_', '-')}`,
+    one,
+  );
+  return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')})`;
 }
 
 /** Undefined where no order line waits for its product. */

@@ -83,11 +83,11 @@ export type ReviewApi = ReturnType<typeof openReviewApi>;
 export function openReviewApi(options: ReviewApiOptions) {
   const { send, authenticate, stats, close } = openHttpClient(options);
   return {
-    orders: ordersApi(send),
+    orders: ordersApi(send, options.onRecords),
     subOrders: subOrdersApi(send),
     categories: categoriesApi(send),
     userGrades: userGradesApi(send),
-    reviews: reviewsApi(send, options.now ?? Date.now),
+    reviews: reviewsApi(send, options),
     /**
      * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
      * themselves; call it to find out early whether the credentials are right.

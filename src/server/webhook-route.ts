@@ -12,7 +12,7 @@ const mostBytes = 256 * 1024;
  * should send it again.
  */
 export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: () => void): void {
-  const { warehouse, config, log } = app;
+  const { warehouse, fieldShapes, config, log } = app;
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
   parent.register(async (server) => {
@@ -39,6 +39,7 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: (
       },
       async (request, reply) => {
         const accepted = await acceptWebhook(warehouse.db, { brandIds }, request.body);
+        if (accepted.status === 200) fieldShapes.see('event', request.body as unknown[]);
         if (accepted.status === 503) reply.header('retry-after', '60');
         if (accepted.status !== 200) return reply.status(accepted.status).send({ error: accepted.reason });
         return { accepted: true };

@@ -20,6 +20,8 @@ export type Warehouse = AsyncDisposable & {
   readonly statements: Statements;
   /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
   readonly landings: LimitFunction;
+  /** Columns of reviews of which a person said that the service shows them no more (src/warehouse/field-shapes.ts). */
+  readonly acceptedGone: Set<string>;
   /** Product ids by code that this process has stored already: they need no statement. */
   readonly knownProducts: Map<string, number>;
   close(): Promise<void>;
@@ -90,6 +92,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     },
     landings: pLimit(3),
     knownProducts: new Map(),
+    acceptedGone: new Set(),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -76,6 +76,7 @@ export async function openProcess(
       currentWait: () => undefined,
       warehouse,
       warehouseOutage: openOutage(silent, 'warehouse'),
+      fieldShapes: { see() {}, async close() {} },
       shop,
       api,
       queues,

@@ -1,3 +1,4 @@
+import { fieldDrift } from '../../warehouse/field-shapes.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
 import {
@@ -7,9 +8,17 @@ import {
   tryToWrite,
   type WarehouseFacts,
 } from '../../warehouse/warehouse-facts.ts';
+import { driftText } from '../status-view.ts';
 import { databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
+
+/** What has changed in the fields of the service in the last thirty days. */
+async function checkDrift({ db }: Warehouse): Promise<Finding[]> {
+  const found = await fieldDrift(db);
+  return found.slice(0, 10).map((one) => warning(driftText(one), 'see bi.field_drift'));
+}
+
 /** The migrations use features of this version. */
 const oldestVersion = 14;
 
@@ -57,6 +66,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     ...findings,
     ok('all migrations are applied'),
     await checkZoneOfViews(warehouse, timeZone),
+    ...(await checkDrift(warehouse)),
     ...(await checkCollation(warehouse)),
     ...checkRights(facts),
     await checkWrite(warehouse),

@@ -1,10 +1,12 @@
 import { declareSameService } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
+import { UsageError } from '../../base/errors.ts';
 import { migrateQueue } from '../../queue/connection.ts';
 import { openShop } from '../../shop/index.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
+import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
@@ -13,7 +15,9 @@ import type { Command } from '../command.ts';
 const withoutReader = `Only the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
 Ask an administrator to run: create role bi_reader nologin; then run migrate again.`;
 
-type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders', boolean>>;
+type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders', boolean>> & {
+  acceptGone?: string;
+};
 
 export const command: Command = {
   define(commander, run) {
@@ -34,11 +38,15 @@ export const command: Command = {
         'the orders of the shop are those that were pushed under their codes, although their dates of creation are ' +
           'others now; takes these dates over',
       )
+      .option(
+        '--accept-gone <field>',
+        'the service shows this field of reviews no more: reviews that come from now on clear its column',
+      )
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
-      .action(({ rebuild, sameService, sameShop, sameOrders }: Options) =>
+      .action(({ rebuild, sameService, sameShop, sameOrders, acceptGone: gone }: Options) =>
         run(async (context) => {
           const config = context.config();
           // An index of a large table takes as long as it takes.
@@ -51,6 +59,13 @@ export const command: Command = {
           if (rebuild) {
             await recountAll(warehouse.db);
             done.push('Reviews and deliveries were counted again for the views of bi.');
+          }
+          if (gone !== undefined) {
+            if (!(await acceptGone(warehouse.db, gone))) {
+              const hint = "See: select field from bi.field_drift where change = 'gone'";
+              throw new UsageError(`No review has shown a field ${JSON.stringify(gone)}`, { hint });
+            }
+            done.push(`Reviews that come without ${gone} clear its column.`);
           }
           if (sameService) {
             await declareSameService(warehouse.db, config.api);

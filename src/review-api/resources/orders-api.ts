@@ -1,7 +1,9 @@
 import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
+import { isRecord } from '../../base/json-text.ts';
 import { type CallOptions, type HttpResponse, type Send, withPrivate } from '../http/call.ts';
 import { parseJson, withSameCode } from '../http/response-body.ts';
+import type { ReviewApiOptions } from '../http/retry.ts';
 import {
   integer,
   integerOrNull,
@@ -118,8 +120,10 @@ export type OrderFilters = {
 const privateParams = ['user_code', 'user_name', 'user_phone', 'user_email', 'usernames', 'store_name'];
 
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
-export function ordersApi(anySend: Send) {
-  const send = withPrivate(anySend, privateParams);
+export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
+  const send = onRecords
+    ? watched(withPrivate(anySend, privateParams), onRecords)
+    : withPrivate(anySend, privateParams);
   const resource = { path, what: 'an order', shape: orderDetail, params: (patch: OrderPatch) => checked(patch) };
   const byId = operationsById(send, resource);
   return {
@@ -153,6 +157,20 @@ export function ordersApi(anySend: Send) {
       );
     },
   };
+}
+
+/** Hands on the details of orders, as they came. */
+function watched(send: Send, onRecords: NonNullable<ReviewApiOptions['onRecords']>): Send {
+  return (call, read) =>
+    send(call, (response) => {
+      const value = read(response);
+      const detail = response.bytes.length > 0 && parseJson(response);
+      if (isRecord(detail) && Array.isArray(detail.sub_orders)) {
+        onRecords('order', [detail]);
+        onRecords('sub_order', detail.sub_orders);
+      }
+      return value;
+    });
 }
 
 function filters({ paid_on, usernames }: OrderFilters) {

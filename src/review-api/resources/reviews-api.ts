@@ -3,6 +3,7 @@ import { type CallOptions, type HttpResponse, type Params, type Send, withPrivat
 import { optionPairs } from '../http/encode.ts';
 import { lastPage } from '../http/link-header.ts';
 import { parseAnyJson, parseJson, reading, withSameId } from '../http/response-body.ts';
+import type { ReviewApiOptions } from '../http/retry.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import { PageLimitError } from '../review-api-errors.ts';
 import {
@@ -150,7 +151,7 @@ export type ReviewOverview = {
 };
 
 /** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
-export function reviewsApi(anySend: Send, now: () => number) {
+export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<ReviewApiOptions, 'now' | 'onRecords'>) {
   const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
   const resource = { path, what: 'a review', shape: review, params: reviewPatchParams };
   const api = {
@@ -204,12 +205,12 @@ export function reviewsApi(anySend: Send, now: () => number) {
      * @throws MalformedResponseError where the body is not a list.
      */
     async page(params: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
-      return send({ method: 'GET', path, params: listQuery(params, page), ...options }, (response) => ({
-        rawBody: response.bytes,
-        items: readShape(anyList, parseAnyJson(response), 'a list'),
-        lastPage: lastPage(response.headers.link),
-        requestedAt: response.requestedAt,
-      }));
+      return send({ method: 'GET', path, params: listQuery(params, page), ...options }, (response) => {
+        const items = readShape(anyList, parseAnyJson(response), 'a list');
+        onRecords?.('review', items);
+        const { bytes: rawBody, headers, requestedAt } = response;
+        return { rawBody, items, lastPage: lastPage(headers.link), requestedAt };
+      });
     },
 
     /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */

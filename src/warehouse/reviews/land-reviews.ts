@@ -49,9 +49,10 @@ type Written = Record<'inserted' | 'updated', number>;
  */
 export async function landPage(
   warehouse: Warehouse,
-  { rawBody, check }: RawPage,
+  { rawBody, check: found }: RawPage,
   replaceBefore?: Date,
 ): Promise<Landed> {
+  const check = { ...found, lacking: found.lacking.filter((column) => !warehouse.acceptedGone.has(column)) };
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
   await learnProducts(warehouse, check.products);
   if (check.faults.length === 0) {

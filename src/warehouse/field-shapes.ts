@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { isRecord } from '../base/json-text.ts';
+import { repeat } from '../base/timeout.ts';
+import { type Db, rowsOf, type Warehouse } from './index.ts';
+
+export type RecordKind = 'review' | 'order' | 'sub_order' | 'event';
+
+const kinds = ['string', 'number', 'boolean', 'array', 'object', 'null'] as const;
+type Kind = (typeof kinds)[number];
+
+/** Fields of a few words each, which are compared too. A word that is none of the usual form is `other`. */
+const wordFields: readonly string[] = ['source', 'review_type', 'status'];
+const word = /^[\p{L}\d_.-]{1,40}$/u;
+
+/** Names of fields that a process counts of a kind of record. A map keyed by id has thousands. */
+const mostNames = 500;
+const otherNames = '…';
+
+type Slot = { field: string; counts: Record<Kind, number>; words: Map<string, number> | undefined };
+/** `order`: the slots of the fields of the record before, in their order. */
+type Seen = { records: number; slots: Map<string, Slot>; order: { name: string; slot: Slot }[] };
+
+/** What the service shows of its records: names and types of fields, no values. */
+export type FieldShapes = {
+  see(kind: RecordKind, records: readonly unknown[]): void;
+  close(): Promise<void>;
+};
+
+/** How often what was seen is written to the warehouse, in milliseconds. */
+const writeEveryMs = 10_000;
+
+/**
+ * Counts the fields of records as they come, and adds them to `sync.field_shapes`, in which bi.field_drift sees what
+ * changed. What a process saw in its last seconds is lost where it is killed.
+ */
+export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs): FieldShapes {
+  const process = randomUUID();
+  let seen = new Map<RecordKind, Seen>();
+
+  async function write(): Promise<void> {
+    const rows = [...seen].flatMap(([record, one]) => rowsOfKind(record, one));
+    seen = new Map();
+    // A warehouse that is down is reported by the work itself.
+    const gone = await rowsOf<{ field: string }>(db, 'note_field_shapes', JSON.stringify(rows), process).catch(
+      () => [],
+    );
+    acceptedGone.clear();
+    for (const { field } of gone) acceptedGone.add(field);
+  }
+  const writing = repeat(everyMs, write);
+  return {
+    see(kind, records) {
+      const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map(), order: [] };
+      seen.set(kind, ofKind);
+      for (const record of records) if (isRecord(record)) count(ofKind, record);
+    },
+    async close() {
+      await writing.close();
+      await write();
+    },
+  };
+}
+
+function count(seen: Seen, record: Readonly<Record<string, unknown>>): void {
+  seen.records += 1;
+  const { order } = seen;
+  let at = 0;
+  for (const field of Object.keys(record)) {
+    // Records mostly have the same fields in the same order: then no name is looked up.
+    const expected = order[at];
+    const slot = expected?.name === field ? expected.slot : slotOf(seen, field);
+    if (slot !== expected?.slot || expected.name !== field) order[at] = { name: field, slot };
+    at += 1;
+    const value = record[field];
+    slot.counts[kindOf(value)] += 1;
+    if (slot.words && typeof value === 'string') {
+      const name = word.test(value) ? value : 'other';
+      slot.words.set(name, (slot.words.get(name) ?? 0) + 1);
+    }
+  }
+}
+
+function slotOf({ slots }: Seen, name: string): Slot {
+  const field = slots.has(name) || slots.size < mostNames ? name.slice(0, 100) : otherNames;
+  const known = slots.get(field);
+  if (known) return known;
+  const counts = { string: 0, number: 0, boolean: 0, array: 0, object: 0, null: 0 };
+  const slot = { field, counts, words: wordFields.includes(field) ? new Map<string, number>() : undefined };
+  slots.set(field, slot);
+  return slot;
+}
+
+function kindOf(value: unknown): Kind {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value as Kind;
+}
+
+function rowsOfKind(record: RecordKind, { records, slots }: Seen) {
+  const fields = [...slots.values()].flatMap(({ field, counts, words = new Map<string, number>() }) => [
+    ...kinds.flatMap((kind) => (counts[kind] > 0 ? [{ record, field, kind, n: counts[kind] }] : [])),
+    ...[...words].slice(0, 100).map(([name, n]) => ({ record, field, kind: `value:${name}`, n })),
+  ]);
+  return [{ record, field: '', kind: 'record', n: records }, ...fields];
+}
+
+export type FieldDrift = {
+  record: RecordKind;
+  field: string;
+  change: 'new' | 'gone' | 'null' | 'type' | 'value';
+  firstSeenAt: Date;
+  records: number;
+  exampleType: string;
+};
+
+/** What has changed in the last thirty days, and every field that is gone; the newest first, at most fifty. */
+export async function fieldDrift(db: Db): Promise<FieldDrift[]> {
+  const { rows } = await sql<FieldDrift>`
+    select record, field, change, first_seen_at as "firstSeenAt", records::integer as records, example_type as "exampleType"
+    from bi.field_drift where change = 'gone' or first_seen_at > now() - interval '30 days'
+    order by first_seen_at desc, record, field, change limit 50`.execute(db);
+  return rows;
+}
+
+/** A person says that the service shows a field of reviews no more: its column is cleared by what comes from now on. */
+export async function acceptGone(db: Db, field: string): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    update sync.field_shapes set accepted_at = now() where record = 'review' and field = ${field}`.execute(db);
+  return numAffectedRows > 0n;
+}
