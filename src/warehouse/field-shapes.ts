@@ -7,7 +7,8 @@ import { type Db, rowsOf, type Warehouse } from './index.ts';
 export type RecordKind = 'review' | 'order' | 'sub_order' | 'event';
 
 const kinds = ['string', 'number', 'boolean', 'array', 'object', 'null'] as const;
-type Kind = (typeof kinds)[number];
+/** The place of a JSON type in `kinds`, as a number: each value of each record is counted. */
+type Kind = number;
 
 /** Fields of a few words each, which are compared too. A word that is none of the usual form is `other`. */
 const wordFields: readonly string[] = ['source', 'review_type', 'status'];
@@ -17,9 +18,9 @@ const word = /^[\p{L}\d_.-]{1,40}$/u;
 const mostNames = 500;
 const otherNames = '…';
 
-type Slot = { field: string; counts: Record<Kind, number>; words: Map<string, number> | undefined };
-/** `order`: the slots of the fields of the record before, in their order. */
-type Seen = { records: number; slots: Map<string, Slot>; order: { name: string; slot: Slot }[] };
+type Slot = { field: string; counts: number[]; words: Map<string, number> | undefined };
+/** `names`, `order`: the fields of the record before, in their order, and their slots. */
+type Seen = { records: number; slots: Map<string, Slot>; names: string[]; order: Slot[] };
 
 /** What the service shows of its records: names and types of fields, no values. */
 export type FieldShapes = {
@@ -51,7 +52,7 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
   const writing = repeat(everyMs, write);
   return {
     see(kind, records) {
-      const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map(), order: [] };
+      const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map(), names: [], order: [] };
       seen.set(kind, ofKind);
       for (const record of records) if (isRecord(record)) count(ofKind, record);
     },
@@ -64,17 +65,20 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
 
 function count(seen: Seen, record: Readonly<Record<string, unknown>>): void {
   seen.records += 1;
-  const { order } = seen;
+  const { names, order } = seen;
   let at = 0;
-  for (const field of Object.keys(record)) {
+  for (const field in record) {
     // Records mostly have the same fields in the same order: then no name is looked up.
-    const expected = order[at];
-    const slot = expected?.name === field ? expected.slot : slotOf(seen, field);
-    if (slot !== expected?.slot || expected.name !== field) order[at] = { name: field, slot };
+    if (names[at] !== field) {
+      names[at] = field;
+      order[at] = slotOf(seen, field);
+    }
+    const slot = order[at] as Slot;
     at += 1;
     const value = record[field];
-    slot.counts[kindOf(value)] += 1;
-    if (slot.words && typeof value === 'string') {
+    const kind = kindOf(value);
+    slot.counts[kind] = (slot.counts[kind] ?? 0) + 1;
+    if (slot.words !== undefined && typeof value === 'string') {
       const name = word.test(value) ? value : 'other';
       slot.words.set(name, (slot.words.get(name) ?? 0) + 1);
     }
@@ -85,21 +89,24 @@ function slotOf({ slots }: Seen, name: string): Slot {
   const field = slots.has(name) || slots.size < mostNames ? name.slice(0, 100) : otherNames;
   const known = slots.get(field);
   if (known) return known;
-  const counts = { string: 0, number: 0, boolean: 0, array: 0, object: 0, null: 0 };
+  const counts = kinds.map(() => 0);
   const slot = { field, counts, words: wordFields.includes(field) ? new Map<string, number>() : undefined };
   slots.set(field, slot);
   return slot;
 }
 
 function kindOf(value: unknown): Kind {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  return typeof value as Kind;
+  if (value === null) return 5;
+  const type = typeof value;
+  if (type === 'string') return 0;
+  if (type === 'number') return 1;
+  if (type === 'boolean') return 2;
+  return Array.isArray(value) ? 3 : 4;
 }
 
 function rowsOfKind(record: RecordKind, { records, slots }: Seen) {
   const fields = [...slots.values()].flatMap(({ field, counts, words = new Map<string, number>() }) => [
-    ...kinds.flatMap((kind) => (counts[kind] > 0 ? [{ record, field, kind, n: counts[kind] }] : [])),
+    ...kinds.flatMap((kind, at) => (counts[at] ? [{ record, field, kind, n: counts[at] }] : [])),
     ...[...words].slice(0, 100).map(([name, n]) => ({ record, field, kind: `value:${name}`, n })),
   ]);
   return [{ record, field: '', kind: 'record', n: records }, ...fields];
