@@ -12,7 +12,7 @@ a{color:var(--link)}p{max-width:45rem}.soft{color:var(--soft)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .scroll{overflow-x:auto;position:relative}table{border-collapse:collapse}
 .scroll th,.scroll td{text-align:left;white-space:nowrap;padding:.3rem .75rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
-.scroll .text{display:inline-block;min-width:11rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.issues{padding-left:1.2rem}.issues strong,.failed,.incomplete{color:var(--bad)}
+.scroll .text{display:inline-block;min-width:9rem;white-space:normal;overflow-wrap:anywhere}.well{color:var(--good);font-weight:600}.issues{padding-left:1.2rem}.issues strong,.failed,.incomplete{color:var(--bad)}
 .done{color:var(--good)}.issues li{margin:.4rem 0;overflow-wrap:anywhere}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .months{display:grid;align-items:start;margin-bottom:1rem;grid-template-columns:repeat(auto-fill,minmax(15.5rem,1fr));gap:1rem}
