@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { desiredOrders } from '../src/orders/order/read-orders.ts';
-import { ordersByCreation } from '../src/orders/which/orders-by-day.ts';
+import { desiredOrders } from '../src/orders/plan/read-orders.ts';
+import { ordersByCreation } from '../src/orders/select/orders-by-day.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { orderLinks } from '../src/warehouse/orders/order-links.ts';

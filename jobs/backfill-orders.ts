@@ -1,6 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { spanOfDays } from '../src/base/time/day-range.ts';
-import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
+import { type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import type { RunInfo } from '../src/runs/job.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';

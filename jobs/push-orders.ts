@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { pushRights } from '../src/app/run-rights.ts';
+import { slicesOf } from '../src/orders/limits.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
-import type { Batch } from '../src/orders/which/orders-by-day.ts';
+import type { Batch } from '../src/orders/select/orders-by-day.ts';
 import type { StepJob } from '../src/runs/job.ts';
-import { slicesOf } from '../src/shop/orders.ts';
 import { parsePayload } from './payload.ts';
 
 /** Keys only: what the step may do with these orders stands in the row of its run. */

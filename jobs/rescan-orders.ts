@@ -3,7 +3,7 @@ import { orderDeps } from '../src/app/deps.ts';
 import { pushRights } from '../src/app/run-rights.ts';
 import { isoOf } from '../src/base/time/span.ts';
 import { settleVanished } from '../src/orders/push/vanished-orders.ts';
-import { type WalkState, walkOrders } from '../src/orders/which/orders-by-day.ts';
+import { type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { runOfOrders } from './conclusions.ts';

@@ -6,7 +6,7 @@ import {
   concludeChangedOrders,
   nextChangedOrders,
   planChangedOrders,
-} from '../src/orders/which/changed-orders.ts';
+} from '../src/orders/select/changed-orders.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { runOfOrders } from './conclusions.ts';

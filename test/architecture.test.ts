@@ -19,7 +19,7 @@ const layers: readonly (readonly string[])[] = [
 ];
 
 /** The same inside of src/orders; files of the folder itself are at the bottom. */
-const ordersLayers = [['compare'], ['which', 'push', 'catalog'], ['order']];
+const ordersLayers = [['compare'], ['select', 'push', 'catalog'], ['plan']];
 
 /** Never runs in production: each of these may import what is named, and only the command line may import them. */
 const sandbox: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
+import { defaultLimits } from '../orders/limits.ts';
 import type { OrderDeps } from '../orders/order-deps.ts';
-import { defaultLimits } from '../orders/requests.ts';
 import { plausibleDates } from '../reviews/plan/review-bounds.ts';
 import type { ReviewDeps } from '../reviews/review-deps.ts';
 import type { App } from './app.ts';

@@ -1,7 +1,7 @@
 import { counted } from '../base/counts.ts';
 import { oneLine } from '../base/visible.ts';
-import { isDifferent, type OrderDifference } from '../orders/order/order-difference.ts';
-import type { FieldDifference } from '../orders/order/sub-orders.ts';
+import { isDifferent, type OrderDifference } from '../orders/plan/order-difference.ts';
+import type { FieldDifference } from '../orders/plan/sub-orders.ts';
 
 type Shown = Omit<OrderDifference, 'body'>;
 

@@ -4,7 +4,7 @@ import type { ReviewApi, Wait } from '../review-api/index.ts';
 import type { Shop } from '../shop/index.ts';
 import type { Db } from '../warehouse/index.ts';
 import type { OrderStore } from '../warehouse/orders/order-store.ts';
-import type { RequestLimits } from './requests.ts';
+import type { RequestLimits } from './limits.ts';
 
 /** What reading, comparing and pushing orders works with. What a push may do is no part of it: see PushRights. */
 export type OrderDeps = {

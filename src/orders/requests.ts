@@ -9,16 +9,7 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../review-api/index.ts';
-import type { FailureKind } from './backoff.ts';
-
-/**
- * How long the requests of one record may keep failing, and how long to wait before looking what became of a lost one;
- * milliseconds.
- */
-export type RequestLimits = { giveUpAfterMs: number; settleMs: number };
-
-/** A record that always fails costs a run 15 s. */
-export const defaultLimits: RequestLimits = { giveUpAfterMs: 15_000, settleMs: 1000 };
+import { type FailureKind, failuresInARow, type RequestLimits } from './limits.ts';
 
 /**
  * How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. `isRefused`:
@@ -87,9 +78,6 @@ export function openRequests(
     };
   return { write: send(beforeWrite), read: send() };
 }
-
-/** As many records in a row that fail without one success in between are a failure of the service. */
-const failuresInARow = 5;
 
 export type Breaker = ReturnType<typeof openBreaker>;
 

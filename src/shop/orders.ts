@@ -13,15 +13,6 @@ export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
  */
 export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; asked?: string };
 
-/** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
-const sliceSize = 500;
-
-/** Codes in slices of that many. */
-export const slicesOf = (codes: readonly string[]): string[][] =>
-  Array.from({ length: Math.ceil(codes.length / sliceSize) }, (_, at) =>
-    codes.slice(at * sliceSize, (at + 1) * sliceSize),
-  );
-
 export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 
 /**

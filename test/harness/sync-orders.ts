@@ -5,8 +5,8 @@ import { addCounts, type Counts } from '../../src/base/counts.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
-import { walkOrders } from '../../src/orders/which/orders-by-day.ts';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
+import { walkOrders } from '../../src/orders/select/orders-by-day.ts';
 
 export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
 

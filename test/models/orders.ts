@@ -21,9 +21,9 @@
  * - No review is written between the response that shows a sub-order and the removal of that sub-order.
  */
 import { firstDecision, mayCarryContact } from '../../src/orders/contact-rule.ts';
-import type { DesiredOrder } from '../../src/orders/order/desired-order.ts';
-import { orderDifference, type Remembered } from '../../src/orders/order/order-difference.ts';
-import type { LineLink } from '../../src/orders/order/sub-orders.ts';
+import type { DesiredOrder } from '../../src/orders/plan/desired-order.ts';
+import { orderDifference, type Remembered } from '../../src/orders/plan/order-difference.ts';
+import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail } from '../../src/review-api/index.ts';
 import { usualRights } from '../harness/sync-orders.ts';
 import type { Model, Step } from './check.ts';

@@ -64,14 +64,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a creation that is found is not watched for copies',
-    file: 'src/orders/order/sub-orders.ts',
+    file: 'src/orders/plan/sub-orders.ts',
     find: '{ subOrder, isOurs: true, idsBefore }',
     replace: '{ subOrder, isOurs: true, idsBefore: null }',
     tests: [orders('sub-orders')],
   },
   {
     name: 'a sub-order of somebody else that a line takes over counts as ours',
-    file: 'src/orders/order/sub-orders.ts',
+    file: 'src/orders/plan/sub-orders.ts',
     find: 'links.some((link) => isCopy(subOrder, link, undefined, unit))',
     replace: 'true',
     tests: [orders('sub-orders')],

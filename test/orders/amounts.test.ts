@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { desiredOrder } from '../../src/orders/order/desired-order.ts';
+import { desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import { sentAmount } from '../../src/review-api/index.ts';
 import { client, json, tinyService } from '../review-api/tiny-service.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ageClock, firstDecision, isYoungAt, mayCarryContact } from '../../src/orders/contact-rule.ts';
-import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
+import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import { triggers } from '../../src/warehouse/runs/run-rights.ts';
 import { usualRights } from '../harness/sync-orders.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DesiredOrder, desiredOrder } from '../../src/orders/order/desired-order.ts';
+import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import {
   type DifferenceRules,
   fieldsNotShown,
@@ -7,8 +7,8 @@ import {
   orderDifference,
   requestsOf,
   withoutPersonalData,
-} from '../../src/orders/order/order-difference.ts';
-import type { LineLink } from '../../src/orders/order/sub-orders.ts';
+} from '../../src/orders/plan/order-difference.ts';
+import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';

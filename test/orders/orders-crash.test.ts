@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { addCounts } from '../../src/base/counts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
 import type { Db } from '../../src/warehouse/index.ts';

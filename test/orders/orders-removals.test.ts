@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { removalsPerDay, takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
+import { allowance } from '../../src/orders/limits.ts';
+import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
 import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -12,7 +13,7 @@ async function pushOrders(world: OrderWorld, count: number, lines = (_n: number)
 }
 
 /** As after so many removals at this moment. */
-const useUpAllowance = (world: OrderWorld, removals = removalsPerDay) =>
+const useUpAllowance = (world: OrderWorld, removals: number = allowance.perDay) =>
   world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[$1::integer])', [removals]);
 
 /** As if the removals so far had been made a day earlier. */
@@ -28,7 +29,7 @@ test('of eight removed lines as many go as the allowance reaches, the run says t
   world,
 }) => {
   await pushOrders(world, 8);
-  await useUpAllowance(world, removalsPerDay - 5);
+  await useUpAllowance(world, allowance.perDay - 5);
   await world.shop(`delete from l where line_code = '2'; ${touch}`);
   const end = await world.cli('sync', 'orders', '--json');
   expect(end.status).toBe(1);
@@ -55,7 +56,7 @@ test('of eight removed lines as many go as the allowance reaches, the run says t
 
 test('of an order whose removals the allowance does not cover none is made', async ({ world }) => {
   await pushOrders(world, 2, () => 5);
-  await useUpAllowance(world, removalsPerDay - 5);
+  await useUpAllowance(world, allowance.perDay - 5);
   await world.shop(`delete from l where line_code::integer > 2; ${touch}`);
   expect(await world.sync()).toMatchObject({ orders_pushed: 2, orders_held: 1, sub_orders_removed: 3 });
   const reason = expect.stringMatching(/^3 of its sub-orders are not removed .* the removals of 24 hours are used up/);
@@ -139,38 +140,38 @@ test('fifty removals are allowed in 24 hours, or one for twenty orders pushed in
   world,
 }) => {
   const { db } = (await world.openApp()).warehouse;
-  expect(await takeRemovals(db, 51)).toBe(false);
-  expect(await takeRemovals(db, 49)).toBe(true);
-  expect(await takeRemovals(db, 2)).toBe(false);
-  expect(await takeRemovals(db, 1)).toBe(true);
-  expect(await takeRemovals(db, 1)).toBe(false);
+  expect(await takeRemovals(db, 51, allowance)).toBe(false);
+  expect(await takeRemovals(db, 49, allowance)).toBe(true);
+  expect(await takeRemovals(db, 2, allowance)).toBe(false);
+  expect(await takeRemovals(db, 1, allowance)).toBe(true);
+  expect(await takeRemovals(db, 1, allowance)).toBe(false);
   // Orders whose removals are held back failed: they do not enlarge the allowance that holds them.
   await world.warehouse(`insert into sync.order_links (order_code, pushed_at, failed_pushes)
     select n::text, now() - case when n <= 1200 or n > 5000 then interval '23 hours' else interval '25 hours' end, (n > 5000)::integer
     from generate_series(1, 6200) n`);
-  expect(await takeRemovals(db, 11)).toBe(false);
-  expect(await takeRemovals(db, 10)).toBe(true);
-  expect(await takeRemovals(db, 1)).toBe(false);
+  expect(await takeRemovals(db, 11, allowance)).toBe(false);
+  expect(await takeRemovals(db, 10, allowance)).toBe(true);
+  expect(await takeRemovals(db, 1, allowance)).toBe(false);
   await world.warehouse(`update sync.settings
     set removals_taken_at = array(select at - interval '23 hours' from unnest(removals_taken_at) as at)`);
-  expect(await takeRemovals(db, 1)).toBe(false);
+  expect(await takeRemovals(db, 1, allowance)).toBe(false);
   await allowanceReturns(world);
-  expect(await takeRemovals(db, 61)).toBe(false);
-  expect(await takeRemovals(db, 60)).toBe(true);
+  expect(await takeRemovals(db, 61, allowance)).toBe(false);
+  expect(await takeRemovals(db, 60, allowance)).toBe(true);
   expect(await world.warehouse('select cardinality(removals_taken_at) as n from sync.settings')).toEqual([{ n: 60 }]);
 });
 
 test('two processes that remove at once never take more than the allowance', async ({ world }) => {
   const [one, other] = [await world.openApp(), await world.openApp()];
   const taken = await Promise.all(
-    Array.from({ length: 80 }, (_, n) => takeRemovals((n % 2 ? one : other).warehouse.db, 1)),
+    Array.from({ length: 80 }, (_, n) => takeRemovals((n % 2 ? one : other).warehouse.db, 1, allowance)),
   );
-  expect(taken.filter(Boolean)).toHaveLength(removalsPerDay);
+  expect(taken.filter(Boolean)).toHaveLength(allowance.perDay);
 });
 
 test('deletions and removed lines share the allowance, and no later run of the day removes more', async ({ world }) => {
   await pushOrders(world, 25, (n) => (n % 5 === 1 ? 2 : 1));
-  await useUpAllowance(world, removalsPerDay - 5);
+  await useUpAllowance(world, allowance.perDay - 5);
   const environment = { ...world.environment, ORDER_DELETES: 'send' };
   const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
     from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;

@@ -3,27 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isTooLong } from '../../src/base/is-storable.ts';
-import { retryDelayMs } from '../../src/orders/backoff.ts';
+import { retryDelayMs } from '../../src/orders/limits.ts';
 import {
   type DesiredOrder,
   desiredOrder,
   isUnchanged,
   requestBody,
   sentFieldsAfter,
-} from '../../src/orders/order/desired-order.ts';
-import { fingerprint } from '../../src/orders/order/fingerprint.ts';
-import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/order/money.ts';
-import { optionalFields } from '../../src/orders/order/order-body.ts';
-import {
-  areSameOptions,
-  isSameCode,
-  isSameSecond,
-  isSameText,
-  optionsText,
-} from '../../src/orders/order/same-value.ts';
+} from '../../src/orders/plan/desired-order.ts';
+import { fingerprint } from '../../src/orders/plan/fingerprint.ts';
+import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/money.ts';
+import { optionalFields } from '../../src/orders/plan/order-body.ts';
+import { areSameOptions, isSameCode, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
 import { pushRecord } from '../../src/orders/push/push-record.ts';
 import { openBreaker, openRequests } from '../../src/orders/requests.ts';
-import { inPages } from '../../src/orders/which/orders-by-day.ts';
+import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
   type CallOptions,
   MalformedResponseError,

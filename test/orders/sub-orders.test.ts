@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isExactly } from '../../src/orders/order/same-value.ts';
-import { type Line, type LineLink, subOrderDifference } from '../../src/orders/order/sub-orders.ts';
+import { isExactly } from '../../src/orders/plan/same-value.ts';
+import { type Line, type LineLink, subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 
 type Content = Line['content'];

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type WalkState, walkOrders } from '../../src/orders/which/orders-by-day.ts';
+import { type WalkState, walkOrders } from '../../src/orders/select/orders-by-day.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { order } from '../harness/shop-orders.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/which/changed-orders.ts';
+import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { orderShopQueries } from '../harness/order-shop.ts';

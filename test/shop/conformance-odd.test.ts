@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { missingInShop } from '../../src/orders/order/read-orders.ts';
+import { missingInShop } from '../../src/orders/plan/read-orders.ts';
 import {
   addLines,
   addOrders,

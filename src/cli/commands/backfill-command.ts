@@ -11,7 +11,7 @@ import { spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import type { PushRights } from '../../orders/contact-rule.ts';
-import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
+import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import {
   backfillReviewsKey,
   estimateRequests,

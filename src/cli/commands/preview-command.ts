@@ -4,7 +4,7 @@ import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
 import { otherSpelling, shopTables } from '../../app/explain-view.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
-import type { OrderRequest } from '../../orders/order/order-difference.ts';
+import type { OrderRequest } from '../../orders/plan/order-difference.ts';
 import type { Command } from '../command.ts';
 import { orderCode } from '../ui/order-code.ts';
 import { table } from '../ui/table.ts';

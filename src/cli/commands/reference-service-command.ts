@@ -8,7 +8,7 @@ import { number, wholeNumber } from '../../app/config-reader.ts';
 import { counted } from '../../base/counts.ts';
 import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
-import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
+import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../sandbox/reference-service/index.ts';
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';

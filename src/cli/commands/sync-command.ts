@@ -11,7 +11,7 @@ import { describeWithHint, IncompleteError } from '../../base/errors.ts';
 import { secondOf } from '../../base/time/span.ts';
 import { sleep } from '../../base/timeout.ts';
 import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
-import { ordersByCreation } from '../../orders/which/orders-by-day.ts';
+import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import type { RunReport } from '../../runs/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';

@@ -1,7 +1,7 @@
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import type { BackfillDiff, BackfilledOrder, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
-import { fieldsNotShown } from '../../orders/order/order-difference.ts';
+import { fieldsNotShown } from '../../orders/plan/order-difference.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string): string {

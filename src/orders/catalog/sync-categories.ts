@@ -3,8 +3,8 @@ import { MalformedResponseError, type Category as TheirCategory } from '../../re
 import { type Category, readCategory } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
-import { fingerprint } from '../order/fingerprint.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { fingerprint } from '../plan/fingerprint.ts';
 import { keptThere } from '../requests.ts';
 import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 

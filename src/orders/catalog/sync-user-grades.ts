@@ -8,9 +8,9 @@ import {
 } from '../../review-api/index.ts';
 import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
-import { fingerprint } from '../order/fingerprint.ts';
-import { isSameText } from '../order/same-value.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { fingerprint } from '../plan/fingerprint.ts';
+import { isSameText } from '../plan/same-value.ts';
 import { keptThere } from '../requests.ts';
 import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 

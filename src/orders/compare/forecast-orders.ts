@@ -1,10 +1,10 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { ageClock, mayCarryContact, type PushRights } from '../contact-rule.ts';
-import { whyNothing } from '../order/desired-order.ts';
-import { isDifferent, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { ordersByCreation } from '../which/orders-by-day.ts';
+import { whyNothing } from '../plan/desired-order.ts';
+import { isDifferent, withoutPersonalData } from '../plan/order-difference.ts';
+import { ordersByCreation } from '../select/orders-by-day.ts';
 import { type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {

@@ -11,12 +11,12 @@ import {
   mayCarryContact,
   type PushRights,
 } from '../contact-rule.ts';
-import type { DesiredOrder } from '../order/desired-order.ts';
-import { findOrder } from '../order/find-order.ts';
-import { type OrderDifference, orderDifference, type Remembered } from '../order/order-difference.ts';
-import { desiredOrders } from '../order/read-orders.ts';
-import type { LineLink } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import type { DesiredOrder } from '../plan/desired-order.ts';
+import { findOrder } from '../plan/find-order.ts';
+import { type OrderDifference, orderDifference, type Remembered } from '../plan/order-difference.ts';
+import { desiredOrders } from '../plan/read-orders.ts';
+import type { LineLink } from '../plan/sub-orders.ts';
 import { openRequests } from '../requests.ts';
 
 /** What the shop has of an order, and what review-sync remembers of it. */

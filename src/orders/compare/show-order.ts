@@ -3,9 +3,9 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
-import { whyNothing } from '../order/desired-order.ts';
-import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../order/order-difference.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { whyNothing } from '../plan/desired-order.ts';
+import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../plan/order-difference.ts';
 import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
 
 /**

@@ -4,11 +4,11 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
-import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../order/order-difference.ts';
-import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { missingInShop } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
-import { inPages, ordersByCreation } from '../which/orders-by-day.ts';
+import { inPages, ordersByCreation } from '../select/orders-by-day.ts';
 import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
 
 /**

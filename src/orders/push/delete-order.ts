@@ -1,10 +1,10 @@
 import { sleep } from '../../base/timeout.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
-import type { FailureKind } from '../backoff.ts';
 import type { PushRights } from '../contact-rule.ts';
-import { findOrder } from '../order/find-order.ts';
+import { allowance, type FailureKind } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { findOrder } from '../plan/find-order.ts';
 import type { Requests } from '../requests.ts';
 import { type PushFailure, toAllow } from './push-record.ts';
 
@@ -51,7 +51,7 @@ export async function deleteOrder(
   const isKept =
     !isWanted || mayHaveReviews || (await deps.store.otherCodesOf({ orderId: order.id, orderCode: code })).length > 0;
   if (isKept) return { kind: 'kept' };
-  if (!allowRemovals && !(await takeRemovals(deps.db, 1))) {
+  if (!allowRemovals && !(await takeRemovals(deps.db, 1, allowance))) {
     return { kind: 'kept', failure: { reason: heldBack, failure: 'transient', held: 1 } };
   }
   const removed = await requests.write((options) => deps.api.orders.remove(order.id, options));

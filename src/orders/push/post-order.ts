@@ -1,10 +1,10 @@
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { OrderLink } from '../../warehouse/orders/order-links.ts';
-import type { FailureKind } from '../backoff.ts';
 import { contactFields } from '../contact-rule.ts';
-import { type DesiredOrder, requestBody } from '../order/desired-order.ts';
-import { shownWithoutShop } from '../order/order-difference.ts';
+import type { FailureKind } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { type DesiredOrder, requestBody } from '../plan/desired-order.ts';
+import { shownWithoutShop } from '../plan/order-difference.ts';
 import type { Requests } from '../requests.ts';
 
 export type Posted =

@@ -4,7 +4,6 @@ import { LeaseLostError } from '../../warehouse/leases.ts';
 import { makeDue, type OrderLink, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
-import { lookAgainMs } from '../backoff.ts';
 import {
   contactFields,
   firstDecision,
@@ -12,12 +11,13 @@ import {
   mayCarryContact,
   type PushRights,
 } from '../contact-rule.ts';
-import { type DesiredOrder, sentFieldsAfter, whyNothing } from '../order/desired-order.ts';
-import { orderDifference } from '../order/order-difference.ts';
-import { otherOrderFault } from '../order/same-order.ts';
-import { isSameCode } from '../order/same-value.ts';
-import type { LineLink } from '../order/sub-orders.ts';
+import { allowance, lookAgainMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { type DesiredOrder, sentFieldsAfter, whyNothing } from '../plan/desired-order.ts';
+import { orderDifference } from '../plan/order-difference.ts';
+import { otherOrderFault } from '../plan/same-order.ts';
+import { isSameCode } from '../plan/same-value.ts';
+import type { LineLink } from '../plan/sub-orders.ts';
 import { type Breaker, keptThere, openRequests, type Requests } from '../requests.ts';
 import { deleteOrder } from './delete-order.ts';
 import { postOrder } from './post-order.ts';
@@ -283,7 +283,7 @@ function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
  * looks like a fault of the query rather than like a purchase of nothing.
  */
 const mayRemove = async (deps: OrderDeps, desired: DesiredOrder, rights: PushRights, removals: number) =>
-  rights.allowRemovals || removals === 0 || (!isEmptied(desired) && (await takeRemovals(deps.db, removals)));
+  rights.allowRemovals || removals === 0 || (!isEmptied(desired) && (await takeRemovals(deps.db, removals, allowance)));
 
 const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;

@@ -2,8 +2,8 @@ import { describeError } from '../../base/errors.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { isErrorOfTheData } from '../../warehouse/index.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
-import { type FailureKind, retryDelayMs } from '../backoff.ts';
-import { type DesiredOrder, lineKey } from '../order/desired-order.ts';
+import { type FailureKind, retryDelayMs } from '../limits.ts';
+import { type DesiredOrder, lineKey } from '../plan/desired-order.ts';
 
 /** The next step where removals are held back. */
 export const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';

@@ -2,22 +2,19 @@ import { addCounts, type Counts, codesText, counted } from '../../base/counts.ts
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import { UnavailableError } from '../../review-api/index.ts';
-import { type RawOrder, slicesOf } from '../../shop/orders.ts';
+import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.ts';
-import { retryDelaysMs } from '../backoff.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
-import { type DesiredOrder, whyNothing } from '../order/desired-order.ts';
-import { desiredOrders } from '../order/read-orders.ts';
-import { sameOrders } from '../order/same-order.ts';
+import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { type DesiredOrder, whyNothing } from '../plan/desired-order.ts';
+import { desiredOrders } from '../plan/read-orders.ts';
+import { sameOrders } from '../plan/same-order.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
-
-/** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
-const leasePollMs = 500;
 
 /**
  * Pushes orders as they are in the shop now, a slice at a time.
@@ -81,9 +78,6 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   return addCounts([read, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
 
-/** Orders of a slice that may be gone, or other orders, by themselves: rows are deleted, a number is used again. */
-const few = 5;
-
 /**
  * Stops where most of the pushed orders of a slice are other orders now. One or the other is a dead letter.
  *
@@ -91,7 +85,7 @@ const few = 5;
  */
 function requireSameOrders(otherOrders: readonly string[], links: ReadonlyMap<string, OrderLink>): void {
   const pushed = [...links.values()].filter(({ orderId }) => orderId !== null).length;
-  if (otherOrders.length <= few || otherOrders.length * 2 <= pushed) return;
+  if (otherOrders.length <= fewOrders || otherOrders.length * 2 <= pushed) return;
   const codes = codesText(otherOrders.slice(0, 3), otherOrders.length);
   throw new IncompleteError(
     `${otherOrders.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
@@ -107,10 +101,10 @@ function requireSameOrders(otherOrders: readonly string[], links: ReadonlyMap<st
  * @throws IncompleteError
  */
 async function requireShown({ db }: OrderDeps, codes: readonly string[], gone: readonly string[]): Promise<void> {
-  if (gone.length <= few) return;
+  if (gone.length <= fewOrders) return;
   const due = await dueAmong(db, codes);
   const [named, missing] = [codes, gone].map((some) => some.filter((code) => !due.has(code))) as [string[], string[]];
-  if (missing.length <= few || missing.length * 2 <= named.length) return;
+  if (missing.length <= fewOrders || missing.length * 2 <= named.length) return;
   throw new IncompleteError(
     `The shop does not show ${missing.length} of ${named.length} orders that it named a moment ago ` +
       `(${codesText(missing.slice(0, 3), missing.length)}): nothing of these is sent. See whether all machines have the same ` +

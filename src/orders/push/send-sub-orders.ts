@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Counts } from '../../base/counts.ts';
 import type { SubOrderPatch } from '../../review-api/index.ts';
-import type { LineLink, SubOrderDifference } from '../order/sub-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import type { LineLink, SubOrderDifference } from '../plan/sub-orders.ts';
 import { keptThere, type Requests, type Sent } from '../requests.ts';
 import type { PushFailure } from './push-record.ts';
 

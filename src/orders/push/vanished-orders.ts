@@ -4,8 +4,8 @@ import { UnavailableError } from '../../review-api/index.ts';
 import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import type { PushRights } from '../contact-rule.ts';
-import { missingInShop } from '../order/read-orders.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { missingInShop } from '../plan/read-orders.ts';
 import { openRequests } from '../requests.ts';
 import { type Deletion, deleteOrder } from './delete-order.ts';
 

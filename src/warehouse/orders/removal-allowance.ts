@@ -1,27 +1,24 @@
 import { sql } from 'kysely';
 import { type Db, rowOf } from '../index.ts';
 
-/** Orders and sub-orders that may be removed at the service in 24 hours. */
-export const removalsPerDay = 50;
-/**
- * The same as a share of the orders pushed in these 24 hours, where that is more. An order whose last push failed is not
- * counted: orders whose removals are held back would enlarge the allowance that holds them.
- */
-const shareOfPushed = 0.05;
-
 /**
  * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). One statement, and the row
- * is locked: two processes never take the same.
+ * is locked: two processes never take the same. An order whose last push failed does not count as pushed: orders whose
+ * removals are held back would enlarge the allowance that holds them.
  *
  * @returns whether they may be made.
  */
-export async function takeRemovals(db: Db, removals: number): Promise<boolean> {
+export async function takeRemovals(
+  db: Db,
+  removals: number,
+  { perDay, shareOfPushed }: { perDay: number; shareOfPushed: number },
+): Promise<boolean> {
   const recent = sql`array(select at from unnest(removals_taken_at) as at where at > clock_timestamp() - interval '1 day')`;
   const after = sql`cardinality(${recent}) + ${removals}::integer`;
   const { numAffectedRows = 0n } = await sql`
     update sync.settings
     set removals_taken_at = ${recent} || array_fill(clock_timestamp(), array[${removals}::integer])
-    where ${after} <= ${removalsPerDay} or ${after} <= ${shareOfPushed}::numeric * (
+    where ${after} <= ${perDay} or ${after} <= ${shareOfPushed}::numeric * (
       select count(*) from sync.order_links where failed_pushes = 0 and pushed_at > clock_timestamp() - interval '1 day'
     )`.execute(db);
   return numAffectedRows > 0n;

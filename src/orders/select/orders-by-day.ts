@@ -1,8 +1,9 @@
 import { isoOf, type Second } from '../../base/time/span.ts';
-import { type OrderPage, type OrderPosition, type RawOrder, slicesOf } from '../../shop/orders.ts';
+import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { type KnownRange, knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
-import { missingInShop } from '../order/read-orders.ts';
+import { slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { missingInShop } from '../plan/read-orders.ts';
 
 /** Orders that a run plans at a time, and where it goes on. */
 export type Batch<State> = { codes: string[]; state: State };

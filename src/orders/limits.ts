@@ -1,0 +1,66 @@
+/** Every limit of pushing orders: how many at a time, how long, how often. */
+
+/** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
+const sliceSize = 500;
+
+/** Codes in slices of that many. */
+export const slicesOf = (codes: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(codes.length / sliceSize) }, (_, at) =>
+    codes.slice(at * sliceSize, (at + 1) * sliceSize),
+  );
+
+/** Orders of a slice that may be gone, or other orders, by themselves: rows are deleted, a number is used again. */
+export const fewOrders = 5;
+
+/** As many records in a row that fail without one success in between are a failure of the service. */
+export const failuresInARow = 5;
+
+/**
+ * How long the requests of one record may keep failing, and how long to wait before looking what became of a lost one;
+ * milliseconds.
+ */
+export type RequestLimits = { giveUpAfterMs: number; settleMs: number };
+
+/** A record that always fails costs a run 15 s. */
+export const defaultLimits: RequestLimits = { giveUpAfterMs: 15_000, settleMs: 1000 };
+
+/** How often the lines of an order are sent: a second look sends what the first left in doubt. */
+export const looksAtMost = 2;
+
+/** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
+export const leasePollMs = 500;
+
+/**
+ * Orders and sub-orders that may be removed at the service in 24 hours: `perDay`, or the share of the orders pushed in
+ * these 24 hours, where that is more (promise 6).
+ */
+export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/**
+ * Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record.
+ */
+export type FailureKind = 'transient' | 'permanent';
+
+/**
+ * The one backoff of records, in milliseconds, by the number of failures in a row: the next run tries again, then after
+ * 10, 20, 40 minutes and so on, up to a day. The last one is for all further failures.
+ */
+export const retryDelaysMs: readonly number[] = [
+  0,
+  ...Array.from({ length: 9 }, (_, index) => Math.min(dayMs, 10 * minuteMs * 2 ** index)),
+];
+
+/**
+ * How long after a failure a record is tried again although nothing changed, in milliseconds. What the service refused
+ * is tried again after a day: the service may have been corrected meanwhile.
+ *
+ * @param failures that followed each other, this one included.
+ */
+export const retryDelayMs = (kind: FailureKind, failures: number): number =>
+  kind === 'permanent' ? dayMs : (retryDelaysMs[failures - 1] ?? dayMs);
+
+/** When a creation whose response was lost is looked at once more, in milliseconds: a copy may have appeared. */
+export const lookAgainMs = 60 * minuteMs;
