@@ -3,8 +3,6 @@ import { oneLine } from '../base/visible.ts';
 import { isDifferent, type OrderDifference } from '../orders/plan/order-difference.ts';
 import type { FieldDifference } from '../orders/plan/sub-orders.ts';
 
-type Shown = Omit<OrderDifference, 'body'>;
-
 /** A value for a terminal. Long ones are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {
   const isPlain = typeof value === 'string' || value instanceof Date;
@@ -16,14 +14,14 @@ export const isEmpty = (value: unknown) => value === null || value === undefined
 const dated = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
 
 /** Whether shop and service differ in one order, and in what, a line each; then what could not be compared. */
-export const comparisonLines = (difference: Shown): string[] => [
+export const comparisonLines = (difference: OrderDifference): string[] => [
   isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared',
   ...differenceLines(difference).map((line) => `  ${line}`),
   ...notCompared(difference),
 ];
 
 /** The differences of one order, a line each. */
-export function differenceLines({ isDeletion, fields, subOrders }: Shown): string[] {
+export function differenceLines({ isDeletion, fields, subOrders }: OrderDifference): string[] {
   if (isDeletion) return ['the shop has deleted the order; a push deletes it at the service'];
   const { matched, create, remove, keep } = subOrders;
   const fieldText = ({ field, shop, service }: FieldDifference) =>
@@ -46,7 +44,7 @@ export function differenceLines({ isDeletion, fields, subOrders }: Shown): strin
   ];
 }
 
-function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrders }: Shown): string[] {
+function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrders }: OrderDifference): string[] {
   if (isDeletion) return [];
   const notShown = (all: readonly FieldDifference[]) =>
     all

@@ -115,6 +115,6 @@ export function openBreaker() {
   };
 }
 
-/** Of what the shop has emptied. */
+/** What is said of a value that the shop has emptied. */
 export const keptThere = (what: string) =>
   `the service keeps ${what} although the shop has none and an empty value was sent; clear it there by hand`;

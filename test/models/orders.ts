@@ -1,6 +1,6 @@
 /**
  * The protocol "each line once": how one order of the shop gets to the service, as src/orders/push/push-order.ts does
- * it. What is sent is decided by the real `orderDifference`, and contact by the real rule.
+ * it. What is sent is decided by the real `compareOrder`, and contact by the real rule.
  *
  * The world: the shop's versions of one order, the service, requests in the air, the warehouse's row and links of the
  * order, and two workers. A worker does this, one step an action; in each step it may die, be stopped, or be frozen
@@ -22,7 +22,8 @@
  */
 import { firstDecision, mayCarryContact } from '../../src/orders/contact-rule.ts';
 import type { DesiredOrder } from '../../src/orders/plan/desired-order.ts';
-import { orderDifference, type Remembered } from '../../src/orders/plan/order-difference.ts';
+import { compareOrder } from '../../src/orders/plan/order-difference.ts';
+import { asShown, memoryOf } from '../../src/orders/plan/order-memory.ts';
 import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail } from '../../src/review-api/index.ts';
 import { usualRights } from '../harness/sync-orders.ts';
@@ -233,13 +234,10 @@ export function orderModel(scenario: OrderScenario, changed: Partial<OrderDesign
       const isRemovable = isOurs || !design.sparesForeign;
       return { lineCode: line, subOrderId: id, content: contentOf(content), isOurs: isRemovable, idsBefore: before };
     });
-    const { subOrders } = orderDifference(
-      desired as unknown as DesiredOrder,
-      { id: shownId, code: 'O', total_price: null, sub_orders: subOrdersShown } as unknown as OrderDetail,
-      { link: { orderId, sentFields: [] }, lines: lineLinks } as unknown as Remembered,
-      { withContact: true, deletes: 'send', isPosted: true },
-      failed,
-    );
+    const shown = { id: shownId, code: 'O', total_price: null, sub_orders: subOrdersShown } as unknown as OrderDetail;
+    const failures = failed.map((lineCode) => ({ lineCode, reason: '', failure: 'transient' as const }));
+    const memory = asShown({ ...memoryOf(undefined, lineLinks), orderId, failures }, shown);
+    const { subOrders } = compareOrder(desired as unknown as DesiredOrder, shown, memory, true);
     const isIn = (all: readonly { lineCode: string }[], line: string) => all.some((one) => one.lineCode === line);
     let after = links.filter(({ line }) => isIn(subOrders.links, line) || !isIn(lineLinks, line));
     for (const link of subOrders.links) {

@@ -84,9 +84,7 @@ describe('the age of an order', () => {
 describe('the fingerprint', () => {
   const printOf = (user_phone: string | null, more: Record<string, string | null> = {}) => {
     const order = { code: 'A', created_at: '2026-01-01T00:00:00Z', total_price: '10', user_phone, ...more };
-    return (
-      desiredOrder({ order, lines: [] }, { products: new Map(), grades: new Map(), deletes: 'off' }) as DesiredOrder
-    ).fingerprint;
+    return (desiredOrder({ order, lines: [] }, new Map(), new Map(), 'off') as DesiredOrder).fingerprint;
   };
   const phone = (at: number) => `010-${String(at).padStart(8, '0')}`;
 

@@ -3,19 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isTooLong } from '../../src/base/is-storable.ts';
+import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
-import {
-  type DesiredOrder,
-  desiredOrder,
-  isUnchanged,
-  requestBody,
-  sentFieldsAfter,
-} from '../../src/orders/plan/desired-order.ts';
+import { type DesiredOrder, desiredOrder, requestBody } from '../../src/orders/plan/desired-order.ts';
 import { fingerprint } from '../../src/orders/plan/fingerprint.ts';
 import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/money.ts';
 import { optionalFields } from '../../src/orders/plan/order-body.ts';
+import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
+import { planOrder } from '../../src/orders/plan/plan-order.ts';
 import { areSameOptions, isSameCode, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
-import { pushRecord } from '../../src/orders/push/push-record.ts';
+import { recordOf } from '../../src/orders/push/record.ts';
 import { openBreaker, openRequests } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
@@ -43,10 +40,9 @@ const line = (lineCode: string | null, more: Record<string, string | null> = {})
   price: '5',
   ...more,
 });
-const facts = { products: new Map<string, number>(), grades: new Map<string, number>(), deletes: 'off' as const };
-const withGrade = (grade: string, id: number) => ({ ...facts, grades: new Map([[grade, id]]) });
-const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')], known = facts) =>
-  desiredOrder({ order: { ...row, ...order }, lines }, known) as DesiredOrder;
+const none = new Map<string, number>();
+const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')], products = none, grades = none) =>
+  desiredOrder({ order: { ...row, ...order }, lines }, products, grades, 'off') as DesiredOrder;
 
 const link = (more: Partial<OrderLink> = {}): OrderLink => ({
   orderCode: 'A',
@@ -61,6 +57,14 @@ const link = (more: Partial<OrderLink> = {}): OrderLink => ({
   pushedAt: new Date(),
   ...more,
 });
+
+/** What is recorded of a push of the order after which this is known. */
+const recorded = (known: Partial<OrderMemory>) => {
+  const memory = { ...memoryOf(link(), []), ...known };
+  const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], renewedAtMs: 0 };
+  const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
+  return recordOf(desiredOf(), leased, memory, at);
+};
 
 describe('desiredOrder', () => {
   test('lines of two orders never have the same dead letter, also where codes have slashes', () => {
@@ -98,9 +102,8 @@ describe('desiredOrder', () => {
   });
 
   test('a product id of the shop comes before the id that is known of its product code', () => {
-    const known = { ...facts, products: new Map([['P', 8]]) };
     const rows = [line('1', { product_code: 'P' }), line('2', { product_id: null, product_code: 'P' })];
-    expect(desiredOf({}, rows, known).lines.map(({ content }) => content.product_id)).toEqual([7, 8]);
+    expect(desiredOf({}, rows, new Map([['P', 8]])).lines.map(({ content }) => content.product_id)).toEqual([7, 8]);
   });
 
   test('a blank value counts as no value, so that no guest becomes the customer with the blank code', () => {
@@ -109,7 +112,9 @@ describe('desiredOrder', () => {
   });
 
   test('an order that cannot be read is a dead letter under its code', () => {
-    expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, facts)).toMatchObject({ key: 'A' });
+    expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, none, none, 'off')).toMatchObject({
+      key: 'A',
+    });
   });
 });
 
@@ -137,13 +142,16 @@ describe('fingerprint', () => {
     ].map((one) => one.fingerprint);
     expect(new Set(prints).size).toBe(prints.length);
     const gold = { user_grade_code: 'gold' };
-    const ofGrades = [desiredOf(gold, [], withGrade('gold', 1)), desiredOf(gold, []), desiredOf({}, [])];
+    const ofGrades = [desiredOf(gold, [], none, new Map([['gold', 1]])), desiredOf(gold, []), desiredOf({}, [])];
     // One that the service does not have yet counts too: a push records what the order waits for.
     expect(new Set(ofGrades.map((one) => one.fingerprint)).size).toBe(3);
   });
 });
 
-describe('isUnchanged', () => {
+describe('whether a run sends anything', () => {
+  const isUnchanged = (order: DesiredOrder, pushed: OrderLink, rights: PushRights) =>
+    planOrder(order, 'unknown', memoryOf(pushed, []), rights, new Date()).nothing === 'unchanged';
+
   test('an order whose contact was withheld is unchanged for the regular sync, and changed for --with-email', () => {
     const desired = desiredOf({ user_email: 'a@example.com' });
     const pushed = link({ fingerprint: desired.fingerprint });
@@ -168,7 +176,9 @@ describe('requestBody', () => {
   test('each field that was sent and is empty now is cleared, once', () => {
     const body = requestBody(desiredOf(), optionalFields, true);
     for (const field of optionalFields) expect(body[field]).toBeNull();
-    expect(sentFieldsAfter(optionalFields, body)).toEqual([]);
+    const detail = { id: 1, code: 'A', total_price: null, sub_orders: [] };
+    const sent = link({ sentFields: optionalFields });
+    expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
   });
 });
 
@@ -186,13 +196,8 @@ describe('retryDelayMs', () => {
   });
 
   test('an order with a refused line and one that failed for a passing reason is tried again by the next run', () => {
-    const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], renewedAtMs: 0 };
     const dueAfter = (...kinds: ('transient' | 'permanent')[]) =>
-      pushRecord(
-        leased,
-        desiredOf(),
-        kinds.map((failure) => ({ reason: 'r', failure })),
-      ).dueAfterMs;
+      recorded({ failures: kinds.map((failure) => ({ lineCode: '1', reason: 'r', failure })) }).dueAfterMs;
     expect(dueAfter('permanent')).toBe(86_400_000);
     expect(dueAfter('permanent', 'transient')).toBe(0);
   });

@@ -3,8 +3,7 @@ import { comparisonLines } from '../../app/difference-text.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
 import { otherSpelling, shopTables } from '../../app/explain-view.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
-import { type OrderPreview, previewOrder } from '../../orders/compare/show-order.ts';
-import type { OrderRequest } from '../../orders/plan/order-difference.ts';
+import { type OrderPreview, previewOrder, type SentRequest } from '../../orders/compare/show-order.ts';
 import type { Command } from '../command.ts';
 import { orderCode } from '../ui/order-code.ts';
 import { table } from '../ui/table.ts';
@@ -57,7 +56,7 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
   'deleted in the shop':
     'The next run sends nothing: the shop marks the order as deleted, ' +
     'and ORDER_DELETES is off or the service does not have it.',
-  'cannot be read': undefined,
+  'cannot be sent': undefined,
   'not in the shop': undefined,
 };
 
@@ -74,7 +73,7 @@ function drawRequests({ requests, nothingToSend, withheld, isYoung, linesNotSent
   ];
 }
 
-function requestText({ method, path, body }: OrderRequest): string {
+function requestText({ method, path, body }: SentRequest): string {
   if (body === undefined) return `${method} ${path}`;
   return `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 }

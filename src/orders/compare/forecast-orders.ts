@@ -1,11 +1,10 @@
 import type { RawOrder } from '../../shop/orders.ts';
-import { warehouseNow } from '../../warehouse/index.ts';
-import { ageClock, mayCarryContact, type PushRights } from '../contact-rule.ts';
+import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { whyNothing } from '../plan/desired-order.ts';
-import { isDifferent, withoutPersonalData } from '../plan/order-difference.ts';
+import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { isNeverPushed } from '../plan/order-memory.ts';
 import { ordersByCreation } from '../select/orders-by-day.ts';
-import { type OrderLook, openLookup, type ShopOrder, shopOrders } from './look-at-order.ts';
+import { openPlans, type PlannedOrder, shopOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {
   orders: number;
@@ -37,7 +36,7 @@ export async function forecastOrders(
   pages: AsyncIterable<RawOrder[]>,
   rights: PushRights,
 ): Promise<OrdersForecast> {
-  const now = ageClock(deps.now, await warehouseNow(deps.db))();
+  const plans = await openPlans(deps, rights);
   const [customers, withContact] = [new Set<string>(), new Set<string>()];
   const faults = new Map<string, { reason: string; count: number; example: string }>();
   const fault = (reason: string, example: string) => {
@@ -49,21 +48,20 @@ export async function forecastOrders(
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
     for (const one of await shopOrders(deps, raws, rights)) {
-      const { code, desired, link } = one;
-      if (!desired) fault(one.fault ?? '', code);
-      for (const { reason, key } of desired?.faulty ?? []) fault(reason, key);
-      sums.waitingLines += desired?.waiting.length ?? 0;
-      if (needsNothing(one, rights)) sums.unchanged += 1;
-      if (!desired || needsNothing(one, rights)) continue;
-      const isKnown = link !== undefined && link.contact !== null;
+      const { code, order, memory } = one;
+      if (!order) fault(one.fault ?? '', code);
+      for (const { reason, key } of order?.faulty ?? []) fault(reason, key);
+      sums.waitingLines += order?.waiting.length ?? 0;
+      const plan = plans.unseen(one);
+      if (plan?.nothing) sums.unchanged += 1;
+      if (!order || !plan || plan.nothing) continue;
       sums.toSend += 1;
-      if (desired.order.deletedAt && rights.deletes === 'send') sums.toDelete += 1;
-      sums.requests += 1 + (isKnown ? 0 : desired.lines.length);
-      const customer = desired.body.user_email ?? desired.body.user_phone;
+      if (order.order.deletedAt && rights.deletes === 'send') sums.toDelete += 1;
+      sums.requests += plan.requests.length + (isNeverPushed(memory.link) ? order.lines.length : 0);
+      const customer = order.body.user_email ?? order.body.user_phone;
       if (!customer) continue;
       customers.add(customer);
-      const { createdAt } = desired.order;
-      if (mayCarryContact({ decision: link?.contact ?? null, createdAt, now }, rights)) withContact.add(customer);
+      if (plan.withheld.length === 0) withContact.add(customer);
     }
   }
   return {
@@ -89,7 +87,7 @@ export type BackfilledOrder = {
   kind: 'create' | 'change' | 'same' | 'not compared' | 'dead letter';
   reason: string | undefined;
   /** Without the customer's name, e-mail address and phone number. */
-  difference: ReturnType<typeof withoutPersonalData> | undefined;
+  difference: OrderDifference | undefined;
 };
 
 export type BackfillDiff = {
@@ -110,16 +108,16 @@ export async function diffBackfill(
   deps: OrderDeps,
   { rights, limit }: { rights: PushRights; limit: number },
 ): Promise<BackfillDiff> {
-  const lookup = await openLookup(deps);
+  const plans = await openPlans(deps, rights);
   const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
   for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
-    const due = (await shopOrders(deps, raws, rights)).filter((one) => !needsNothing(one, rights));
+    const due = (await shopOrders(deps, raws, rights)).filter((one) => !plans.unseen(one)?.nothing);
     diff.unchanged += raws.length - due.length;
     const looked = due.slice(0, limit - diff.orders.length).map((one) =>
       deps.slots(async (): Promise<BackfilledOrder> => {
-        if (one.desired) return backfilled(await lookup.look(one, rights));
+        if (one.order) return backfilled(await plans.look(one));
         return { code: one.code, kind: 'dead letter', reason: one.fault, difference: undefined };
       }),
     );
@@ -132,12 +130,10 @@ export async function diffBackfill(
   return diff;
 }
 
-const needsNothing = ({ desired, link }: ShopOrder, rights: PushRights): boolean =>
-  desired !== undefined && whyNothing(desired, link, rights) !== undefined;
-
-function backfilled({ code, desired, shown, difference }: OrderLook): BackfilledOrder {
-  const order = { code, reason: undefined, difference: difference && withoutPersonalData(difference) };
-  if (shown.kind === 'failed') return { ...order, kind: 'not compared', reason: shown.reason };
-  if (shown.kind === 'absent' || !difference) return { ...order, kind: desired?.order.deletedAt ? 'same' : 'create' };
+function backfilled({ code, shown, lookupFault, plan }: PlannedOrder): BackfilledOrder {
+  const difference = plan?.difference && withoutPersonalData(plan.difference);
+  const order = { code, reason: undefined, difference };
+  if (!difference) return { ...order, kind: 'not compared', reason: lookupFault };
+  if (shown === 'absent') return { ...order, kind: plan.nothing === undefined ? 'create' : 'same' };
   return { ...order, kind: isDifferent(difference) ? 'change' : 'same' };
 }

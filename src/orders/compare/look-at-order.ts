@@ -1,46 +1,30 @@
 import { describeError } from '../../base/errors.ts';
-import { type OrderDetail, UnavailableError } from '../../review-api/index.ts';
+import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { orderLines } from '../../warehouse/orders/order-links.ts';
-import {
-  ageClock,
-  type ContactField,
-  contactFields,
-  isYoungAt,
-  mayCarryContact,
-  type PushRights,
-} from '../contact-rule.ts';
+import { ageClock, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
-import { findOrder } from '../plan/find-order.ts';
-import { type OrderDifference, orderDifference, type Remembered } from '../plan/order-difference.ts';
+import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
+import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
 import { desiredOrders } from '../plan/read-orders.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
+import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
 /** What the shop has of an order, and what review-sync remembers of it. */
-export type ShopOrder = Remembered & {
+export type ShopOrder = {
   code: string;
   raw: RawOrder;
+  memory: OrderMemory;
   /** Undefined where the order cannot be read, or must not be sent; `fault` says why. */
-  desired: DesiredOrder | undefined;
+  order: DesiredOrder | undefined;
   fault: string | undefined;
 };
 
-/** What the service shows of an order. `failed`: nobody knows, for this reason. */
-export type Shown = { kind: 'found'; detail: OrderDetail } | { kind: 'absent' } | { kind: 'failed'; reason: string };
-
-/** An order at both ends. */
-export type OrderLook = ShopOrder & {
-  shown: Shown;
-  /** What a push would send. Undefined where the order cannot be read, or nobody knows what the service has. */
-  difference: OrderDifference | undefined;
-  /** Contact of the shop that a push leaves out (promise 7). */
-  withheld: ContactField[];
-  /** Undefined where the order cannot be read. */
-  isYoung: boolean | undefined;
-};
+/** An order as the service shows it. `lookupFault`: why it is not known what the service has. */
+export type OrderLook = { shown: Shown; lookupFault: string | undefined };
 
 /** What the shop gave, with what is remembered of it. */
 export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rights: PushRights): Promise<ShopOrder[]> {
@@ -51,44 +35,43 @@ export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rig
   const faults = new Map(deadLetters.map(({ key, reason }) => [key, reason]));
   return raws.map((raw): ShopOrder => {
     const code = raw.order.code ?? '';
-    const desired = byCode.get(code);
-    const fault = desired ? undefined : (faults.get(code) ?? 'the order cannot be read');
-    return { code, raw, link: links.get(code), lines: (lines.get(code) ?? []) as LineLink[], desired, fault };
+    const memory = memoryOf(links.get(code), (lines.get(code) ?? []) as LineLink[]);
+    const order = byCode.get(code);
+    return { code, raw, memory, order, fault: order ? undefined : (faults.get(code) ?? 'the order cannot be read') };
   });
 }
 
-/**
- * Looks orders up at the service and compares. Sends nothing but GET. Its verbs throw the client's errors where the
- * service as a whole fails.
- */
-export async function openLookup(deps: OrderDeps) {
+/** Looks an order up at the service. @throws the client's errors where the service as a whole fails. */
+export async function lookUp(deps: OrderDeps, code: string, orderId: number | null | undefined): Promise<OrderLook> {
+  const found = await findOrder(deps.api, { code, orderId }, openRequests(deps).read).catch((error: unknown) => {
+    // Without a connection, what the shop and the warehouse have is shown all the same.
+    if (!(error instanceof UnavailableError && error.retryable)) throw error;
+    return { kind: 'failed' as const, reason: describeError(error) };
+  });
+  if (found.kind === 'done') return { shown: found.value, lookupFault: undefined };
+  return found.kind === 'absent'
+    ? { shown: 'absent', lookupFault: undefined }
+    : { shown: 'unknown', lookupFault: found.reason };
+}
+
+/** An order at both ends, and what a push would send. `plan` undefined: the order cannot be read. */
+export type PlannedOrder = ShopOrder & OrderLook & { plan: OrderPlan | undefined };
+
+/** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
+export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
-
-  async function show(order: { code: string; orderId: number | null | undefined }): Promise<Shown> {
-    const found = await findOrder(deps, order, openRequests(deps)).catch((error: unknown) => {
-      // Without a connection, what the shop and the warehouse have is shown all the same.
-      if (!(error instanceof UnavailableError && error.retryable)) throw error;
-      return { kind: 'failed' as const, reason: describeError(error) };
-    });
-    if (found.kind === 'done') return { kind: 'found', detail: found.value };
-    return found.kind === 'absent' ? found : { kind: 'failed', reason: found.reason };
-  }
-
+  const plan = (order: DesiredOrder, shown: Shown, memory: OrderMemory) =>
+    planOrder(order, shown, memory, rights, now());
   return {
-    show,
-    /** @param rights of the push that would follow. */
-    async look(order: ShopOrder, rights: PushRights): Promise<OrderLook> {
-      const { code, desired, link } = order;
-      const shown = await show({ code, orderId: link?.orderId });
-      if (!desired) return { ...order, shown, difference: undefined, withheld: [], isYoung: undefined };
-      const { createdAt } = desired.order;
-      const isYoung = isYoungAt(now(), createdAt, rights.contactMaxAgeDays);
-      const withContact = mayCarryContact({ decision: link?.contact ?? null, createdAt, now: now() }, rights);
-      const withheld = withContact ? [] : contactFields.filter((field) => desired.body[field] !== undefined);
-      const detail = shown.kind === 'found' ? shown.detail : undefined;
-      const rules = { withContact, deletes: rights.deletes, isPosted: false };
-      const difference = shown.kind === 'failed' ? undefined : orderDifference(desired, detail, order, rules);
-      return { ...order, shown, difference, withheld, isYoung };
+    now,
+    /** What a run would send first. Asks the service nothing. */
+    unseen: ({ order, memory }: ShopOrder) => order && plan(order, 'unknown', memory),
+    async look(ours: ShopOrder): Promise<PlannedOrder> {
+      const { code, order, memory } = ours;
+      const look = await lookUp(deps, code, memory.orderId);
+      const orderId = typeof look.shown === 'string' ? null : look.shown.id;
+      const otherCodes = orderId === null ? [] : await deps.store.otherCodesOf({ orderId, orderCode: code });
+      return { ...ours, ...look, plan: order && plan(order, look.shown, { ...memory, otherCodes }) };
     },
   };
 }

@@ -2,31 +2,33 @@ import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
-import type { PushRights } from '../contact-rule.ts';
+import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { whyNothing } from '../plan/desired-order.ts';
-import { type OrderDifference, type OrderRequest, requestsOf, withoutPersonalData } from '../plan/order-difference.ts';
-import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
+import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { type OrderPlan, wireOf } from '../plan/plan-order.ts';
+import { lookUp, openPlans, shopOrders } from './look-at-order.ts';
 
 /**
  * The order that a person asks for, at both ends.
  *
  * @param asked its code. Where the shop's column ignores case, the order is called by the shop's own code from here on.
  */
-async function lookUp(deps: OrderDeps, asked: string, rights: PushRights) {
+async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const [raw] = await deps.shop.orders([asked]);
   const code = raw?.order.code ?? asked;
   const link = (await orderLinks(deps.db, [code])).get(code);
-  const lookup = await openLookup(deps);
+  const plans = await openPlans(deps, rights);
   const [ours] = raw ? await shopOrders(deps, [raw], rights) : [];
-  const look = ours && (await lookup.look(ours, rights));
-  const shown = look?.shown ?? (await lookup.show({ code, orderId: link?.orderId }));
-  const lookupFault = shown.kind === 'failed' ? shown.reason : undefined;
-  return { code, raw, link, look, shown, lookupFault };
+  const planned = ours && (await plans.look(ours));
+  const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
+  return { code, raw, link, planned, shown, lookupFault, now: plans.now() };
 }
 
 /** Why the next run of `sync orders` would send nothing about the order. */
-export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be read' | 'not in the shop';
+export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be sent' | 'not in the shop';
+
+/** A request as a push sends it. */
+export type SentRequest = NonNullable<ReturnType<typeof wireOf>>;
 
 export type OrderPreview = {
   /** As the shop stores it. */
@@ -38,7 +40,7 @@ export type OrderPreview = {
   /** Undefined: the next run that reads the order sends the requests. */
   nothingToSend: NothingToSend | undefined;
   /** The requests that bring the service in line with the shop, in their order; with the customer's data. */
-  requests: OrderRequest[];
+  requests: SentRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
   /** Why: the order is not young, or, where it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
@@ -55,32 +57,33 @@ export type OrderPreview = {
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
-  const { code, raw, look, shown, lookupFault } = await lookUp(deps, asked, rights);
-  const nothingToSend = nothingOf(look, rights);
-  const difference = look?.difference;
-  const isShown = difference !== undefined && nothingToSend !== 'deleted in the shop';
+  const { code, raw, planned, shown, lookupFault, now } = await lookAt(deps, asked, rights);
+  const plan = planned?.plan;
+  const fault = planned?.fault ?? plan?.memory.stop?.reason;
+  const { difference, nothing } = plan ?? {};
+  const isSent = difference !== undefined && nothing !== 'deleted in the shop';
+  const createdAt = planned?.order?.order.createdAt;
+  const atService = { unknown: 'failed', absent: 'absent' } as const;
   return {
     code,
     shop: raw,
-    fault: look?.fault,
-    nothingToSend,
-    requests: isShown ? requestsOf(difference) : [],
-    withheld: look?.withheld ?? [],
-    isYoung: look?.isYoung,
-    linesNotSent: isShown ? difference.linesNotSent : [],
-    atService: shown.kind,
+    fault,
+    nothingToSend: raw === undefined ? 'not in the shop' : fault === undefined ? nothing : 'cannot be sent',
+    requests: plan && isSent ? sentRequests(plan, difference) : [],
+    withheld: plan?.withheld ?? [],
+    isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
+    linesNotSent: isSent ? difference.linesNotSent : [],
+    atService: typeof shown === 'string' ? atService[shown] : 'found',
     lookupFault,
     difference,
   };
 }
 
-function nothingOf(look: OrderLook | undefined, rights: PushRights): NothingToSend | undefined {
-  if (!look) return 'not in the shop';
-  const { desired, link, shown } = look;
-  if (!desired) return 'cannot be read';
-  if (desired.order.deletedAt !== undefined && shown.kind === 'absent') return 'deleted in the shop';
-  return whyNothing(desired, link, rights);
-}
+/** The requests of a plan as they go over the wire. */
+export const sentRequests = (
+  { requests }: Pick<OrderPlan, 'requests'>,
+  { orderId }: Pick<OrderDifference, 'orderId'>,
+): SentRequest[] => requests.flatMap((request) => wireOf(request, orderId) ?? []);
 
 export type OrderExplanation = {
   /** As the shop stores it. */
@@ -94,8 +97,8 @@ export type OrderExplanation = {
   service: OrderDetail | undefined;
   /** Why nobody knows whether the service has the order. */
   lookupFault: string | undefined;
-  /** What a push would send. Undefined where one end does not have the order, or its rows cannot be read. */
-  difference: ReturnType<typeof withoutPersonalData> | undefined;
+  /** In what both ends differ. Undefined where one end does not have the order, or its rows cannot be read. */
+  difference: OrderDifference | undefined;
 };
 
 /**
@@ -103,17 +106,18 @@ export type OrderExplanation = {
  * nothing.
  */
 export async function explainOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderExplanation> {
-  const { code, raw, link, look, shown, lookupFault } = await lookUp(deps, asked, rights);
-  const isFound = shown.kind === 'found';
+  const { code, raw, link, planned, shown, lookupFault } = await lookAt(deps, asked, rights);
+  const service = typeof shown === 'string' ? undefined : shown;
+  const difference = planned?.plan?.difference;
   return {
     code,
     shop: raw && { ...raw, order: withoutContact(raw.order) },
     link,
     lines: (await orderLines(deps.db, [code])).get(code) ?? [],
     deadLetters: await deadLettersOfOrder(deps.db, code),
-    service: isFound ? withoutContact(shown.detail) : undefined,
+    service: service && withoutContact(service),
     lookupFault,
-    difference: isFound && look?.difference ? withoutPersonalData(look.difference) : undefined,
+    difference: service && difference && withoutPersonalData(difference),
   };
 }
 

@@ -9,7 +9,7 @@ import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData 
 import { missingInShop } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
 import { inPages, ordersByCreation } from '../select/orders-by-day.ts';
-import { type OrderLook, openLookup, shopOrders } from './look-at-order.ts';
+import { openPlans, type PlannedOrder, shopOrders } from './look-at-order.ts';
 
 /**
  * An order that is not the same at both ends.
@@ -21,7 +21,7 @@ export type DifferingOrder = {
   code: string;
   kind: 'missing' | 'differs';
   /** Without the customer's name, e-mail address and phone number. */
-  difference: ReturnType<typeof withoutPersonalData> | undefined;
+  difference: OrderDifference | undefined;
 };
 
 export type OrderVerification = {
@@ -81,7 +81,7 @@ export async function verifyOrders(
 ): Promise<OrderVerification> {
   const { db, shop, signal, slots } = deps;
   const { deletes, createdIn: range } = rights;
-  const lookup = await openLookup(deps);
+  const plans = await openPlans(deps, rights);
   const report: OrderVerification = {
     orders: 0,
     equal: 0,
@@ -99,14 +99,14 @@ export async function verifyOrders(
   const toRepair: string[] = [];
   const known: string[] = [];
   const looks = async (raws: readonly RawOrder[]) =>
-    Promise.all((await shopOrders(deps, raws, rights)).map((one) => slots(() => lookup.look(one, rights))));
+    Promise.all((await shopOrders(deps, raws, rights)).map((one) => slots(() => plans.look(one))));
 
   for await (const raws of ordersByCreation(shop, range)) {
     signal.throwIfAborted();
     for (const look of await looks(raws)) {
       if (!enter(report, look, deletes)) continue;
       toRepair.push(look.code);
-      if (look.link) known.push(look.code);
+      if (look.memory.link) known.push(look.code);
     }
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
@@ -142,17 +142,17 @@ type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; 
  * An order that the shop has deleted is no difference where it was never pushed, nor are lines that it lacks where it stays
  * at the service.
  */
-function judge({ desired, fault = '', link, shown, difference }: OrderLook, deletes: PushRights['deletes']): Verdict {
-  if (!desired) return { kind: 'unknown', reason: fault };
-  const isDeleted = desired.order.deletedAt !== undefined;
-  if (isDeleted && (link === undefined || link.contact === null)) return { kind: 'deleted' };
-  if (shown.kind === 'failed') return { kind: 'unknown', reason: shown.reason };
-  if (shown.kind === 'absent') return { kind: isDeleted ? 'deleted' : 'missing' };
-  if (difference && isDifferent(isDeleted && deletes === 'off' ? withoutNewLines(difference) : difference)) {
+function judge({ order, fault = '', lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']): Verdict {
+  if (!order || !plan) return { kind: 'unknown', reason: fault };
+  const { difference, nothing } = plan;
+  if (nothing === 'deleted in the shop') return { kind: 'deleted' };
+  if (!difference) return { kind: 'unknown', reason: lookupFault ?? '' };
+  if (shown === 'absent') return { kind: 'missing' };
+  const isDeleted = order.order.deletedAt !== undefined;
+  if (isDifferent(isDeleted && deletes === 'off' ? withoutNewLines(difference) : difference))
     return { kind: 'differs' };
-  }
   // A line that waits for its product id can be compared later.
-  const [line] = desired.faulty;
+  const [line] = order.faulty;
   return line ? { kind: 'unknown', reason: `line ${line.lineCode}: ${line.reason}` } : { kind: 'equal' };
 }
 
@@ -164,8 +164,9 @@ const withoutNewLines = (difference: OrderDifference): OrderDifference => ({
 const isFine = (kind: Verdict['kind']) => kind === 'equal' || kind === 'deleted';
 
 /** Enters an order into the report. @returns whether a repair is to push it. */
-function enter(report: OrderVerification, look: OrderLook, deletes: PushRights['deletes']): boolean {
-  const { code, shown, difference } = look;
+function enter(report: OrderVerification, look: PlannedOrder, deletes: PushRights['deletes']): boolean {
+  const { code, shown, plan } = look;
+  const difference = plan?.difference;
   const { kind, reason = '' } = judge(look, deletes);
   report.orders += 1;
   if (kind === 'equal' || kind === 'deleted') report[kind] += 1;
@@ -177,7 +178,7 @@ function enter(report: OrderVerification, look: OrderLook, deletes: PushRights['
     const isShown = kind === 'differs' && difference;
     list(report.differences, { code, kind, difference: isShown ? withoutPersonalData(difference) : undefined });
   }
-  if (difference && shown.kind === 'found') {
+  if (difference && shown !== 'absent') {
     const { fieldsNotCompared, unmatched } = report;
     for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
     const kept = difference.subOrders.keep.length;

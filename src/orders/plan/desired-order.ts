@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { isUsableCode } from '../../base/is-storable.ts';
 import { contentKey } from '../../base/json-text.ts';
-import type { OrderBody } from '../../review-api/index.ts';
+import { type OrderBody, sentAmount } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
-import type { OrderLink } from '../../warehouse/orders/order-links.ts';
-import { contactFields, isContactAskedFor, type PushRights } from '../contact-rule.ts';
+import { contactFields } from '../contact-rule.ts';
 import { fingerprint } from './fingerprint.ts';
 import { optionalFields, orderBody, subOrderBody } from './order-body.ts';
 import type { Line } from './sub-orders.ts';
@@ -31,30 +30,32 @@ export type DesiredOrder = {
   fingerprint: string;
 };
 
-/** `products`, `grades`: the service's ids of the shop's codes, as far as they are known. `deletes`: of the rights. */
-export type KnownIds = {
-  products: ReadonlyMap<string, number>;
-  grades: ReadonlyMap<string, number>;
-  deletes: 'off' | 'send';
-};
+/** The service's ids by the shop's codes, as far as they are known. */
+type Ids = ReadonlyMap<string, number>;
 
 /**
  * Checks what the shop gave against the contract, and makes of it what the service should have.
  *
+ * @param deletes of the rights of the push.
  * @returns a dead letter where the order itself cannot be read.
  */
-export function desiredOrder(raw: RawOrder, facts: KnownIds): DesiredOrder | NewDeadLetter {
+export function desiredOrder(
+  raw: RawOrder,
+  products: Ids,
+  grades: Ids,
+  deletes: 'off' | 'send',
+): DesiredOrder | NewDeadLetter {
   if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
   const read = readOrder(raw.order);
   if ('fault' in read) return orderDeadLetter(raw.order, read.fault);
   const order = read.row;
   const grade = order.userGradeCode;
-  const whole = orderBody(order, grade === undefined ? undefined : facts.grades.get(grade));
+  const whole = orderBody(order, grade === undefined ? undefined : grades.get(grade));
   // An order that the shop has deleted has no contact any more.
   const { user_email: _, user_phone: __, ...withoutContact } = whole;
   const body: OrderBody = order.deletedAt ? withoutContact : whole;
   const unlinkedGrade = whole.user_grade_id === undefined ? grade : undefined;
-  const parts = readLines(order, raw.lines, facts);
+  const parts = readLines(order, raw.lines, products);
   const { lines, waiting, faulty } = parts;
   return {
     code: order.code,
@@ -70,7 +71,7 @@ export function desiredOrder(raw: RawOrder, facts: KnownIds): DesiredOrder | New
       lines,
       waiting,
       faulty: faulty.map(({ key, reason }) => ({ key, reason })),
-      deleted: order.deletedAt ? facts.deletes : undefined,
+      deleted: order.deletedAt ? deletes : undefined,
     }),
   };
 }
@@ -80,7 +81,7 @@ const sixteenBits = (code: string, value: string | null | undefined) =>
   value == null ? null : hash('sha256', JSON.stringify([code, value]), 'hex').slice(0, 4);
 
 /** A line_code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
-function readLines(order: Order, rows: readonly RawRow[], facts: KnownIds) {
+function readLines(order: Order, rows: readonly RawRow[], products: Ids) {
   const parts: Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> = { lines: [], waiting: [], faulty: [] };
   const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : contentKey(row));
   for (const [lineCode, [row = {}, ...more]] of Map.groupBy(rows, codeOf)) {
@@ -92,7 +93,7 @@ function readLines(order: Order, rows: readonly RawRow[], facts: KnownIds) {
       continue;
     }
     const { productId, productCode = '' } = read.row;
-    const known = productId ?? facts.products.get(productCode);
+    const known = productId ?? products.get(productCode);
     if (known === undefined) parts.waiting.push({ lineCode, productCode });
     else parts.lines.push({ lineCode, content: subOrderBody(read.row, known) });
   }
@@ -111,45 +112,17 @@ export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
 export const lineKey = (orderCode: string, lineCode: string) =>
   [orderCode, lineCode].map((code) => code.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/');
 
-/** Whether the order was last pushed as it is in the shop now, and is not due. */
-export function isUnchanged(desired: DesiredOrder, link: OrderLink | undefined, rights: PushRights): boolean {
-  if (!link || link.fingerprint !== desired.fingerprint || link.isDue) return false;
-  if (rights.allowRemovals && link.failedPushes > 0) return false;
-  const { createdAt } = desired.order;
-  // The clock is of no importance where contact goes whatever the age.
-  if (!isContactAskedFor({ decision: link.contact, createdAt, now: createdAt }, rights)) return true;
-  return contactFields.every((field) => desired.body[field] === undefined || link.sentFields.includes(field));
-}
-
-/**
- * Why a push of the order would send nothing: it is unchanged, or the shop has deleted it before any push of it began.
- * Undefined: it would send something.
- */
-export function whyNothing(
-  desired: DesiredOrder,
-  link: OrderLink | undefined,
-  rights: PushRights,
-): 'unchanged' | 'deleted in the shop' | undefined {
-  if (isUnchanged(desired, link, rights)) return 'unchanged';
-  const isNew = link === undefined || link.contact === null;
-  return isNew && desired.order.deletedAt !== undefined ? 'deleted in the shop' : undefined;
-}
-
 /**
  * The body of `POST /v1/orders`: all fields that the shop has, and null for those that the service was sent before and
  * that the shop does not have any more. A member grade that is not linked yet keeps what was sent before.
  */
 export function requestBody(desired: DesiredOrder, sentFields: readonly string[], withContact: boolean): OrderBody {
-  const sent: Record<string, unknown> = { ...desired.body };
+  const total_price = sentAmount(desired.body.total_price, 'total_price');
+  const sent: Record<string, unknown> = { ...desired.body, total_price };
   for (const field of optionalFields) {
     const waits = field === 'user_grade_id' && desired.unlinkedGrade !== undefined;
     if (sent[field] === undefined && sentFields.includes(field) && !waits) sent[field] = null;
   }
   if (!withContact) for (const field of contactFields) if (sent[field] !== null) delete sent[field];
   return sent as OrderBody;
-}
-
-/** Which optional fields the service holds after this request, as far as we know. */
-export function sentFieldsAfter(before: readonly string[], sent: OrderBody): string[] {
-  return optionalFields.filter((field) => (sent[field] === undefined ? before.includes(field) : sent[field] !== null));
 }

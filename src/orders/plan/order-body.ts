@@ -1,4 +1,4 @@
-import type { OrderBody, SubOrderBody } from '../../review-api/index.ts';
+import { type OrderBody, type SubOrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import type { Order, OrderLine } from '../../shop/rows.ts';
 
 /** Fields of `POST /v1/orders` that an order may lack. */
@@ -48,6 +48,10 @@ export function subOrderBody(line: OrderLine, productId: number): SubOrderConten
     product_options: line.productOptions,
   });
 }
+
+/** The client shortens amounts when it sends them. */
+export const sentPrice = <Body extends SubOrderPatch>(body: Body): Body =>
+  body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };
 
 /** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (docs/interface.md). */
 function toTheSecond(date: Date): string {

@@ -1,32 +1,28 @@
 import { isUsableCode } from '../../base/is-storable.ts';
-import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
-import type { OrderLink } from '../../warehouse/orders/order-links.ts';
+import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { contactFields } from '../contact-rule.ts';
-import { type DesiredOrder, requestBody } from './desired-order.ts';
+import type { DesiredOrder } from './desired-order.ts';
 import { centsText, isShownAs, type MoneyUnit, moneyUnitOf } from './money.ts';
 import type { OptionalField } from './order-body.ts';
+import { type OrderMemory, sentBefore } from './order-memory.ts';
 import { isSameCode, isSameSecond } from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,
+  isPending,
   type LineLink,
   type SubOrderDifference,
   subOrderDifference,
 } from './sub-orders.ts';
 
-/** What is remembered of an order and its lines. */
-export type Remembered = { link: OrderLink | undefined; lines: readonly LineLink[] };
-
-/** What a push of one order would send, and why. */
+/** In what an order differs at both ends. */
 export type OrderDifference = {
   /** The service's id; undefined: the service does not have the order. */
   orderId: number | undefined;
   /** The order is to be deleted at the service; nothing else is sent. */
   isDeletion: boolean;
-  /** The body of `POST /v1/orders`. */
-  body: OrderBody;
-  /** Fields that only the response to a first POST shows: they were never sent, and a second POST clears them. */
-  clearedLast: OptionalField[];
+  /** Fields that the service shows with a value, although the shop has none. */
+  shownOnly: OptionalField[];
   /** Fields of the order in which both ends differ, but for contact that the rule withholds. */
   fields: FieldDifference[];
   /** Lines of which nothing is sent, and why. */
@@ -36,63 +32,38 @@ export type OrderDifference = {
   subOrders: SubOrderDifference;
 };
 
-/**
- * @param withContact whether a request about the order may carry contact, see mayCarryContact. @param deletes
- * whether an order that the shop has deleted is deleted at the service.
- * @param isPosted whether `shown` is the response to the POST of this order.
- */
-export type DifferenceRules = { withContact: boolean; deletes: 'off' | 'send'; isPosted: boolean };
-
-/**
- * The one comparison of an order in the shop with the order as the service shows it. A push sends what it asks for;
- * `preview`, `explain`, `verify` and the dry runs show it. Pure.
- *
- * @param shown the response to the order's POST, or its detail; undefined: the service does not have the order.
- * @param untouched codes of further lines that are left as they are.
- */
-export function orderDifference(
-  desired: DesiredOrder,
-  shown: OrderDetail | undefined,
-  remembered: Remembered,
-  { withContact, deletes, isPosted }: DifferenceRules,
-  untouched: Iterable<string> = [],
+/** Compares an order in the shop with the order as the service shows it. Lines that failed are left as they are. */
+export function compareOrder(
+  order: DesiredOrder,
+  shown: OrderDetail | 'absent',
+  memory: OrderMemory,
+  withContact: boolean,
 ): OrderDifference {
-  const { waiting, faulty, lines } = desired;
-  const notPushed = new Set([...[...waiting, ...faulty].map(({ lineCode }) => lineCode), ...untouched]);
-  const pushed = lines.filter(({ lineCode }) => !notPushed.has(lineCode));
-  const isSelected = (column: string) => column in (desired.raw.lines[0] ?? {});
-  const links = linksOf(remembered, shown);
-  const unit = shown && unitOf(desired, shown, links, isPosted);
-  const found = subOrderDifference(shown?.sub_orders ?? [], pushed, links, notPushed, isSelected, unit);
+  const { waiting, faulty, raw } = order;
+  const detail = shown === 'absent' ? undefined : shown;
+  const links = detail ? memory.lines : memory.lines.filter(isPending);
+  const unit = detail && unitOf(order, detail, links, memory.accepted !== undefined);
+  const notPushed = new Set([...waiting, ...faulty, ...memory.failures].flatMap(({ lineCode }) => lineCode ?? []));
+  const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode));
+  const isSelected = (column: string) => column in (raw.lines[0] ?? {});
+  const found = subOrderDifference(detail?.sub_orders ?? [], pushed, links, notPushed, isSelected, unit);
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
-  const keepsAll =
-    desired.order.deletedAt !== undefined || desired.raw.lines.some((row) => !isUsableCode(row.line_code));
-  const subOrders = keepsAll ? { ...found, remove: [] } : found;
-  const isDeleted = desired.order.deletedAt !== undefined && deletes === 'send' && shown !== undefined;
-  const sentBefore = remembered.link?.sentFields ?? [];
-  const clearedLast = (shown ? shownWithoutShop(desired, shown, sentBefore) : []).filter(
-    (field) => !sentBefore.includes(field),
-  );
+  const keepsAll = order.order.deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));
+  const fields = detail ? fieldsOfShop(order, detail, sentBefore(memory), withContact, unit) : [];
   return {
-    orderId: shown?.id,
-    // A number of reviews that the service does not show may be any.
-    isDeletion: isDeleted && shown.sub_orders.every(({ reviews_count }) => reviews_count === 0),
-    body: requestBody(desired, [...sentBefore, ...clearedLast], withContact),
-    clearedLast,
-    fields: shown
-      ? orderFieldDifferences(desired, shown, withContact, unit).filter(
-          ({ field, shop }) => shop !== null || isOfShop(desired, field, sentBefore),
-        )
-      : [],
+    orderId: detail?.id,
+    isDeletion: false,
+    shownOnly: shownOnlyOf(fields),
+    fields,
     linesNotSent: [
       ...waiting.map(({ lineCode, productCode }) => {
         return { lineCode, reason: `it waits until the service is known to have product ${productCode}` };
       }),
       ...faulty.map(({ lineCode, reason }) => ({ lineCode, reason: `it would be a dead letter: ${reason}` })),
     ],
-    fieldsNotSent: gradeNotSent(desired),
-    subOrders,
+    fieldsNotSent: gradeNotSent(order),
+    subOrders: keepsAll ? { ...found, remove: [] } : found,
   };
 }
 
@@ -115,17 +86,8 @@ const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['
   return grade === undefined ? [] : [{ field: 'user_grade_id', reason }];
 };
 
-/**
- * Of an order that the service has lost, or has under another id by now, only creations are left: a push may have died
- * while it made the order again.
- */
-function linksOf({ link, lines }: Remembered, shown: OrderDetail | undefined): readonly LineLink[] {
-  const isSameOrder = shown !== undefined && (link?.orderId == null || link.orderId === shown.id);
-  return isSameOrder ? lines : lines.filter(({ subOrderId }) => subOrderId === null);
-}
-
 /** Whether a push would change something that the service shows. */
-export function isDifferent({ orderId, isDeletion, fields, subOrders }: Omit<OrderDifference, 'body'>): boolean {
+export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDifference): boolean {
   const { matched, create, remove } = subOrders;
   const isShownDifferent = (all: readonly FieldDifference[]) => all.some(({ isShown }) => isShown);
   if (orderId === undefined || isDeletion || create.length + remove.length > 0 || isShownDifferent(fields)) return true;
@@ -139,52 +101,21 @@ export function fieldsNotShown({ fields, subOrders }: Pick<OrderDifference, 'fie
   return [...new Set([...ofOrder.map(({ field }) => field), ...ofLines.map(({ field }) => `lines: ${field}`)])];
 }
 
-/** A request as a push sends it. */
-export type OrderRequest = { method: 'POST' | 'PUT' | 'DELETE'; path: string; body: object | undefined };
-
-/** The requests of a push that may remove as many sub-orders as it has to, in their order. */
-export function requestsOf(difference: OrderDifference): OrderRequest[] {
-  const { orderId, isDeletion, body, clearedLast, linesNotSent, subOrders } = difference;
-  if (isDeletion) return [{ method: 'DELETE', path: `/v1/orders/${orderId}`, body: undefined }];
-  const path = `/v1/orders/${orderId ?? ':order_id'}/sub_orders`;
-  const { matched, create } = subOrders;
-  const changed = matched.filter(({ patch }) => Object.keys(patch).length > 0);
-  // An order that loses all its lines at once loses none.
-  const isEmptied = matched.length + create.length + linesNotSent.length === 0;
-  const remove = isEmptied ? [] : subOrders.remove;
-  const sent: OrderBody = { ...body, total_price: sentAmount(body.total_price, 'total_price') };
-  const upsert = (sentBody: object): OrderRequest => ({ method: 'POST', path: '/v1/orders', body: sentBody });
-  const isLastOnly = ([field]: [string, unknown]) => clearedLast.some((one) => one === field);
-  const first = upsert(Object.fromEntries(Object.entries(sent).filter((entry) => !isLastOnly(entry))));
-  // Only reading a sub-order shows whether an empty value cleared its field.
-  const isReadAgain = changed.some(({ isHidden, patch }) => !isHidden && Object.values(patch).includes(null));
-  return [
-    first,
-    ...(clearedLast.length > 0 ? [upsert(sent)] : []),
-    ...changed.map((one) => ({
-      method: 'PUT' as const,
-      path: `${path}/${one.subOrderId}`,
-      body: withSentPrice(one.patch),
-    })),
-    ...remove.map((one) => ({ method: 'DELETE' as const, path: `${path}/${one.subOrderId}`, body: undefined })),
-    ...create.map((one) => ({ method: 'POST' as const, path, body: withSentPrice(one.content) })),
-    ...(isReadAgain ? [first] : []),
-  ];
-}
-
-/** The client shortens amounts when it sends them. */
-const withSentPrice = <Body extends SubOrderPatch>(body: Body): Body =>
-  body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };
-
 /** Fields of `POST /v1/orders` that the detail of an order does not show at most services. */
 const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] as const;
 
-function orderFieldDifferences(
-  { body, unlinkedGrade }: DesiredOrder,
+/**
+ * The fields in which both ends differ. A field of which the shop says nothing is none of these: its query does not select
+ * the column, and review-sync never sent it. Another integration may have written it, and it stays.
+ */
+function fieldsOfShop(
+  order: DesiredOrder,
   shown: OrderDetail,
+  sent: readonly string[],
   withContact: boolean,
   unit: MoneyUnit | undefined,
 ): FieldDifference[] {
+  const { body, unlinkedGrade, raw } = order;
   const beyond = shown as OrderDetail & Record<string, unknown>;
   // What the rule withholds is not expected at the service; what the service shows in its place stays there.
   const contact = (field: 'user_email' | 'user_phone', theirs: string | null | undefined) =>
@@ -207,7 +138,9 @@ function orderFieldDifferences(
       return fieldDifference(field, textOf(body[field]), theirs === undefined ? undefined : textOf(theirs));
     }),
   ];
-  return all.filter((one) => one !== undefined);
+  const isOfShop = (field: string) =>
+    (field === 'user_grade_id' ? 'user_grade_code' : field) in raw.order || sent.includes(field);
+  return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
 
 /** Some services show the account where there is no name. */
@@ -217,27 +150,23 @@ const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) 
 const textOf = (value: unknown): string | null =>
   value === undefined || value === null || value === '' ? null : String(value);
 
-/**
- * Whether the shop says anything about the field: its query selects the column, or review-sync has sent the field. What
- * else the service has, another integration wrote: it stays.
- */
-const isOfShop = ({ raw }: DesiredOrder, field: string, sentBefore: readonly string[]) =>
-  (field === 'user_grade_id' ? 'user_grade_code' : field) in raw.order || sentBefore.includes(field);
-
-/** Fields that the service shows with a value although the shop has none; a mileage of 0 may be the service's own. */
-export const shownWithoutShop = (desired: DesiredOrder, shown: OrderDetail, sentBefore: readonly string[]) =>
-  orderFieldDifferences(desired, shown, true, undefined)
+/** A mileage of 0 may be the service's own. */
+const shownOnlyOf = (fields: readonly FieldDifference[]): OptionalField[] =>
+  fields
     .filter(({ shop, service }) => shop === null && service !== null)
     .map(({ field }) => field as OptionalField)
-    .filter((field) => !rarelyShown.some((one) => one === field) && isOfShop(desired, field, sentBefore));
+    .filter((field) => !rarelyShown.some((one) => one === field));
+
+/** Fields that the service shows with a value although the shop has none. */
+export const shownWithoutShop = (order: DesiredOrder, shown: OrderDetail, sent: readonly string[]) =>
+  shownOnlyOf(fieldsOfShop(order, shown, sent, true, undefined));
 
 /** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
-export function withoutPersonalData(difference: OrderDifference): Omit<OrderDifference, 'body'> {
-  const { body: _, ...rest } = difference;
+export function withoutPersonalData(difference: OrderDifference): OrderDifference {
   const hidden = (value: string | null) => (value === null ? null : 'a value');
   const isPersonal = (field: string) => field === 'user_name' || contactFields.some((contact) => contact === field);
-  const fields = rest.fields.map((one) =>
+  const fields = difference.fields.map((one) =>
     isPersonal(one.field) ? { ...one, shop: hidden(one.shop), service: hidden(one.service) } : one,
   );
-  return { ...rest, fields };
+  return { ...difference, fields };
 }

@@ -32,14 +32,13 @@ export async function desiredOrders(
   const codes = raws.flatMap((raw) => raw.lines.flatMap((line) => normalCode(line.product_code ?? undefined) ?? []));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
-  const facts = { products, grades, deletes };
   const links = await orderLinks(
     db,
     raws.flatMap(({ order }) => order.code ?? []),
   );
   const read: ReadOrders = { orders: [], deadLetters: [], links, otherOrders: [] };
   for (const raw of raws) {
-    const one = desiredOrder(raw, facts);
+    const one = desiredOrder(raw, products, grades, deletes);
     const otherOrder = 'lines' in one ? otherOrderFault(one.order, links.get(one.code)) : undefined;
     if (otherOrder !== undefined) {
       read.otherOrders.push(raw.order.code ?? '');

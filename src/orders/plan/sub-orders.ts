@@ -16,6 +16,9 @@ import {
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
 export type LineLink = LineLinkRow<SubOrderContent>;
 
+/** A creation was sent, or is about to be, and no response has shown its sub-order. */
+export const isPending = ({ subOrderId }: LineLink) => subOrderId === null;
+
 /**
  * A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody
  * knows.

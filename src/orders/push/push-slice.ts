@@ -10,7 +10,9 @@ import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.t
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type DesiredOrder, whyNothing } from '../plan/desired-order.ts';
+import type { DesiredOrder } from '../plan/desired-order.ts';
+import { memoryOf } from '../plan/order-memory.ts';
+import { planOrder } from '../plan/plan-order.ts';
 import { desiredOrders } from '../plan/read-orders.ts';
 import { sameOrders } from '../plan/same-order.ts';
 import { openBreaker } from '../requests.ts';
@@ -53,11 +55,14 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
     );
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
+  const now = ageClock(deps.now, readAt);
+  const planned = (order: DesiredOrder) =>
+    planOrder(order, 'unknown', memoryOf(links.get(order.code), []), rights, now());
   const {
     unchanged = [],
     'deleted in the shop': deleted = [],
     changed = [],
-  } = Object.groupBy(orders, (desired) => whyNothing(desired, links.get(desired.code), rights) ?? 'changed');
+  } = Object.groupBy(orders, (order) => planned(order).nothing ?? 'changed');
   // A code under which an order was planned may be written otherwise than the order's own: that one stays remembered.
   const shown = new Set(raws.map(({ order }) => order.code));
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
@@ -65,7 +70,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const pushed = await pushAll(deps, changed, {
     rights,
     readAt,
-    now: ageClock(deps.now, readAt),
+    now,
     breaker: openBreaker(),
     readAgain: openBatch(async (some: string[]) => {
       const { orders: now, deadLetters: unsent } = await desiredOrders(deps, await shop.orders(some), rights);

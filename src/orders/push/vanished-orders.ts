@@ -5,9 +5,9 @@ import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { planDeletion } from '../plan/plan-order.ts';
 import { missingInShop } from '../plan/read-orders.ts';
-import { openRequests } from '../requests.ts';
-import { type Deletion, deleteOrder } from './delete-order.ts';
+import { carryOut } from './push-order.ts';
 
 /**
  * Ends a rescan: where the rights say `send`, deletes the orders at the service that have been absent from the shop for a
@@ -30,12 +30,12 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
   let isHeld = isNoneLeft;
   for (const code of due) {
     signal.throwIfAborted();
-    const { kind, failure } = noneLeft ?? (await deleteVanished(deps, code, rights));
-    if (failure) {
-      isHeld ||= failure.held !== undefined;
-      left.push(`${code} (${failure.held ? usedUp : failure.reason})`);
-    } else if (kind === 'deleted') counts.push({ orders_deleted: 1 });
-    else if (kind === 'kept') counts.push({ orders_deleted_kept: 1 });
+    const end = noneLeft ?? (await deleteVanished(deps, code, rights));
+    if (end.kind === 'failed') {
+      isHeld ||= end.held !== undefined;
+      left.push(`${code} (${end.held ? usedUp : end.reason})`);
+    } else if (end.kind === 'deleted') counts.push({ orders_deleted: 1 });
+    else if (end.kind === 'kept') counts.push({ orders_deleted_kept: 1 });
   }
   if (left.length === 0) return { counts: addCounts(counts) };
   const problem =
@@ -54,12 +54,21 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
   if ('leasedBy' in leased) return failed(`${leased.leasedBy} is pushing it`);
   try {
     const isBack = leased.isNew || (await missingInShop(deps.shop, [code])).length === 0;
-    const requests = openRequests(deps, () => store.assertLease(leased));
-    const deletion = isBack ? undefined : await deleteOrder(deps, leased, requests, rights);
-    const isForgotten = deletion?.kind === 'deleted' || deletion?.kind === 'absent';
-    if (!isForgotten) await store.release(leased, { isBrokenOff: false });
-    if (isBack) await setAbsent(deps.db, [code], false);
-    return deletion ?? { kind: 'absent' };
+    if (isBack) {
+      await store.release(leased, { isBrokenOff: false });
+      await setAbsent(deps.db, [code], false);
+      return { kind: 'back' };
+    }
+    const { memory, shown, results } = await carryOut(deps, leased, rights, (seen, known) => {
+      return planDeletion(seen, known, rights, false) ?? { requests: [], memory: known };
+    });
+    if (shown === 'absent') {
+      await store.forget(leased);
+      return { kind: results.some(({ request }) => request.kind === 'delete order') ? 'deleted' : 'absent' };
+    }
+    await store.release(leased, { isBrokenOff: false });
+    const failure = memory.stop ?? memory.deletion;
+    return failure ? { kind: 'failed', ...failure } : { kind: 'kept' };
   } catch (error) {
     await store.release(leased, { isBrokenOff: true }).catch(() => {});
     if (!(error instanceof LeaseLostError || error instanceof UnavailableError)) throw error;
@@ -67,4 +76,7 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
   }
 }
 
-const failed = (reason: string): Deletion => ({ kind: 'unknown', failure: { reason, failure: 'transient' } });
+/** `held`: the day's allowance does not reach. */
+type Deletion = { kind: 'deleted' | 'absent' | 'kept' | 'back' } | { kind: 'failed'; reason: string; held?: number };
+
+const failed = (reason: string): Deletion => ({ kind: 'failed', reason });

@@ -1,17 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
-import {
-  type DifferenceRules,
-  fieldsNotShown,
-  isDifferent,
-  orderDifference,
-  requestsOf,
-  withoutPersonalData,
-} from '../../src/orders/plan/order-difference.ts';
+import { fieldsNotShown, isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
+import { memoryOf, type Shown } from '../../src/orders/plan/order-memory.ts';
+import { type OrderPlan, planOrder, wireOf } from '../../src/orders/plan/plan-order.ts';
 import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
+import { usualRights } from '../harness/sync-orders.ts';
 
 const orderRow = {
   code: 'A',
@@ -36,7 +32,9 @@ const nobody = { user_code: null, user_name: null, user_email: null, user_phone:
 const ofShop = (order: RawRow = {}, lines: readonly RawRow[] = [{}]): DesiredOrder =>
   desiredOrder(
     { order: { ...orderRow, ...order }, lines: lines.map((line) => ({ ...lineRow, ...line })) },
-    { products: new Map(), grades: new Map([['silver', 3]]), deletes: 'off' },
+    new Map(),
+    new Map([['silver', 3]]),
+    'off',
   ) as DesiredOrder;
 
 const subOrder = (more: Partial<SubOrder> = {}): SubOrder => ({
@@ -90,19 +88,31 @@ const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
   ...more,
 });
 
-type Given = Partial<DifferenceRules> & {
+type Given = {
   shop?: DesiredOrder;
-  shown?: OrderDetail | undefined;
+  shown?: Shown;
   link?: OrderLink;
   lines?: LineLink[];
+  withContact?: boolean;
+  deletes?: 'off' | 'send';
 };
 
-/** The difference of the order that is the same at both ends, but for what is given. */
-function difference(given: Given = {}) {
-  const { shop = ofShop(), link: known, lines = [link('1', 11)], withContact = true, deletes = 'off' } = given;
-  const shown = 'shown' in given ? given.shown : atService();
-  return orderDifference(shop, shown, { link: known, lines }, { withContact, deletes, isPosted: false });
+/** What a push sends of the order that is the same at both ends, but for what is given. */
+function plan(given: Given = {}): OrderPlan {
+  const { shop = ofShop(), link: known = orderLink(), lines = [link('1', 11)], withContact = true } = given;
+  const contact = withContact ? 'allowed' : 'withheld';
+  const rights = { ...usualRights, deletes: given.deletes ?? 'off' };
+  const memory = memoryOf({ ...known, contact }, lines);
+  return planOrder(shop, given.shown ?? atService(), memory, rights, new Date('2026-11-03'));
 }
+const difference = (given: Given = {}) => plan(given).difference as NonNullable<OrderPlan['difference']>;
+/** The body of the last POST of the order. */
+const bodyOf = (given: Given) =>
+  plan(given)
+    .requests.flatMap((request) => (request.kind === 'post order' ? [request.body] : []))
+    .at(-1);
+const requestsOf = (given: Given) =>
+  plan(given).requests.flatMap((request) => wireOf(request, difference(given).orderId) ?? []);
 const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
 
 describe('the fields of an order', () => {
@@ -182,7 +192,7 @@ describe('the fields of an order', () => {
     const shop = ofShop({ user_grade_code: 'gold' });
     const given = { shop, shown: atService({ user_grade_id: 3 }), link: orderLink({ sentFields: ['user_grade_id'] }) };
     expect(fieldsOf(given)).toEqual([]);
-    expect(difference(given).body).not.toHaveProperty('user_grade_id');
+    expect(bodyOf(given)).not.toHaveProperty('user_grade_id');
     const reason = expect.stringMatching(
       /^the grade gold is not at the service yet; the order keeps the grade that was/,
     );
@@ -200,32 +210,33 @@ describe('the fields of an order', () => {
 describe('contact', () => {
   test('that the rule withholds is neither sent nor a difference, also where the service shows another one', () => {
     for (const user_email of [null, 'old@example.com']) {
-      const found = difference({ shown: atService({ user_email }), withContact: false });
-      expect(found.fields).toEqual([]);
-      expect(found.body).not.toHaveProperty('user_email');
+      const given = { shown: atService({ user_email }), withContact: false };
+      expect(difference(given).fields).toEqual([]);
+      expect(bodyOf(given)).not.toHaveProperty('user_email');
+      expect(plan(given).withheld).toEqual(['user_email']);
     }
-    expect(difference().body).toMatchObject({ user_email: 'kim@example.com' });
+    expect(bodyOf({})).toMatchObject({ user_email: 'kim@example.com' });
   });
 
   test('that the shop has cleared is cleared, whatever the rule says', () => {
-    const found = difference({ shop: ofShop({ user_email: null }), withContact: false });
-    expect(found.fields).toMatchObject([{ field: 'user_email', shop: null, isShown: true }]);
-    expect(found.body).toMatchObject({ user_email: null });
+    const given = { shop: ofShop({ user_email: null }), withContact: false };
+    expect(difference(given).fields).toMatchObject([{ field: 'user_email', shop: null, isShown: true }]);
+    expect(bodyOf(given)).toMatchObject({ user_email: null });
   });
 
   test('of an order that the shop has deleted is cleared', () => {
     const shop = ofShop({ deleted_at: '2026-11-02T00:00:00.000000Z', user_phone: '010-1234-5678' });
-    const found = difference({ shop, link: orderLink({ sentFields: ['user_phone'] }) });
-    expect(found.body).toMatchObject({ user_email: null, user_phone: null });
-    expect(found.isDeletion).toBe(false);
-    expect(difference({ shop, shown: undefined }).body).not.toHaveProperty('user_email');
+    const given = { shop, link: orderLink({ sentFields: ['user_phone'] }) };
+    expect(bodyOf(given)).toMatchObject({ user_email: null, user_phone: null });
+    expect(difference(given).isDeletion).toBe(false);
+    expect(plan({ shop, shown: 'absent' })).toMatchObject({ nothing: 'deleted in the shop', requests: [] });
   });
 });
 
 describe('the body', () => {
   test('has null for what the service was sent, or shows, and the shop does not have', () => {
     const sent = orderLink({ sentFields: ['store_name'] });
-    const { body } = difference({ shop: ofShop(nobody), shown: atService({ username: 'Kim' }), link: sent });
+    const body = bodyOf({ shop: ofShop(nobody), shown: atService({ username: 'Kim' }), link: sent });
     expect(body).toMatchObject({ user_code: null, user_name: null, user_email: null, store_name: null });
     expect(body).not.toHaveProperty('user_phone');
     expect(body).not.toHaveProperty('mileage');
@@ -280,7 +291,7 @@ describe('the lines of an order', () => {
     expect(differs({ shown: atService({ sub_orders: [subOrder({ status: 'x' })] }) })).toBe(true);
     const { status: _, ...lacking } = subOrder();
     expect(differs({ shown: atService({ sub_orders: [lacking] }) })).toBe(false);
-    expect(differs({ shown: undefined })).toBe(true);
+    expect(differs({ shown: 'absent' })).toBe(true);
   });
 });
 
@@ -296,13 +307,15 @@ describe('an order that the shop has deleted', () => {
       const shown = atService({ sub_orders: [subOrder(), subOrder({ id: 12, reviews_count })] });
       expect(isDeletion({ shown })).toBe(false);
     }
-    expect(isDeletion({ shown: undefined })).toBe(false);
+    expect(isDeletion({ shown: 'absent' })).toBe(false);
   });
 
   test('is a difference, and needs one request', () => {
     const found = difference({ shop, deletes: 'send' });
     expect(isDifferent(found)).toBe(true);
-    expect(requestsOf(found)).toEqual([{ method: 'DELETE', path: '/v1/orders/1', body: undefined }]);
+    expect(requestsOf({ shop, deletes: 'send' })).toEqual([
+      { method: 'DELETE', path: '/v1/orders/1', body: undefined },
+    ]);
   });
 });
 
@@ -310,7 +323,7 @@ describe('the requests of a push', () => {
   test('are the order, then changes, removals and creations, with amounts as they are sent', () => {
     const shop = ofShop({ total_price: '12.5000000000' }, [{ price: '13.00000' }, { line_code: '3', product_id: '8' }]);
     const shown = atService({ sub_orders: [subOrder(), subOrder({ id: 12, product_id: 9 })] });
-    const requests = requestsOf(difference({ shop, shown, lines: [link('1', 11), link('2', 12)] }));
+    const requests = requestsOf({ shop, shown, lines: [link('1', 11), link('2', 12)] });
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'POST /v1/orders',
       'PUT /v1/orders/1/sub_orders/11',
@@ -323,19 +336,19 @@ describe('the requests of a push', () => {
   });
 
   test('of an order that the service does not have name its id in their place', () => {
-    expect(requestsOf(difference({ shown: undefined, lines: [] })).map(({ path }) => path)).toEqual([
+    expect(requestsOf({ shown: 'absent', lines: [] }).map(({ path }) => path)).toEqual([
       '/v1/orders',
       '/v1/orders/:order_id/sub_orders',
     ]);
   });
 
   test('without a difference of lines are the order alone', () => {
-    expect(requestsOf(difference())).toHaveLength(1);
+    expect(requestsOf({})).toHaveLength(1);
   });
 
   test('remove a line that is gone also where all others wait or break the contract, and none where no other is left', () => {
     const methods = (rows: RawRow[]) =>
-      requestsOf(difference({ shop: ofShop({}, rows), lines: [link('gone', 11)] })).map(({ method }) => method);
+      requestsOf({ shop: ofShop({}, rows), lines: [link('gone', 11)] }).map(({ method }) => method);
     for (const one of [{ product_id: null, product_code: 'P' }, { price: 'dear' }])
       expect(methods([one])).toEqual(['POST', 'DELETE']);
     expect(methods([])).toEqual(['POST']);
@@ -343,7 +356,7 @@ describe('the requests of a push', () => {
 
   test('that change a sub-order which the service does not show read nothing again', () => {
     const shop = ofShop({}, [{ product_options: null }]);
-    const requests = requestsOf(difference({ shop, shown: atService({ sub_orders: [] }) }));
+    const requests = requestsOf({ shop, shown: atService({ sub_orders: [] }) });
     expect(requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
   });
 });

@@ -1,0 +1,86 @@
+import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
+import type { OrderLink } from '../../warehouse/orders/order-links.ts';
+import { contactFields } from '../contact-rule.ts';
+import type { FailureKind } from '../limits.ts';
+import { isPending, type LineLink } from './sub-orders.ts';
+
+/** The order as the service shows it. `unknown`: nobody has looked yet. */
+export type Shown = OrderDetail | 'absent' | 'unknown';
+
+/** What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. */
+export type PushFailure = { lineCode?: string; reason: string; failure: FailureKind; held?: number };
+
+/** What is known of an order: what the warehouse remembers, and what the requests of this push have shown so far. */
+export type OrderMemory = Readonly<{
+  /** As the warehouse remembers it; undefined: nothing. */
+  link: OrderLink | undefined;
+  lines: readonly LineLink[];
+  /** The service's id; null: not known. */
+  orderId: number | null;
+  /** Other codes of the shop that are linked to this order of the service. */
+  otherCodes: readonly string[];
+  /** What the service accepted last, and its response. */
+  accepted: { body: OrderBody; detail: OrderDetail } | undefined;
+  /** Fields of the order whose empty value the service refused. */
+  refused: readonly string[];
+  /** Lines of which empty values were sent, which is done once. `linesKept`: whose the service kept all the same. */
+  emptied: readonly string[];
+  linesKept: readonly PushFailure[];
+  /** Lines that failed: their sub-orders are left as they are. */
+  failures: readonly PushFailure[];
+  /** How often the lines were sent, this time included. */
+  looks: number;
+  /** The allowance of the day does not reach. `held`: removals that are not made, for this or another reason. */
+  isWithheld: boolean;
+  held: number;
+  /** The deletion of the order was held back or refused, or nobody knows what became of it. */
+  deletion: (PushFailure & { isUnknown?: true }) | undefined;
+  /** Why nothing more is sent of the order. */
+  stop: PushFailure | undefined;
+}>;
+
+/** What is known before anything is sent. */
+export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLink[]): OrderMemory => ({
+  link,
+  lines,
+  orderId: link?.orderId ?? null,
+  otherCodes: [],
+  accepted: undefined,
+  refused: [],
+  emptied: [],
+  linesKept: [],
+  failures: [],
+  looks: 1,
+  isWithheld: false,
+  held: 0,
+  deletion: undefined,
+  stop: undefined,
+});
+
+/**
+ * Links to sub-orders are of one order of the service: if it has lost the order and made it again under another id, only
+ * creations are left, for a push may have died while it made the order again.
+ */
+export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
+  if (typeof shown === 'string' || shown.id === memory.orderId) return memory;
+  const lines = memory.orderId === null ? memory.lines : memory.lines.filter(isPending);
+  return { ...memory, orderId: shown.id, lines };
+}
+
+/** No push of the order has begun. */
+export const isNeverPushed = (link: OrderLink | undefined) => link === undefined || link.contact === null;
+
+/** The service has made an order again that it had lost, as after the restoration of a backup. */
+export const isMadeAgain = ({ link, orderId }: OrderMemory) =>
+  link !== undefined && link.orderId !== null && link.orderId !== orderId;
+
+/** Optional fields that the service was sent a value of. */
+export const sentBefore = (memory: OrderMemory): readonly string[] =>
+  isMadeAgain(memory) ? [] : (memory.link?.sentFields ?? []);
+
+/** Whether a push of ours may have left contact at the service. Of one that was not recorded nobody knows. */
+export const mayHaveContact = ({ link }: OrderMemory) =>
+  link === undefined ||
+  link.orderId === null ||
+  link.fingerprint === null ||
+  contactFields.some((field) => link.sentFields.includes(field));

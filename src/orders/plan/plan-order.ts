@@ -1,0 +1,278 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OrderBody, SubOrderBody, SubOrderPatch } from '../../review-api/index.ts';
+import {
+  type ContactField,
+  contactFields,
+  isContactAskedFor,
+  mayCarryContact,
+  type PushRights,
+} from '../contact-rule.ts';
+import { keptThere } from '../requests.ts';
+import { type DesiredOrder, requestBody } from './desired-order.ts';
+import { type SubOrderContent, sentPrice } from './order-body.ts';
+import { compareOrder, type OrderDifference, shownWithoutShop } from './order-difference.ts';
+import {
+  asShown,
+  isNeverPushed,
+  mayHaveContact,
+  type OrderMemory,
+  type PushFailure,
+  type Shown,
+  sentBefore,
+} from './order-memory.ts';
+import { isSameCode } from './same-value.ts';
+import type { LineLink, SubOrderDifference } from './sub-orders.ts';
+
+/** A request about one line. `content`: what is remembered of the line once it was sent. */
+export type LineRequest =
+  | {
+      kind: 'change';
+      lineCode: string;
+      subOrderId: number;
+      body: SubOrderPatch;
+      content: SubOrderContent;
+      /** The service does not show the sub-order: a 404 tells that it is gone. */
+      isHidden: boolean;
+    }
+  | { kind: 'remove'; lineCode: string; subOrderId: number }
+  /** `isSentAgain`: a creation was sent before, and what became of it is not known. */
+  | { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
+
+/** `find` looks the order up: whoever only shows a plan has looked before. */
+export type OrderRequest =
+  | { kind: 'find' }
+  | { kind: 'delete order' }
+  | { kind: 'post order'; body: OrderBody }
+  | LineRequest;
+
+/** The requests in the order in which they are sent, and what is known by then: the lines are written down before. */
+export type PlannedRequests = { requests: readonly OrderRequest[]; memory: OrderMemory };
+
+export type OrderPlan = PlannedRequests & {
+  /** Why a run that reads the order sends nothing of it. The requests bring it in line all the same. */
+  nothing: 'unchanged' | 'deleted in the shop' | undefined;
+  /** Undefined: nobody has looked at the service. */
+  difference: OrderDifference | undefined;
+  /** Contact of the shop that the rule leaves out (promise 7). */
+  withheld: ContactField[];
+};
+
+/**
+ * What to send about one order, in order, and what is left out and why. Pure, and the only place that decides it: a push
+ * sends this list, and `preview`, `explain`, `verify` and the dry runs show it.
+ *
+ * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
+ *    refused or held back, it goes on without contact (promises 6 and 7).
+ * 2. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
+ *    service shows more that the shop does not have, once more with these.
+ * 3. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
+ *    shows whether the service cleared the field.
+ *
+ * Before anybody has looked, the request that shows the order is the whole list.
+ *
+ * @param now by the clock of ages, see ageClock.
+ */
+export function planOrder(
+  order: DesiredOrder,
+  shown: Shown,
+  given: OrderMemory,
+  rights: PushRights,
+  now: Date,
+): OrderPlan {
+  const memory = asShown(given, shown);
+  const { createdAt, deletedAt } = order.order;
+  const withContact = mayCarryContact({ decision: memory.link?.contact ?? null, createdAt, now }, rights);
+  const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, withContact);
+  const plan: OrderPlan = {
+    nothing: whyNothing(order, shown, memory, rights),
+    requests: [],
+    memory,
+    difference,
+    withheld: withContact ? [] : contactFields.filter((field) => order.body[field] !== undefined),
+  };
+  if (memory.stop || plan.nothing === 'deleted in the shop') return plan;
+  const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
+  if (deletion) {
+    const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
+    return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
+  }
+  const stop = otherOrderFailure(order.code, memory);
+  if (stop) return { ...plan, memory: { ...memory, stop } };
+
+  const bodies = [[], difference?.shownOnly ?? []].map((shownOnly) =>
+    requestBody(order, toClear(memory, shownOnly), withContact),
+  );
+  const look: OrderRequest = { kind: 'post order', body: bodies[0] as OrderBody };
+  if (!difference) return { ...plan, requests: [look] };
+  const lines = planLines(difference.subOrders, memory, mayRemove(order, memory, rights));
+  const isLookedAt = lines.requests.some(
+    (one) => one.kind === 'change' && !one.isHidden && emptyFields(one.body).length > 0,
+  );
+  const requests = [...postsOf(bodies, memory), ...lines.requests, ...(isLookedAt ? [look] : [])];
+  return { ...plan, requests, memory: lines.memory };
+}
+
+function whyNothing(
+  order: DesiredOrder,
+  shown: Shown,
+  { link }: OrderMemory,
+  rights: PushRights,
+): OrderPlan['nothing'] {
+  const { createdAt, deletedAt } = order.order;
+  if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
+  if (!link || link.fingerprint !== order.fingerprint || link.isDue) return undefined;
+  if (rights.allowRemovals && link.failedPushes > 0) return undefined;
+  // The clock is of no importance where contact goes whatever the age.
+  const isContactMissing =
+    isContactAskedFor({ decision: link.contact, createdAt, now: createdAt }, rights) &&
+    contactFields.some((field) => order.body[field] !== undefined && !link.sentFields.includes(field));
+  return isContactMissing ? undefined : 'unchanged';
+}
+
+/**
+ * The deletion of an order that the shop does not have any more. Never one with reviews, and never one that another code
+ * of the shop is linked to (promise 6). A deletion is sent once.
+ *
+ * @param isClearable whether something is left to do about an order whose deletion failed.
+ * @returns undefined: the order stays at the service.
+ */
+export function planDeletion(
+  shown: Shown,
+  memory: OrderMemory,
+  { deletes }: Pick<PushRights, 'deletes'>,
+  isClearable: boolean,
+): PlannedRequests | undefined {
+  const { deletion, otherCodes, stop } = memory;
+  if (shown === 'absent' || stop) return { requests: [], memory };
+  if (shown === 'unknown') return { requests: [{ kind: 'find' }], memory };
+  // The service may carry the deletion out later: any other request could create the order again.
+  if (deletion?.isUnknown) return { requests: [], memory: { ...memory, stop: deletion } };
+  if (deletion) return isClearable ? undefined : { requests: [], memory };
+  // A number of reviews that the service does not show may be any.
+  const mayHaveReviews = shown.sub_orders.some(({ reviews_count }) => reviews_count !== 0);
+  if (deletes === 'off' || mayHaveReviews || otherCodes.length > 0) return undefined;
+  return { requests: [{ kind: 'delete order' }], memory };
+}
+
+/** Two orders of the shop that are one at the service: nothing more is sent of either. */
+function otherOrderFailure(orderCode: string, { otherCodes }: OrderMemory): PushFailure | undefined {
+  const code = otherCodes.find((other) => isSameCode(other, orderCode));
+  if (code === undefined) return undefined;
+  const reason =
+    `the service has one order for this code and for ${JSON.stringify(code)}: to it, codes that differ in case or spaces ` +
+    'are one. Give them codes that differ otherwise';
+  return { reason, failure: 'permanent' };
+}
+
+/** Fields that are sent empty: those that the service was sent before, and those that it shows, unless it refused to. */
+const toClear = (memory: OrderMemory, shownOnly: readonly string[]) =>
+  [...sentBefore(memory), ...shownOnly].filter((field) => !memory.refused.includes(field));
+
+/** The bodies that the service has not accepted yet. */
+function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): OrderRequest[] {
+  let known: OrderBody | undefined = accepted?.body;
+  const isIn = (body: OrderBody) =>
+    Object.entries(body).every(([field, value]) => known?.[field as keyof OrderBody] === value);
+  return bodies.flatMap((body) => {
+    if (known && isIn(body)) return [];
+    known = body;
+    return [{ kind: 'post order' as const, body }];
+  });
+}
+
+/** An order that loses all its lines at once loses none: that looks like a fault of the query. */
+const mayRemove = (order: DesiredOrder, { isWithheld }: OrderMemory, { allowRemovals }: PushRights) =>
+  !isWithheld && (allowRemovals || !isEmptied(order));
+
+/** The shop shows no line of the order any more. */
+export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
+  lines.length + waiting.length + faulty.length === 0;
+
+/** First changes, then removals, then creations. What is only to be remembered of a line is remembered. */
+function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLines: boolean): PlannedRequests {
+  const links = new Map(found.links.map((link) => [link.lineCode, link]));
+  const requests: OrderRequest[] = [];
+  const linesKept: PushFailure[] = [];
+  for (const { lineCode, subOrderId, content, patch, isHidden } of found.matched) {
+    const link = links.get(lineCode) as LineLink;
+    const isKept = memory.emptied.includes(lineCode) && emptyFields(patch).length > 0;
+    if (isKept) {
+      const what = `${emptyFields(patch).join(', ')} of sub-order ${subOrderId}`;
+      linesKept.push({ lineCode, reason: keptThere(what), failure: 'permanent' });
+    }
+    const body = isKept ? withoutEmpty(patch) : patch;
+    const next = isKept ? link.content : content;
+    if (Object.keys(body).length > 0)
+      requests.push({ kind: 'change', lineCode, subOrderId, body: sentPrice(body), content: next, isHidden });
+    // A request whose response was lost may have changed it, or somebody else.
+    else if (!isDeepStrictEqual(link.content, next)) links.set(lineCode, { ...link, content: next });
+  }
+  const removals = mayRemoveLines ? found.remove : [];
+  requests.push(...removals.map((one) => ({ kind: 'remove' as const, ...one })));
+  for (const { lineCode, content, isSentAgain } of found.create)
+    requests.push({ kind: 'create', lineCode, body: sentPrice(content), isSentAgain });
+  const held = found.remove.length - removals.length;
+  return { requests, memory: { ...memory, lines: [...links.values()], linesKept, held } };
+}
+
+/** The fields that a request is to empty. */
+export const emptyFields = (body: object) =>
+  Object.entries(body).flatMap(([field, value]) => (value === null ? [field] : []));
+
+const withoutEmpty = (patch: SubOrderPatch): SubOrderPatch =>
+  Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null));
+
+/**
+ * Fields of the order that the service keeps although the shop has none: it refused an empty value, or accepted one and
+ * shows the old value. A value that we did not send, and that reaches nobody, may be its own way to mark a guest.
+ */
+export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
+  const { accepted, refused } = memory;
+  const sent = sentBefore(memory);
+  const shown = accepted ? shownWithoutShop(order, accepted.detail, sent) : [];
+  const kept = [...refused, ...shown.filter((field) => accepted?.body[field] === null)];
+  return kept.filter((field) => sent.includes(field) || contactFields.some((contact) => contact === field));
+}
+
+export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind === 'delete order';
+
+/** What is known where the day's allowance does not reach for the removals of a plan: the next plan goes without them. */
+export function withhold(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
+  if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, isWithheld: true };
+  const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}`;
+  return { ...memory, deletion: { reason, failure: 'transient', held: 1 } };
+}
+
+/** Why the removals of an order's lines are not made. */
+export function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
+  return isEmptied(order)
+    ? 'the shop shows no line of the order any more, ' +
+        `although the service has ${held} of its sub-orders; none was removed. ${toAllow}`
+    : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
+}
+
+/** The next step where removals are held back. */
+const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
+const usedUp = `the removals of 24 hours are used up. ${toAllow}`;
+
+/** A request as it goes over the wire; undefined for one that only looks. `:order_id`: the id that the service gives. */
+export function wireOf(request: OrderRequest, orderId: number | undefined) {
+  const path = '/v1/orders';
+  const ofOrder = `${path}/${orderId ?? ':order_id'}`;
+  switch (request.kind) {
+    case 'find':
+      return undefined;
+    case 'post order':
+      return { method: 'POST', path, body: request.body };
+    case 'delete order':
+      return { method: 'DELETE', path: ofOrder, body: undefined };
+    case 'change':
+      return { method: 'PUT', path: `${ofOrder}/sub_orders/${request.subOrderId}`, body: request.body };
+    case 'remove':
+      return { method: 'DELETE', path: `${ofOrder}/sub_orders/${request.subOrderId}`, body: undefined };
+    case 'create':
+      return { method: 'POST', path: `${ofOrder}/sub_orders`, body: request.body };
+    default:
+      return request satisfies never;
+  }
+}

@@ -1,0 +1,165 @@
+import type { Counts } from '../../base/counts.ts';
+import { describeError } from '../../base/errors.ts';
+import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import { isErrorOfTheData } from '../../warehouse/index.ts';
+import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
+import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
+import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
+import { type DesiredOrder, lineKey } from '../plan/desired-order.ts';
+import { optionalFields } from '../plan/order-body.ts';
+import type { OrderDifference } from '../plan/order-difference.ts';
+import { isMadeAgain, memoryOf, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
+import { heldReason, keptFields } from '../plan/plan-order.ts';
+import type { LineLink } from '../plan/sub-orders.ts';
+import { keptThere } from '../requests.ts';
+import type { Result } from './send.ts';
+
+/** The clocks and rights of the push, see SlicePush. */
+type RecordedAt = Readonly<{ rights: PushRights; readAt: Date; now: () => Date }>;
+
+/** What is recorded of a push. Pure but for the clock, and the only place that makes a record. */
+export function recordOf(
+  order: DesiredOrder,
+  { link }: LeasedOrder,
+  memory: OrderMemory,
+  { rights, readAt, now }: RecordedAt,
+): PushRecord {
+  const { createdAt, deletedAt, userGradeCode } = order.order;
+  const failures = failuresOf(order, memory);
+  // Of an order that the shop has deleted nobody will correct a line, or wait for its product.
+  const { waiting, faulty } = deletedAt ? { waiting: [], faulty: [] } : order;
+  const kinds: FailureKind[] = [...failures.map(({ failure }) => failure), ...faulty.map(() => 'transient' as const)];
+  const failedPushes = kinds.length === 0 ? 0 : link.fingerprint === order.fingerprint ? link.failedPushes + 1 : 1;
+  const kind = kinds.includes('transient') ? 'transient' : 'permanent';
+  const isPushed = memory.accepted !== undefined && memory.stop === undefined;
+  const { lines, isWatched } = watchedLines(memory.lines, isPushed && failures.length === 0 ? readAt : undefined);
+  // A backfill carries no contact. Where the order may have some, the regular sync pushes it once more.
+  const hasContact = contactFields.some((field) => order.body[field] !== undefined);
+  const isContactLeft =
+    isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
+  const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
+  const dueAfterMs = isPushed && failures.length === 0 && isWatched ? lookAgainMs : retryAfterMs;
+  return {
+    orderId: memory.orderId,
+    fingerprint: isContactLeft ? null : order.fingerprint,
+    sentFields: sentFieldsAfter(order, memory),
+    failedPushes,
+    dueAfterMs: isContactLeft ? 0 : dueAfterMs,
+    userGradeCode,
+    userGradeId: order.body.user_grade_id ?? undefined,
+    orderedAt: createdAt,
+    lines,
+    waiting,
+    deadLetters: deadLettersOf({ ...order, faulty }, failures),
+  };
+}
+
+/** All that was not done. What stops an order leaves everything else about it open. */
+function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
+  const { deletion, stop, failures, linesKept, held } = memory;
+  const notDeleted = deletion && !deletion.isUnknown ? [deletion] : [];
+  if (stop) return [...notDeleted, stop];
+  const kept = keptFields(order, memory);
+  return [
+    ...notDeleted,
+    ...failures,
+    ...linesKept,
+    ...(kept.length > 0 ? [{ reason: keptThere(kept.join(', ')), failure: 'permanent' as const }] : []),
+    ...(held > 0 ? [{ reason: heldReason(order, memory), failure: 'transient' as const, held }] : []),
+  ];
+}
+
+/** Which optional fields the service holds now, as far as we know. */
+function sentFieldsAfter(order: DesiredOrder, memory: OrderMemory): string[] {
+  const before = sentBefore(memory);
+  const sent = memory.accepted?.body;
+  if (!sent) return [...before];
+  const has = optionalFields.filter((field) =>
+    sent[field] === undefined ? before.includes(field) : sent[field] !== null,
+  );
+  return [...new Set([...has, ...keptFields(order, memory)])];
+}
+
+/**
+ * The links as they are recorded. An hour after a creation without response no request for it is carried out any more,
+ * so nothing is looked for. A copy that could not be removed, or was not allowed to, stays known as one.
+ *
+ * @param inLineAt when the order was read, where nothing about it failed.
+ * @returns `isWatched`: the order is to be looked at again for copies.
+ */
+function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
+  const isOver = ({ linkedAt = inLineAt }: LineLink) =>
+    inLineAt !== undefined && linkedAt !== undefined && inLineAt.getTime() - linkedAt.getTime() >= lookAgainMs;
+  const isOfCopies = ({ subOrderId, idsBefore }: LineLink) => subOrderId !== null && idsBefore !== null;
+  const lines = links.map((one) => (isOfCopies(one) && isOver(one) ? { ...one, idsBefore: null } : one));
+  return { lines, isWatched: lines.some(isOfCopies) };
+}
+
+/** One dead letter for the order as a whole, and one for each line: several requests about it may fail. */
+function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, failures: readonly PushFailure[]) {
+  const deadLetters = faulty.map(({ lineCode: _, ...one }): NewDeadLetter => ({ ...one, partOf: order }));
+  for (const [lineCode, some] of Map.groupBy(failures, (one) => one.lineCode)) {
+    const reason = [...new Set(some.map((one) => one.reason))].join('; ');
+    if (lineCode === undefined) {
+      const removals_held = some.find(({ held }) => held !== undefined)?.held;
+      const payload = { order, lines, removals_held };
+      deadLetters.push({ kind: 'order', key: code, orderCode: code, reason, payload });
+    } else if (!faulty.some((one) => one.lineCode === lineCode)) {
+      const content = lines.find((line) => line.lineCode === lineCode)?.content;
+      const payload = { order_code: code, line_code: lineCode, content };
+      const key = lineKey(code, lineCode);
+      deadLetters.push({ kind: 'order_line', key, orderCode: code, reason, payload, partOf: order });
+    }
+  }
+  return deadLetters;
+}
+
+/** What a push did, as the run counts it. @param isAbsent the service does not have the order any more. */
+export function countsOf(
+  { order }: DesiredOrder,
+  memory: OrderMemory,
+  results: readonly Result[],
+  keep: OrderDifference['subOrders']['keep'],
+  isAbsent: boolean,
+): Counts {
+  const done = (kind: Result['request']['kind']) =>
+    results.filter(({ request, sent }) => request.kind === kind && sent.kind === 'done').length;
+  if (isAbsent) return results.some(({ request }) => request.kind === 'delete order') ? { orders_deleted: 1 } : {};
+  if (memory.stop || !memory.accepted) return { orders_failed: 1 };
+  const all: Counts = {
+    orders_pushed: 1,
+    orders_held: memory.held > 0 ? 1 : 0,
+    orders_recreated: isMadeAgain(memory) ? 1 : 0,
+    orders_failed: memory.deletion ? 1 : 0,
+    orders_deleted_kept: order.deletedAt && !memory.deletion ? 1 : 0,
+    sub_orders_changed: done('change'),
+    sub_orders_removed: done('remove'),
+    sub_orders_added: done('create'),
+    sub_orders_kept: keep.filter(({ lineCode }) => lineCode !== null).length,
+    lines_failed: new Set([...memory.failures, ...memory.linesKept].map(({ lineCode }) => lineCode)).size,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
+}
+
+/**
+ * Whether the error is this order's alone: a value that the warehouse refuses, or an error of this program, such as an
+ * argument that the client refuses. The other orders go on.
+ */
+export const isOfThisOrder = (error: unknown): error is Error =>
+  isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
+
+/** What is recorded of such an order: nothing of its values, which may be what the warehouse refuses. */
+export function errorRecord(order: DesiredOrder, leased: LeasedOrder, error: Error, at: RecordedAt): PushRecord {
+  const { code } = order;
+  // The database's message may quote the value.
+  const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
+  const reason = `the order cannot be sent or recorded: ${what}`;
+  const memory = memoryOf(leased.link, leased.lines as readonly LineLink[]);
+  const bare: DesiredOrder = { ...order, lines: [], waiting: [], faulty: [] };
+  return {
+    ...recordOf(bare, leased, { ...memory, stop: { reason, failure: 'permanent' } }, at),
+    orderedAt: null,
+    userGradeCode: undefined,
+    deadLetters: [{ kind: 'order', key: code, orderCode: code, reason, payload: { order: { code } } }],
+  };
+}

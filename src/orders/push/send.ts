@@ -1,0 +1,84 @@
+import type { OrderDetail } from '../../review-api/index.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { isRemoval, type LineRequest, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
+import { isSameCode } from '../plan/same-value.ts';
+import type { Requests, Sent } from '../requests.ts';
+
+/** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
+export type OrderResult = { request: Exclude<OrderRequest, LineRequest>; sent: Sent<unknown> };
+export type LineResult = { request: LineRequest; sent: Sent<unknown> };
+export type Result = OrderResult | LineResult;
+
+/**
+ * Sends requests about one order, one after the other. A line that the service refuses or fails on does not hold up the
+ * others. What follows a request about the order itself is sent only if that one was done.
+ *
+ * @throws the client's errors when the service as a whole fails.
+ */
+export async function sendAll(
+  { api, log }: Pick<OrderDeps, 'api' | 'log'>,
+  code: string,
+  { requests, memory }: PlannedRequests,
+  channel: Requests,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const orderId = memory.orderId ?? 0;
+  for (const request of requests) {
+    const result = await send(api, channel, code, orderId, request);
+    results.push(result);
+    const isDone = result.sent.kind === 'done';
+    const path = wireOf(request, orderId)?.path;
+    if (isDone && isRemoval(request)) log.info({ order: code, path }, 'removed at the service what the shop lacks');
+    if (!isDone && !('lineCode' in request)) break;
+  }
+  return results;
+}
+
+async function send(
+  api: OrderDeps['api'],
+  { read, write }: Requests,
+  code: string,
+  orderId: number,
+  request: OrderRequest,
+): Promise<Result> {
+  switch (request.kind) {
+    case 'find':
+      return { request, sent: await findOrder(api, { code, orderId }, read) };
+    case 'post order':
+      return { request, sent: await write((options) => api.orders.upsert(request.body, options)) };
+    case 'delete order':
+      return { request, sent: await write((options) => api.orders.remove(orderId, options)) };
+    case 'change': {
+      const { subOrderId, body } = request;
+      return { request, sent: await write((options) => api.subOrders.update(orderId, subOrderId, body, options)) };
+    }
+    case 'remove':
+      return { request, sent: await write((options) => api.subOrders.remove(orderId, request.subOrderId, options)) };
+    case 'create':
+      return { request, sent: await write((options) => api.subOrders.create(orderId, request.body, options)) };
+    default:
+      return request satisfies never;
+  }
+}
+
+/**
+ * The order as the service shows it: by its id, then by its code. The response to the push that made it may have been
+ * lost; or the service has made it again under another id, and given the id to another order. A service need not look
+ * orders up by code; then what its id says counts. No order is created to learn its id.
+ *
+ * @param known `orderId`: 0 or null where it is not known.
+ */
+export async function findOrder(
+  { orders }: Pick<OrderDeps['api'], 'orders'>,
+  { code, orderId }: { code: string; orderId: number | null | undefined },
+  read: Requests['read'],
+): Promise<Sent<OrderDetail>> {
+  const known = orderId ? await read((options) => orders.get(orderId, options)) : undefined;
+  const isOurs = known?.kind === 'done' && isSameCode(known.value.code, code);
+  if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
+  const found = await read((options) => orders.getByCode(code, options));
+  if (found.kind !== 'failed') return found;
+  return known
+    ? { kind: 'absent' }
+    : { ...found, reason: `the service does not look orders up by code: ${found.reason}` };
+}
