@@ -1,5 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
+import { requireSameShop } from '../src/app/require-same-shop.ts';
 import { pushRights } from '../src/app/run-rights.ts';
 import { isoOf } from '../src/base/time/span.ts';
 import { settleVanished } from '../src/orders/push/vanished-orders.ts';
@@ -17,7 +18,8 @@ const daySeconds = 86_400;
 /**
  * Scheduled with the reconcile: reads the orders of the last ORDER_RESCAN_DAYS again by day of creation (UTC), for
  * changes that were missed and orders that are gone. Not before the first `sync orders` has ended: nothing was missed
- * yet, and where orders are not synced on purpose, no rescan may push them.
+ * yet, and where orders are not synced on purpose, no rescan may push them. While a step has failed, nothing that is gone
+ * is deleted: most of a slice may be gone, or other orders, because the shop is not what it was.
  */
 export const rescanOrders = defineRun({
   name: 'rescan-orders',
@@ -25,7 +27,6 @@ export const rescanOrders = defineRun({
   ...runOfOrders,
   trigger: 'rescan',
   priority: 20,
-  completesAlways: true,
   async plan(app) {
     const { shop, warehouse, config } = app;
     if ((await readCursor(warehouse.db, 'orders')) === undefined) return { steps: [], state: {} };
@@ -38,6 +39,8 @@ export const rescanOrders = defineRun({
   },
   async complete(app, { state: { start }, run, signal }) {
     if (start === undefined) return { counts: {} };
+    // Before anything is deleted: while the run went on, another shop may have taken the place of this one.
+    await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     return settleVanished(orderDeps(app, signal), isoOf(start), pushRights(app.config, run.rights));
   },
 });

@@ -7,6 +7,7 @@ import { startHere } from '../harness/cli.ts';
 import { orderTest } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
+import { runJob } from '../harness/run-job.ts';
 import { aDayPasses } from '../harness/sample-shop-days.ts';
 import { line, order } from '../harness/shop-orders.ts';
 import { noSchedules } from '../harness/world.ts';
@@ -163,7 +164,7 @@ test('an order that vanished is deleted by the second rescan that misses it, a d
 test('a rescan that is stopped while a worker deletes orders deletes no more of them', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ...noSchedules, LOG_LEVEL: 'info' } });
   await pushOrders(world);
-  await missForADay(world, `delete from o where code <> 'NEWEST'`);
+  await missForADay(world, `delete from o where code <> 'NEWEST'; delete from l`);
   world.serviceRule(async ({ method }): Promise<Fate> => {
     if (method !== 'DELETE') return 'pass';
     // As Ctrl-C of its command does on another machine.
@@ -250,6 +251,33 @@ test('of orders gone from the shop as many are deleted as the allowance reaches,
   });
   expect(await codesAtService(world)).toHaveLength(5);
   expect(await reconcile(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 2 } });
+});
+
+test('a rescan of which a slice was stopped deletes nothing that is gone', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_RESCAN_DAYS: '9' } });
+  await pushOrders(world, 9);
+  await missForADay(world, `delete from o where code = 'O1'`);
+  await world.shop(`update o set created_at = created_at - interval '3 days' where code <> 'O9'`);
+  const stopped = await rescan(world);
+  expect(stopped).toMatchObject({ outcome: 'incomplete', error: expect.stringContaining('other dates of creation') });
+  expect(await codesAtService(world)).toHaveLength(10);
+  await world.shop(`update o set created_at = created_at + interval '3 days' where code <> 'O9'`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
+});
+
+test('a rescan at whose end the shop is another one deletes nothing', async ({ world }) => {
+  await pushOrders(world);
+  await missForADay(world, `delete from o where code = 'O1'`);
+  const job: typeof rescanOrders = {
+    ...rescanOrders,
+    async conclude(...at) {
+      await world.shop('truncate o, l');
+      return rescanOrders.conclude(...at);
+    },
+  };
+  const end = await runJob(await world.openApp(), job);
+  expect(end).toMatchObject({ outcome: 'incomplete', error: expect.stringContaining('looks like another shop') });
+  expect(await codesAtService(world)).toHaveLength(6);
 });
 
 test('an order with reviews stays, and stops nothing', async ({ world }) => {

@@ -68,7 +68,7 @@ export function desiredOrder(
       body: { ...body, user_email: undefined, user_phone: undefined },
       contact: contactFields.map((field) => sixteenBits(order.code, body[field])),
       unlinkedGrade,
-      lines,
+      lines: lines.map(({ lineCode, content: { product_code: _, ...content } }) => ({ lineCode, content })),
       waiting,
       faulty: faulty.map(({ key, reason }) => ({ key, reason })),
       deleted: order.deletedAt ? deletes : undefined,

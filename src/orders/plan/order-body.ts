@@ -33,7 +33,11 @@ export function orderBody(order: Order, userGradeId: number | undefined): OrderB
   });
 }
 
-export type SubOrderContent = SubOrderBody & { product_options: Readonly<Record<string, string>> };
+/** `product_code`: by which the product's id was found. It is remembered, and not sent. */
+export type SubOrderContent = SubOrderBody & {
+  product_options: Readonly<Record<string, string>>;
+  product_code?: string | undefined;
+};
 
 /** The body of a sub-order (docs/interface.md, "Sub-orders"); also what is remembered of it as last pushed. */
 export function subOrderBody(line: OrderLine, productId: number): SubOrderContent {
@@ -46,12 +50,14 @@ export function subOrderBody(line: OrderLine, productId: number): SubOrderConten
     invoice: line.invoice,
     delivery_service: line.deliveryService,
     product_options: line.productOptions,
+    product_code: line.productId === undefined ? line.productCode : undefined,
   });
 }
 
-/** The client shortens amounts when it sends them. */
-export const sentPrice = <Body extends SubOrderPatch>(body: Body): Body =>
-  body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };
+/** What is sent of the content of a sub-order. The client shortens amounts when it sends them. */
+export function sentOf<Body extends SubOrderPatch>({ product_code: _, ...body }: Body & { product_code?: unknown }) {
+  return body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };
+}
 
 /** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (docs/interface.md). */
 function toTheSecond(date: Date): string {

@@ -9,7 +9,7 @@ import {
 } from '../contact-rule.ts';
 import { keptThere } from '../requests.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';
-import { type SubOrderContent, sentPrice } from './order-body.ts';
+import { type SubOrderContent, sentOf } from './order-body.ts';
 import { compareOrder, type OrderDifference, shownWithoutShop } from './order-difference.ts';
 import {
   asShown,
@@ -203,14 +203,14 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
     const body = isKept ? withoutEmpty(patch) : patch;
     const next = isKept ? link.content : content;
     if (Object.keys(body).length > 0)
-      requests.push({ kind: 'change', lineCode, subOrderId, body: sentPrice(body), content: next, isHidden });
+      requests.push({ kind: 'change', lineCode, subOrderId, body: sentOf(body), content: next, isHidden });
     // A request whose response was lost may have changed it, or somebody else.
     else if (!isDeepStrictEqual(link.content, next)) links.set(lineCode, { ...link, content: next });
   }
   const removals = mayRemoveLines ? found.remove : [];
   requests.push(...removals.map((one) => ({ kind: 'remove' as const, ...one })));
   for (const { lineCode, content, isSentAgain } of found.create)
-    requests.push({ kind: 'create', lineCode, body: sentPrice(content), isSentAgain });
+    requests.push({ kind: 'create', lineCode, body: sentOf(content), isSentAgain });
   const held = found.remove.length - removals.length;
   return { requests, memory: { ...memory, lines: [...links.values()], linesKept, held } };
 }

@@ -58,13 +58,7 @@ export type SubOrderDifference = {
 
 /**
  * Compares the shop's lines with what the service shows of the order. Pure; it knows nothing of what was sent before
- * but for creations without a response. The sub-order of a line is, in this order:
- *
- * 1. the one of its link, unless its product is another one: then one that is exactly as the line goes first, for the
- *    shop's line codes may be positions, which move when a line is removed;
- * 2. where the response of its creation was lost: one that was not there before and is as it was sent;
- * 3. one of a line that the shop has removed (shops give lines new codes), then one that somebody else created. First
- *    those that are exactly as the line, then those that are similar; never by product alone.
+ * but for creations without a response. `match` says which sub-order is a line's.
  *
  * @param shown the sub-orders in the response to `POST /v1/orders` or in the order's detail.
  * @param lines the shop's lines that can be pushed.
@@ -77,68 +71,87 @@ export type SubOrderDifference = {
 export function subOrderDifference(
   shown: readonly SubOrder[],
   lines: readonly Line[],
-  remembered: readonly LineLink[],
+  links: readonly LineLink[],
   untouched: ReadonlySet<string> = new Set(),
   isSelected: (column: string) => boolean = () => true,
   unit?: MoneyUnit,
 ): SubOrderDifference {
-  const links = inPlace(shown, lines, remembered, untouched, unit);
-  const difference: SubOrderDifference = { matched: [], create: [], remove: [], keep: [], links: [] };
+  const matched: LineChange[] = [];
+  const create: SubOrderDifference['create'] = [];
+  const { ofLines, left, hidden } = match(shown, lines, links, untouched, unit);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
-  const idsBefore = shown.map(({ id }) => id);
-  const { ofLines, ofRemoved, free } = match(shown, lines, links, untouched, unit);
-
   for (const line of lines) {
     const { lineCode, content } = line;
-    const link = linkOf.get(lineCode);
-    const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
+    const own = linkOf.get(lineCode);
     const found = ofLines.get(lineCode);
+    const link = found?.link ?? own;
+    const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
     if (found) {
-      const { subOrder, isOurs, idsBefore: watched } = found;
-      const subOrderId = subOrder.id;
-      const fields = lineDifferences(content, subOrder, unit).filter(
+      const subOrderId = found.one.id;
+      const fields = lineDifferences(content, found, unit).filter(
         ({ field, shop }) => shop !== null || isOfShop(field),
       );
-      difference.matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
-      if (link?.subOrderId === subOrderId) continue;
-      linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore: watched, linkedAt: link?.linkedAt });
-    } else if (link?.subOrderId != null) {
+      matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
+      if (own?.subOrderId === subOrderId) continue;
+      const isOurs = found.link?.isOurs ?? links.some((each) => isCopy(found.one, each, undefined, unit));
+      const { idsBefore = null, linkedAt } = found.link ?? {};
+      linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
+    } else if (own && hidden.has(own)) {
       const { product_options: _, ...others } = content;
       const patch = isOfShop('product_options') ? { ...others, product_options: optionsPatch(content) } : others;
-      difference.matched.push({ ...line, subOrderId: link.subOrderId, fields: [], patch, isHidden: true });
+      matched.push({ ...line, subOrderId: own.subOrderId as number, fields: [], patch, isHidden: true });
     } else {
-      difference.create.push({ ...line, isSentAgain: link !== undefined });
-      linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore: link?.idsBefore ?? idsBefore });
+      const sent = own && isPending(own) ? own : undefined;
+      create.push({ ...line, isSentAgain: sent !== undefined });
+      const idsBefore = sent?.idsBefore ?? shown.map(({ id }) => id);
+      linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore });
     }
   }
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
-  for (const link of links.filter(({ lineCode }) => !codes.has(lineCode))) {
-    const { lineCode, isOurs } = link;
-    const subOrder = ofRemoved.get(lineCode)?.subOrder;
-    if (subOrder) {
-      if (link.subOrderId === null) linkOf.set(lineCode, { ...link, subOrderId: subOrder.id });
-      retire(difference, lineCode, subOrder, isOurs);
-    } else linkOf.delete(lineCode);
-  }
-  for (const link of remembered) {
-    if (link.idsBefore === null) continue;
-    const own = shown.find(({ id }) => id === (link.subOrderId ?? ofLines.get(link.lineCode)?.subOrder.id));
-    const nextCopy = () => free.first((one) => isCopy(one, link, own, unit));
-    for (let copy = nextCopy(); copy !== undefined; copy = nextCopy()) retire(difference, link.lineCode, copy, true);
-  }
-  for (const { id } of free.left()) {
-    difference.keep.push({ lineCode: null, subOrderId: id, why: 'review-sync did not create it' });
-  }
-  return { ...difference, links: [...linkOf.values()] };
+  const gone = links.map(({ lineCode }) => lineCode).filter((lineCode) => !codes.has(lineCode));
+  const watched = links.flatMap((link) => {
+    const ownId = link.subOrderId ?? ofLines.get(link.lineCode)?.one.id;
+    return link.idsBefore === null ? [] : [{ link, own: shown.find(({ id }) => id === ownId) }];
+  });
+  const copied = (one: SubOrder) => watched.find(({ link, own }) => isCopy(one, link, own, unit))?.link;
+  return { matched, create, ...retire(left, gone, linkOf, copied), links: [...linkOf.values()] };
 }
 
-/** Sub-orders with reviews are never deleted (promise 6), nor those that somebody else created. */
-function retire({ remove, keep }: SubOrderDifference, lineCode: string, subOrder: SubOrder, isOurs: boolean): void {
-  const subOrderId = subOrder.id;
-  // The service may not show the count: that does not mean that there are no reviews.
-  if (subOrder.reviews_count !== 0) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
-  else if (!isOurs) keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
-  else remove.push({ lineCode, subOrderId });
+/**
+ * What becomes of the sub-orders that no line has. Those of removed lines, and copies that a repeated creation made, are
+ * removed; never those with reviews, nor those that somebody else created (promise 6). A linked one stays linked, to the
+ * code of a removed line, until it is removed.
+ *
+ * @param gone codes of links whose line the shop has removed.
+ * @param copied the link of whose sub-order this one is a copy.
+ */
+function retire(
+  left: Iterable<Entry>,
+  gone: readonly string[],
+  linkOf: Map<string, LineLink>,
+  copied: (one: SubOrder) => LineLink | undefined,
+): Pick<SubOrderDifference, 'remove' | 'keep'> {
+  const remove: SubOrderDifference['remove'] = [];
+  const keep: SubOrderDifference['keep'] = [];
+  const held = new Set([...left].map(({ link }) => link?.lineCode));
+  const vacated = gone.filter((lineCode) => !held.has(lineCode));
+  for (const lineCode of vacated) linkOf.delete(lineCode);
+  for (const { one, link } of left) {
+    const subOrderId = one.id;
+    const of = link ?? copied(one);
+    if (!of) {
+      keep.push({ lineCode: null, subOrderId, why: 'review-sync did not create it' });
+      continue;
+    }
+    const lineCode = link && !gone.includes(link.lineCode) ? (vacated.shift() ?? of.lineCode) : of.lineCode;
+    if (link && linkOf.get(lineCode)?.subOrderId !== subOrderId)
+      linkOf.set(lineCode, { ...link, lineCode, subOrderId });
+    // The service may not show the count: that does not mean that there are no reviews.
+    if (one.reviews_count !== 0) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
+    else if (!of.isOurs) keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
+    else remove.push({ lineCode, subOrderId });
+  }
+  return { remove, keep };
 }
 
 /** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
@@ -153,171 +166,142 @@ const isCopy = (
   // Both went through the same normalising there, so a copy is like the sub-order of the line as the service shows it.
   (own ? areAlike(subOrder, own) : isExactly(subOrder, content, unit));
 
+/** A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. */
+type Entry = { one: SubOrder; link?: LineLink | undefined; options: string; cents: bigint | undefined };
+
 /**
- * The links with the sub-orders that their lines have by now. A line code may be the position of the line: where a line is
- * removed, the codes of the lines behind it move. A linked sub-order of another product than its line goes to the line
- * that it is exactly like. A sub-order that may have reviews never gets another product. The codes of removed lines take
- * what is left, which is then removed.
+ * Which sub-order is a line's, in this order:
+ *
+ * 1. The one of its link, unless that is of another product: the shop's line codes may be positions, which move when a line
+ *    is removed.
+ * 2. Then a linked one that is exactly as the line, or the own, which gets the other product; never one that has reviews.
+ * 3. If the response of the creation was lost: one that was not there before and is as it was sent.
+ * 4. One of a line that the shop has removed (shops give lines new codes), then one that somebody else created. First
+ *    those that are exactly as the line, then those that are similar: the product and the options, or the product and the
+ *    price, as where the service, or another integration, reads prices or options in its own way. The product alone is
+ *    never enough: sizes S and M of one product would be taken for each other.
+ *
+ * @returns `left`: sub-orders of no line. `hidden`: links to sub-orders that are not shown, which are the line's own all
+ *   the same.
  */
-function inPlace(
-  shown: readonly SubOrder[],
-  lines: readonly Line[],
-  links: readonly LineLink[],
-  untouched: ReadonlySet<string>,
-  unit: MoneyUnit | undefined,
-): readonly LineLink[] {
-  const subOrderOf = new Map(shown.map((one) => [one.id, one]));
-  const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const shownLinks = links.flatMap((link) => {
-    const subOrder = link.subOrderId === null ? undefined : subOrderOf.get(link.subOrderId);
-    const isWanted = contentOf.has(link.lineCode);
-    return subOrder && (isWanted || !untouched.has(link.lineCode)) ? [{ link, subOrder, isWanted }] : [];
-  });
-  const isMisplaced = ({ link, subOrder }: (typeof shownLinks)[number]) =>
-    subOrder.product_id !== null && contentOf.get(link.lineCode)?.product_id !== subOrder.product_id;
-  const misplaced = shownLinks.filter((one) => one.isWanted && isMisplaced(one));
-  if (misplaced.length === 0) return links;
-  const removed = shownLinks.filter(({ isWanted }) => !isWanted);
-
-  const free = [...misplaced, ...removed];
-  const takeFirst = (isIt: (one: (typeof free)[number]) => boolean) => {
-    const at = free.findIndex(isIt);
-    return at < 0 ? undefined : free.splice(at, 1)[0];
-  };
-  const placed = new Map<string, LineLink | undefined>();
-  const place = (lineCode: string, one: (typeof free)[number] | undefined) =>
-    placed.set(lineCode, one && { ...one.link, lineCode });
-  for (const { link } of misplaced) {
-    const content = contentOf.get(link.lineCode);
-    const found = content && takeFirst(({ subOrder }) => isExactly(subOrder, content, unit));
-    if (found) place(link.lineCode, found);
-  }
-  const mayChange = ({ subOrder }: (typeof free)[number]) => !((subOrder.reviews_count ?? 0) > 0);
-  for (const { link } of misplaced.filter(({ link: { lineCode } }) => !placed.has(lineCode))) {
-    const own = takeFirst((one) => one.link === link && mayChange(one));
-    place(link.lineCode, own ?? takeFirst((one) => misplaced.includes(one) && mayChange(one)));
-  }
-  for (const { link } of removed) {
-    place(link.lineCode, takeFirst((one) => one.link === link) ?? takeFirst(mayChange) ?? free.shift());
-  }
-  return links.flatMap((link) => (placed.has(link.lineCode) ? (placed.get(link.lineCode) ?? []) : link));
-}
-
-type Match = { subOrder: SubOrder; isOurs: boolean; idsBefore: readonly number[] | null };
-type Matches = { ofLines: Map<string, Match>; ofRemoved: Map<string, Match>; free: Pool };
-
 function match(
   shown: readonly SubOrder[],
   lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
-): Matches {
-  const wanted = new Set(lines.map(({ lineCode }) => lineCode));
-  const free = openPool(shown, unit);
-  const ofLinks = new Map<string, Match>();
-
-  // 1. By id.
-  for (const { lineCode, subOrderId, isOurs, idsBefore } of links) {
-    const subOrder = subOrderId === null ? undefined : free.take(subOrderId);
-    if (subOrder) ofLinks.set(lineCode, { subOrder, isOurs, idsBefore });
-  }
-  // 2. Creations without a response. What is found for a removed line is removed: it must be exactly what was sent.
-  for (const like of ['exact', 'similar'] as const) {
-    for (const { lineCode, subOrderId, content, idsBefore } of links) {
-      if (subOrderId !== null || ofLinks.has(lineCode) || (like === 'similar' && !wanted.has(lineCode))) continue;
-      const subOrder = free.find(content, like, ({ id }) => !idsBefore?.includes(id));
-      // It stays watched: the creation may have been sent twice, and both responses lost.
-      if (subOrder) ofLinks.set(lineCode, { subOrder, isOurs: true, idsBefore });
-    }
-  }
-  // 3. Lines without a sub-order.
-  const ofLines = new Map([...ofLinks].filter(([lineCode]) => wanted.has(lineCode)));
-  const ofRemoved = new Map([...ofLinks].filter(([lineCode]) => !wanted.has(lineCode) && !untouched.has(lineCode)));
-  const spare = openPool(
-    [...ofRemoved.values()].map(({ subOrder }) => subOrder),
-    unit,
+) {
+  const ofLines = new Map<string, Entry>();
+  const left = new Set(
+    shown.map((one): Entry => {
+      const cents = one.price === null ? undefined : BigInt(one.price.cents);
+      return { one, options: optionsKey(one.product_options ?? {}), cents };
+    }),
   );
-  // A linked sub-order that the service does not show is the line's own all the same.
-  const hidden = new Set(links.flatMap(({ lineCode, subOrderId }) => (subOrderId === null ? [] : lineCode)));
-  for (const like of ['exact', 'similar'] as const) {
-    for (const pool of [spare, free]) {
-      for (const { lineCode, content } of lines) {
-        if (ofLines.has(lineCode) || hidden.has(lineCode)) continue;
-        const subOrder = pool.find(content, like);
-        if (!subOrder) continue;
-        const [removed, found] = [...ofRemoved].find(([, one]) => one.subOrder === subOrder) ?? [];
-        const isOurs = links.some((link) => isCopy(subOrder, link, undefined, unit));
-        ofLines.set(lineCode, found ?? { subOrder, isOurs, idsBefore: null });
-        if (removed !== undefined) ofRemoved.delete(removed);
+  type Is = (entry: Entry) => boolean;
+  /** Gives the line the first sub-order of which one of these holds, the first before the others. */
+  const take = (lineCode: string, ...ways: Is[]) => {
+    for (const is of ofLines.has(lineCode) ? [] : ways) {
+      const entry = [...left].find(is);
+      if (!entry) continue;
+      left.delete(entry);
+      ofLines.set(lineCode, entry);
+      return entry;
+    }
+    return undefined;
+  };
+  const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
+  const entryOf = new Map([...left].map((entry) => [entry.one.id, entry]));
+  const hidden = new Set<LineLink>();
+  const misplaced = new Map<Entry, Line>();
+  for (const link of links.filter((one) => !isPending(one))) {
+    const { lineCode } = link;
+    const content = contentOf.get(lineCode);
+    const entry = entryOf.get(link.subOrderId as number);
+    if (!entry) hidden.add(link);
+    else {
+      entry.link = link;
+      if (content && isOtherProduct(entry, content)) misplaced.set(entry, { lineCode, content });
+      else if (content || untouched.has(lineCode)) {
+        left.delete(entry);
+        ofLines.set(lineCode, entry);
       }
     }
   }
-  return { ofLines, ofRemoved, free };
+  for (const { lineCode, content } of misplaced.values())
+    take(lineCode, ({ one, link }) => link !== undefined && isExactly(one, content, unit));
+  const mayChange: Is = (entry) => misplaced.has(entry) && !((entry.one.reviews_count ?? 0) > 0);
+  for (const [own, { lineCode }] of misplaced) take(lineCode, (entry) => entry === own && mayChange(entry), mayChange);
+  for (const entry of misplaced.keys()) if (left.has(entry) && !mayChange(entry)) entry.link = undefined;
+
+  for (const like of [exactly, similarly]) {
+    for (const link of links.filter(isPending)) {
+      const { lineCode, content, idsBefore } = link;
+      const isWanted = contentOf.has(lineCode);
+      // What is found for a removed line is removed: it must be exactly what was sent.
+      if (like === similarly && !isWanted) continue;
+      const ways = like(content, unit).map(
+        (is): Is =>
+          (entry) =>
+            !entry.link && is(entry) && !idsBefore?.includes(entry.one.id),
+      );
+      const found = take(lineCode, ...ways);
+      // It stays watched: the creation may have been sent twice, and both responses lost.
+      if (found) found.link = link;
+      if (found && !isWanted && !untouched.has(lineCode)) left.add(found);
+    }
+  }
+  const isHidden = new Set([...hidden].map(({ lineCode }) => lineCode));
+  for (const like of [exactly, similarly]) {
+    for (const isLinked of [true, false]) {
+      for (const { lineCode, content } of lines.filter((line) => !isHidden.has(line.lineCode)))
+        take(
+          lineCode,
+          ...like(content, unit).map(
+            (is): Is =>
+              (entry) =>
+                (entry.link !== undefined) === isLinked && is(entry),
+          ),
+        );
+    }
+  }
+  return { ofLines, left, hidden };
 }
 
-/**
- * Sub-orders that no line has yet. `exact`: product, options and price agree. `similar`: the product and one of the
- * other two, as where the service, or another integration, reads prices or options in its own way. The product alone is
- * never enough: sizes S and M of one product would be taken for each other.
- */
-type Pool = {
-  take(id: number): SubOrder | undefined;
-  /** Takes the first that is so like the content; of similar ones first those with its options. */
-  find(
-    content: SubOrderContent,
-    like: 'exact' | 'similar',
-    isAllowed?: (one: SubOrder) => boolean,
-  ): SubOrder | undefined;
-  /** Takes the first of which this holds. */
-  first(isIt: (one: SubOrder) => boolean): SubOrder | undefined;
-  left(): SubOrder[];
-};
+/** The product's id has changed although its code has not: it was registered again at the service. */
+const isRegisteredAgain = ({ link }: Entry, { product_code }: SubOrderContent) =>
+  product_code !== undefined && product_code === link?.content.product_code;
 
-function openPool(all: readonly SubOrder[], unit: MoneyUnit | undefined): Pool {
-  const keyed = all.map((one) => {
-    const cents = one.price === null ? undefined : BigInt(one.price.cents);
-    return { one, options: optionsKey(one.product_options ?? {}), cents };
-  });
-  const free = new Map(keyed.map((entry) => [entry.one.id, entry]));
-  const take = (id: number) => {
-    const entry = free.get(id);
-    free.delete(id);
-    return entry?.one;
-  };
-  type Entry = (typeof keyed)[number];
-  return {
-    take,
-    find({ product_id, product_options, price }, like, isAllowed = () => true) {
-      const key = optionsKey(product_options);
-      const hasOptions = ({ options }: Entry) => options === key;
-      const havePrice = centsAs(price, unit).map(
-        (amount) =>
-          ({ cents }: Entry) =>
-            cents === amount,
-      );
-      const exact = havePrice.map((hasPrice) => (entry: Entry) => hasOptions(entry) && hasPrice(entry));
-      for (const isLike of like === 'exact' ? exact : [hasOptions, ...havePrice]) {
-        const isFirst = (entry: Entry) => entry.one.product_id === product_id && isLike(entry) && isAllowed(entry.one);
-        const found = [...free.values()].find(isFirst);
-        if (found) return take(found.one.id);
-      }
-      return undefined;
-    },
-    first(isIt) {
-      const found = [...free.values()].find(({ one }) => isIt(one));
-      return found && take(found.one.id);
-    },
-    left: () => [...free.values()].map(({ one }) => one),
-  };
+/** Null: the service has deleted the product, and nobody can correct that by a request. */
+const isOtherProduct = (entry: Entry, content: SubOrderContent) =>
+  entry.one.product_id !== null && entry.one.product_id !== content.product_id && !isRegisteredAgain(entry, content);
+
+/** Product, options and price agree. */
+function exactly({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {
+  const key = optionsKey(product_options);
+  const amounts = new Set<bigint | undefined>(centsAs(price, unit));
+  return [({ one, options, cents }: Entry) => one.product_id === product_id && options === key && amounts.has(cents)];
+}
+
+/** The product agrees, and the options, or the price. */
+function similarly({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {
+  const key = optionsKey(product_options);
+  const amounts = new Set<bigint | undefined>(centsAs(price, unit));
+  return [
+    ({ one, options }: Entry) => one.product_id === product_id && options === key,
+    ({ one, cents }: Entry) => one.product_id === product_id && amounts.has(cents),
+  ];
 }
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
-function lineDifferences(ours: SubOrderContent, theirs: SubOrder, unit: MoneyUnit | undefined): FieldDifference[] {
+function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | undefined): FieldDifference[] {
+  const theirs = found.one;
   const options = theirs.product_options;
+  // Reviews stay with the product that they were written about, which is the same one.
+  const keepsProduct = isRegisteredAgain(found, ours) && theirs.reviews_count !== 0;
   const all: (FieldDifference | undefined)[] = [
     // Where the service has deleted the product, it shows none; nobody can correct that by a request.
-    theirs.product_id === null
+    theirs.product_id === null || keepsProduct
       ? undefined
       : fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),
     fieldDifference('price', ours.price, theirs.price === null ? undefined : centsText(theirs.price), () =>
