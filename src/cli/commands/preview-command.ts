@@ -56,7 +56,7 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
   'deleted in the shop':
     'The next run sends nothing: the shop marks the order as deleted, ' +
     'and ORDER_DELETES is off or the service does not have it.',
-  'cannot be sent': undefined,
+  'cannot be read': undefined,
   'not in the shop': undefined,
 };
 

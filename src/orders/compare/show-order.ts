@@ -25,7 +25,7 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
 }
 
 /** Why the next run of `sync orders` would send nothing about the order. */
-export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be sent' | 'not in the shop';
+export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be read' | 'not in the shop';
 
 /** A request as a push sends it. */
 export type SentRequest = NonNullable<ReturnType<typeof wireOf>>;
@@ -68,7 +68,7 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
     code,
     shop: raw,
     fault,
-    nothingToSend: raw === undefined ? 'not in the shop' : fault === undefined ? nothing : 'cannot be sent',
+    nothingToSend: raw === undefined ? 'not in the shop' : fault === undefined ? nothing : 'cannot be read',
     requests: plan && isSent ? sentRequests(plan, difference) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),

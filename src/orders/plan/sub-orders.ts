@@ -168,6 +168,10 @@ const isCopy = (
 
 /** A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. */
 type Entry = { one: SubOrder; link?: LineLink | undefined; options: string; cents: bigint | undefined };
+type Is = (entry: Entry) => boolean;
+
+/** `left`: sub-orders that no line has yet. */
+type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
 
 /**
  * Which sub-order is a line's, in this order:
@@ -176,13 +180,11 @@ type Entry = { one: SubOrder; link?: LineLink | undefined; options: string; cent
  *    is removed.
  * 2. Then a linked one that is exactly as the line, or the own, which gets the other product; never one that has reviews.
  * 3. If the response of the creation was lost: one that was not there before and is as it was sent.
- * 4. One of a line that the shop has removed (shops give lines new codes), then one that somebody else created. First
- *    those that are exactly as the line, then those that are similar: the product and the options, or the product and the
- *    price, as where the service, or another integration, reads prices or options in its own way. The product alone is
- *    never enough: sizes S and M of one product would be taken for each other.
+ * 4. One of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
  *
- * @returns `left`: sub-orders of no line. `hidden`: links to sub-orders that are not shown, which are the line's own all
- *   the same.
+ * In 3 and 4 first those that are exactly as the line, then those that are similar.
+ *
+ * @returns `hidden`: links to sub-orders that are not shown, which are the line's own all the same.
  */
 function match(
   shown: readonly SubOrder[],
@@ -190,82 +192,93 @@ function match(
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
-) {
-  const ofLines = new Map<string, Entry>();
-  const left = new Set(
-    shown.map((one): Entry => {
-      const cents = one.price === null ? undefined : BigInt(one.price.cents);
-      return { one, options: optionsKey(one.product_options ?? {}), cents };
-    }),
-  );
-  type Is = (entry: Entry) => boolean;
-  /** Gives the line the first sub-order of which one of these holds, the first before the others. */
-  const take = (lineCode: string, ...ways: Is[]) => {
-    for (const is of ofLines.has(lineCode) ? [] : ways) {
-      const entry = [...left].find(is);
-      if (!entry) continue;
-      left.delete(entry);
-      ofLines.set(lineCode, entry);
-      return entry;
+): Pool & { hidden: ReadonlySet<LineLink> } {
+  const entries = shown.map((one): Entry => {
+    const cents = one.price === null ? undefined : BigInt(one.price.cents);
+    return { one, options: optionsKey(one.product_options ?? {}), cents };
+  });
+  const pool: Pool = { ofLines: new Map(), left: new Set(entries) };
+  const hidden = takeLinked(pool, lines, links, untouched, unit);
+  const wanted = new Set(lines.map(({ lineCode }) => lineCode));
+  for (const like of ['exact', 'similar'] as const) {
+    for (const link of links.filter(isPending)) {
+      const { lineCode, content, idsBefore } = link;
+      // What is found for a removed line is removed: it must be exactly what was sent.
+      if (like === 'similar' && !wanted.has(lineCode)) continue;
+      const isNew: Is = (entry) => !entry.link && !idsBefore?.includes(entry.one.id);
+      const found = take(pool, lineCode, waysOf(content, unit)[like], isNew);
+      // It stays watched: the creation may have been sent twice, and both responses lost.
+      if (found) found.link = link;
+      if (found && !wanted.has(lineCode) && !untouched.has(lineCode)) pool.left.add(found);
     }
-    return undefined;
-  };
+  }
+  const isHidden = new Set([...hidden].map(({ lineCode }) => lineCode));
+  for (const like of ['exact', 'similar'] as const) {
+    for (const isLinked of [true, false]) {
+      for (const { lineCode, content } of lines.filter((line) => !isHidden.has(line.lineCode)))
+        take(pool, lineCode, waysOf(content, unit)[like], ({ link }) => (link !== undefined) === isLinked);
+    }
+  }
+  return { ...pool, hidden };
+}
+
+/** Steps 1 and 2. @returns links to sub-orders that are not shown. */
+function takeLinked(
+  pool: Pool,
+  lines: readonly Line[],
+  links: readonly LineLink[],
+  untouched: ReadonlySet<string>,
+  unit: MoneyUnit | undefined,
+): Set<LineLink> {
+  const entryOf = new Map([...pool.left].map((entry) => [entry.one.id, entry]));
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const entryOf = new Map([...left].map((entry) => [entry.one.id, entry]));
   const hidden = new Set<LineLink>();
   const misplaced = new Map<Entry, Line>();
-  for (const link of links.filter((one) => !isPending(one))) {
-    const { lineCode } = link;
+  for (const link of links) {
+    const { lineCode, subOrderId } = link;
+    if (subOrderId === null) continue;
     const content = contentOf.get(lineCode);
-    const entry = entryOf.get(link.subOrderId as number);
+    const entry = entryOf.get(subOrderId);
     if (!entry) hidden.add(link);
     else {
       entry.link = link;
       if (content && isOtherProduct(entry, content)) misplaced.set(entry, { lineCode, content });
-      else if (content || untouched.has(lineCode)) {
-        left.delete(entry);
-        ofLines.set(lineCode, entry);
-      }
+      else if (content || untouched.has(lineCode)) take(pool, lineCode, [(one) => one === entry]);
     }
   }
   for (const { lineCode, content } of misplaced.values())
-    take(lineCode, ({ one, link }) => link !== undefined && isExactly(one, content, unit));
+    take(pool, lineCode, waysOf(content, unit).exact, ({ link }) => link !== undefined);
   const mayChange: Is = (entry) => misplaced.has(entry) && !((entry.one.reviews_count ?? 0) > 0);
-  for (const [own, { lineCode }] of misplaced) take(lineCode, (entry) => entry === own && mayChange(entry), mayChange);
-  for (const entry of misplaced.keys()) if (left.has(entry) && !mayChange(entry)) entry.link = undefined;
+  for (const [own, { lineCode }] of misplaced)
+    take(pool, lineCode, [(entry) => entry === own && mayChange(entry), mayChange]);
+  for (const entry of misplaced.keys()) if (pool.left.has(entry) && !mayChange(entry)) entry.link = undefined;
+  return hidden;
+}
 
-  for (const like of [exactly, similarly]) {
-    for (const link of links.filter(isPending)) {
-      const { lineCode, content, idsBefore } = link;
-      const isWanted = contentOf.has(lineCode);
-      // What is found for a removed line is removed: it must be exactly what was sent.
-      if (like === similarly && !isWanted) continue;
-      const ways = like(content, unit).map(
-        (is): Is =>
-          (entry) =>
-            !entry.link && is(entry) && !idsBefore?.includes(entry.one.id),
-      );
-      const found = take(lineCode, ...ways);
-      // It stays watched: the creation may have been sent twice, and both responses lost.
-      if (found) found.link = link;
-      if (found && !isWanted && !untouched.has(lineCode)) left.add(found);
+/** Gives a line without a sub-order the first that is so, those of the first way before the others. */
+function take({ ofLines, left }: Pool, lineCode: string, ways: readonly Is[], isAllowed: Is = () => true) {
+  for (const is of ofLines.has(lineCode) ? [] : ways) {
+    for (const entry of left) {
+      if (!is(entry) || !isAllowed(entry)) continue;
+      left.delete(entry);
+      ofLines.set(lineCode, entry);
+      return entry;
     }
   }
-  const isHidden = new Set([...hidden].map(({ lineCode }) => lineCode));
-  for (const like of [exactly, similarly]) {
-    for (const isLinked of [true, false]) {
-      for (const { lineCode, content } of lines.filter((line) => !isHidden.has(line.lineCode)))
-        take(
-          lineCode,
-          ...like(content, unit).map(
-            (is): Is =>
-              (entry) =>
-                (entry.link !== undefined) === isLinked && is(entry),
-          ),
-        );
-    }
-  }
-  return { ofLines, left, hidden };
+  return undefined;
+}
+
+/**
+ * When a sub-order is a line's. `exact`: product, options and price agree. `similar`: the product and the options, or the
+ * product and the price, as where the service, or another integration, reads prices or options in its own way. The
+ * product alone is never enough: sizes S and M of one product would be taken for each other.
+ */
+function waysOf({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {
+  const key = optionsKey(product_options);
+  const amounts = new Set<bigint | undefined>(centsAs(price, unit));
+  const hasOptions: Is = ({ one, options }) => one.product_id === product_id && options === key;
+  const hasPrice: Is = ({ one, cents }) => one.product_id === product_id && amounts.has(cents);
+  return { exact: [(entry: Entry) => hasOptions(entry) && hasPrice(entry)], similar: [hasOptions, hasPrice] };
 }
 
 /** The product's id has changed although its code has not: it was registered again at the service. */
@@ -275,23 +288,6 @@ const isRegisteredAgain = ({ link }: Entry, { product_code }: SubOrderContent) =
 /** Null: the service has deleted the product, and nobody can correct that by a request. */
 const isOtherProduct = (entry: Entry, content: SubOrderContent) =>
   entry.one.product_id !== null && entry.one.product_id !== content.product_id && !isRegisteredAgain(entry, content);
-
-/** Product, options and price agree. */
-function exactly({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {
-  const key = optionsKey(product_options);
-  const amounts = new Set<bigint | undefined>(centsAs(price, unit));
-  return [({ one, options, cents }: Entry) => one.product_id === product_id && options === key && amounts.has(cents)];
-}
-
-/** The product agrees, and the options, or the price. */
-function similarly({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {
-  const key = optionsKey(product_options);
-  const amounts = new Set<bigint | undefined>(centsAs(price, unit));
-  return [
-    ({ one, options }: Entry) => one.product_id === product_id && options === key,
-    ({ one, cents }: Entry) => one.product_id === product_id && amounts.has(cents),
-  ];
-}
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | undefined): FieldDifference[] {
