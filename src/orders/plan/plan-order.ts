@@ -90,7 +90,8 @@ export function planOrder(
     difference,
     withheld: withContact ? [] : contactFields.filter((field) => order.body[field] !== undefined),
   };
-  if (memory.stop || plan.nothing === 'deleted in the shop') return plan;
+  const isLeftOut = plan.nothing === 'deleted in the shop' || (plan.nothing && shown === 'unknown');
+  if (memory.stop || isLeftOut) return plan;
   const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
   if (deletion) {
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
