@@ -107,7 +107,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a contact that the service keeps is taken for cleared',
     file: 'src/orders/plan/plan-order.ts',
-    find: 'shown.filter((field) => accepted?.body[field] === null)',
+    find: 'shown.filter((field) => emptied.includes(field))',
     replace: '[]',
     tests: [`${promise('orders-contact')} > of what was never sent a phone number`],
   },

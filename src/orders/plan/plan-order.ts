@@ -230,8 +230,9 @@ const withoutEmpty = (patch: SubOrderPatch): SubOrderPatch =>
 export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
   const { accepted, refused } = memory;
   const sent = sentBefore(memory);
-  const shown = accepted ? shownWithoutShop(order, accepted.detail, sent) : [];
-  const kept = [...refused, ...shown.filter((field) => accepted?.body[field] === null)];
+  const emptied = accepted ? emptyFields(accepted.body) : [];
+  const shown = accepted && emptied.length > 0 ? shownWithoutShop(order, accepted.detail, sent) : [];
+  const kept = [...refused, ...shown.filter((field) => emptied.includes(field))];
   return kept.filter((field) => sent.includes(field) || contactFields.some((contact) => contact === field));
 }
 

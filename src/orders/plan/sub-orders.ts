@@ -200,8 +200,9 @@ function match(
   const pool: Pool = { ofLines: new Map(), left: new Set(entries) };
   const hidden = takeLinked(pool, lines, links, untouched, unit);
   const wanted = new Set(lines.map(({ lineCode }) => lineCode));
+  const pending = links.filter(isPending);
   for (const like of ['exact', 'similar'] as const) {
-    for (const link of links.filter(isPending)) {
+    for (const link of pending) {
       const { lineCode, content, idsBefore } = link;
       // What is found for a removed line is removed: it must be exactly what was sent.
       if (like === 'similar' && !wanted.has(lineCode)) continue;
@@ -213,9 +214,10 @@ function match(
     }
   }
   const isHidden = new Set([...hidden].map(({ lineCode }) => lineCode));
-  for (const like of ['exact', 'similar'] as const) {
+  const open = lines.filter(({ lineCode }) => !pool.ofLines.has(lineCode) && !isHidden.has(lineCode));
+  for (const like of pool.left.size > 0 ? (['exact', 'similar'] as const) : []) {
     for (const isLinked of [true, false]) {
-      for (const { lineCode, content } of lines.filter((line) => !isHidden.has(line.lineCode)))
+      for (const { lineCode, content } of open)
         take(pool, lineCode, waysOf(content, unit)[like], ({ link }) => (link !== undefined) === isLinked);
     }
   }

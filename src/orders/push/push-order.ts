@@ -167,11 +167,9 @@ export async function carryOut(
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);
     else if (shown && shown !== 'absent' && shown.id !== memory.orderId) {
       const otherCodes = await otherCodesOf(deps, shown.id, code);
-      // The other order is the same at the service, and is to say so, too.
-      await makeDue(
-        deps.db,
-        otherCodes.filter((other) => isSameCode(other, code)),
-      );
+      const same = otherCodes.filter((other) => isSameCode(other, code));
+      // The other order is the same one at the service, and is to say so, too.
+      if (same.length > 0) await makeDue(deps.db, same);
       memory = { ...memory, otherCodes };
     }
   }
