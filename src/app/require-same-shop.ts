@@ -1,6 +1,6 @@
 import { counted } from '../base/counts.ts';
 import { ReviewSyncError } from '../base/errors.ts';
-import { isSameCreation } from '../orders/plan/same-order.ts';
+import { isSameCreation } from '../orders/plan/read-orders.ts';
 import type { Shop } from '../shop/index.ts';
 import type { OrderPosition } from '../shop/orders.ts';
 import type { Db } from '../warehouse/index.ts';

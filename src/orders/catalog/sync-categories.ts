@@ -4,7 +4,7 @@ import { type Category, readCategory } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { fingerprint } from '../plan/fingerprint.ts';
+import { fingerprint } from '../plan/desired-order.ts';
 import { keptThere } from '../requests.ts';
 import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
 

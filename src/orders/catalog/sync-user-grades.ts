@@ -9,7 +9,7 @@ import {
 import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { fingerprint } from '../plan/fingerprint.ts';
+import { fingerprint } from '../plan/desired-order.ts';
 import { isSameText } from '../plan/same-value.ts';
 import { keptThere } from '../requests.ts';
 import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';

@@ -6,7 +6,6 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { contactFields } from '../contact-rule.ts';
-import { fingerprint } from './fingerprint.ts';
 import { optionalFields, orderBody, subOrderBody } from './order-body.ts';
 import type { Line } from './sub-orders.ts';
 
@@ -126,3 +125,12 @@ export function requestBody(desired: DesiredOrder, sentFields: readonly string[]
   if (!withContact) for (const field of contactFields) if (sent[field] !== null) delete sent[field];
   return sent as OrderBody;
 }
+
+/** Hash of what is pushed; equal for values that are equal as JSON with their keys in any order. */
+export const fingerprint = (value: unknown): string =>
+  hash('sha256', JSON.stringify(value, withSortedKeys), 'base64url');
+
+const withSortedKeys = (_key: string, value: unknown): unknown =>
+  typeof value !== 'object' || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

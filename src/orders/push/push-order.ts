@@ -11,7 +11,7 @@ import type { DesiredOrder } from '../plan/desired-order.ts';
 import type { OrderDifference } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { isRemoval, type PlannedRequests, planOrder, withhold } from '../plan/plan-order.ts';
-import { otherOrderFault } from '../plan/same-order.ts';
+import { otherOrderFault } from '../plan/read-orders.ts';
 import { isSameCode } from '../plan/same-value.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';

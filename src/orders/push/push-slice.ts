@@ -13,8 +13,7 @@ import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
 import { memoryOf } from '../plan/order-memory.ts';
 import { planOrder } from '../plan/plan-order.ts';
-import { desiredOrders } from '../plan/read-orders.ts';
-import { sameOrders } from '../plan/same-order.ts';
+import { desiredOrders, sameOrders } from '../plan/read-orders.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
