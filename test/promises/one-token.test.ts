@@ -106,3 +106,15 @@ test('a ban of one process holds all others, says until when, and is no failure'
   expect(ends.map(({ status: code, stdout, stderr }) => (code === 0 ? 0 : stdout + stderr))).toEqual([0, 0]);
   expect(service.counts.tokens).toBe(1);
 });
+
+test('a token that another program revokes again and again is named by status and doctor, with how often', async () => {
+  const { world } = await openOneToken();
+  await runCli(['sync', 'catalog'], world.environment);
+  await world.warehouse(`update sync.service_session
+    set refused_at = array(select now() - n * interval '4 minutes' from generate_series(0, 20) n where n not in (1, 2))`);
+  for (const command of ['status', 'doctor']) {
+    const { stdout } = await runCli([command], world.environment);
+    expect(stdout).toContain('the token was revoked 13 times in an hour: another program uses this client id');
+    expect(stdout).toContain('give each program a client id of its own');
+  }
+});
