@@ -131,8 +131,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     api,
     queues,
     orderStore,
-    // More than requests in flight: some pages land while others are requested.
-    pages: { slots: pLimit(concurrency + 4), largest: 0, guess: 1 },
+    // As many pages land as are requested at a time.
+    pages: { slots: pLimit(2 * concurrency), largest: 0, guess: 1 },
     sliceSlots: pLimit(slicesAtATime),
     orderSlots: pLimit(ordersAtATime),
     abort,

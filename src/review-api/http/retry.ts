@@ -85,7 +85,8 @@ type Ended<T> = { value: T } | { delayMs: number };
 /**
  * Sends calls to the review service. A call goes through this file from top to bottom:
  *
- * 1. `send`: wait for one of the slots (`concurrency`), and again after each wait of its own.
+ * 1. `send`: wait for one of the slots (`concurrency`), and again after each wait of its own. A response that is a
+ *    success gives the slot away before it is parsed.
  * 2. `untilWait`: send attempts until the call ends or must wait by itself, as `nextStep` in retry-policy.ts decides. A
  *    wait for which the service asked holds all requests of all processes (session.ts), and this one keeps its slot.
  * 3. `withToken`: send with the token of the session; after a 401 again with another one, after a response that a cache
@@ -138,7 +139,7 @@ export function openHttpClient({
 
   const send: Send = (call, read) => {
     const refused: Token[] = [];
-    return repeat((spent) => slots(() => untilWait(call, () => withToken(call, read, refused), spent)));
+    return repeat((spent) => inSlot((free) => untilWait(call, () => withToken(call, read, refused, free), spent)));
   };
 
   return {
@@ -150,6 +151,13 @@ export function openHttpClient({
       return http.close();
     },
   };
+
+  /** Works in a slot, as soon as one is free. @param work gets what gives its slot to the next call before it has ended. */
+  function inSlot<T>(work: (free: () => void) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      void slots(() => new Promise<void>((free) => work(free).then(resolve, reject).finally(free)));
+    });
+  }
 
   async function repeat<T>(work: (spent: Spent) => Promise<Ended<T>>): Promise<T> {
     const spent: Spent = { number: 1, waitedMs: 0, spentMs: 0, askedAtMs: undefined };
@@ -195,13 +203,18 @@ export function openHttpClient({
     }
   }
 
-  async function withToken<T>(call: Call, read: (response: HttpResponse) => T, refused: Token[]): Promise<Attempt<T>> {
+  async function withToken<T>(
+    call: Call,
+    read: (response: HttpResponse) => T,
+    refused: Token[],
+    free: () => void,
+  ): Promise<Attempt<T>> {
     for (let isAgain = false; ; ) {
       await requireToken();
       await turn(call);
       const token = session.token();
       if (!token) continue;
-      const sent = await attempt(call, read, token);
+      const sent = await attempt(call, read, token, free);
       const { outcome } = sent;
       if (outcome.kind !== 'token-refused') {
         if (outcome.status !== undefined) token.uses += 1;
@@ -271,13 +284,25 @@ export function openHttpClient({
   async function untilFree({ method, path }: Call): Promise<void> {
     const untilMs = await session.untilFree(limits.maxRetryAfterMs);
     if (untilMs === undefined) return;
-    const detail = `no request may be sent before ${new Date(Math.ceil(untilMs / 1000) * 1000).toISOString()}`;
+    // Two clocks have been read: a millisecond more is none.
+    const until = new Date(Math.ceil((untilMs - 1) / 1000) * 1000);
+    const detail = `no request may be sent before ${until.toISOString()}`;
     throw new LimitedError({ method, path, detail });
   }
 
-  async function attempt<T>(call: Call, read: (response: HttpResponse) => T, token?: Token): Promise<Attempt<T>> {
+  async function attempt<T>(
+    call: Call,
+    read: (response: HttpResponse) => T,
+    token?: Token,
+    free?: () => void,
+  ): Promise<Attempt<T>> {
     const { reply, sentMs, durationMs } = await http.send(call, token?.value);
     stats.requests += 1;
+    if (free && reply.kind === 'response' && reply.status < 300 && !reply.isStored) {
+      // The next request is on its way before this response is parsed: a page of reviews takes some milliseconds.
+      free();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
     const tokens = [token?.value, session.token()?.value, clientSecret];
     const outcome = outcomeOf(reply, call, read, { tokens, now, maxBodyBytes });
     if (outcome.kind === 'success' || outcome.kind === 'refused') await session.succeeded(sentMs);
