@@ -98,6 +98,24 @@ test('what the lines add up to in the middle order is said, and is a warning whe
   expect([share('60'), share('60', { fault: 'odd' }), share('0'), share('60', {}, '0')]).toEqual([0.5, ...Array(3)]);
 });
 
+test('lines of other orders are a warning, though the middle order looks right', () => {
+  const check = (...prices: number[]) =>
+    checkSums(prices.map((price, n) => dated({ code: `A${n}`, total_price: '100' }, { price: String(price) })));
+  // A quarter far off is what vouchers and shipping do; one order more is not.
+  expect(check(49, 100, 100, 201, 100, 100, 50, 200)).toMatchObject([{ level: 'ok' }]);
+  expect(check(49, 100, 100, 200, 100, 5, 50, 1900)).toMatchObject([
+    {
+      level: 'warning',
+      what: expect.stringMatching(
+        /less or more than 50 % to 200 % of total_price in 3 of 8 orders, such as order A5 \(5 %\) and order A7 \(1900 %\)$/,
+      ),
+      hint: expect.stringContaining('do the lines belong to these orders?'),
+    },
+  ]);
+  // If the middle order is in another unit, that explains the others.
+  expect(check(10_000, 10_000, 10_000)).toMatchObject([{ what: expect.stringContaining('minor units?') }]);
+});
+
 test('deliveries that are days without a time, before their order, get the hint for days', () => {
   const orders = Array.from({ length: 10 }, (_, n) =>
     dated({ created_at: `2026-02-1${n}T12:00:00Z` }, { delivered_at: `2026-02-1${n}T00:00:00Z` }),

@@ -11,6 +11,10 @@ const leastOrders = 3;
 const otherUnit = 20;
 /** Shares of a total that a shop's shipping costs, discounts and vouchers explain. */
 const usualShare = { least: 0.7, most: 1.3 };
+/** Shares of a total that are rare in single orders, whatever their vouchers and shipping costs. */
+const rareShare = { below: 0.5, above: 2 };
+/** The part of the orders with a rare share from which the lines look like those of other orders. */
+const mostRare = 0.25;
 
 /** What the prices of the lines add up to, as a part of the order's total; undefined where one of them is 0. */
 export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
@@ -22,18 +26,39 @@ export function shareOfLines({ order, lines, fault }: RawOrder): number | undefi
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** What the prices of lines add up to in the middle order: a forgotten quantity or tax, or another unit, shows here. */
+/**
+ * What the prices of lines add up to: the middle order shows a forgotten quantity or tax, or another unit; many orders far
+ * from their total show lines that belong to other orders.
+ */
 export function checkSums(orders: readonly RawOrder[]): Finding[] {
-  const shares = orders.flatMap((order) => shareOfLines(order) ?? []).sort((a, b) => a - b);
-  if (shares.length < leastOrders) return [];
-  const median = shares[Math.floor(shares.length / 2)] ?? 1;
+  const sums = orders.flatMap((raw) => {
+    const share = shareOfLines(raw);
+    return share === undefined ? [] : [{ code: raw.order.code, share }];
+  });
+  sums.sort((a, b) => a.share - b.share);
+  if (sums.length < leastOrders) return [];
+  const median = sums[Math.floor(sums.length / 2)]?.share ?? 1;
   const what = `order_lines.sql: the lines add up to ${percent(median)} of total_price in the middle order`;
-  if (median >= usualShare.least && median <= usualShare.most) return [ok(what)];
-  const isOtherUnit = median >= otherUnit || median <= 1 / otherUnit;
+  if (median >= otherUnit || median <= 1 / otherUnit) {
+    const hint = 'select price and total_price in the major unit, such as amount / 100.0';
+    return [warning(`${what}: minor units?`, hint)];
+  }
+  if (median < usualShare.least || median > usualShare.most) {
+    return [warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts')];
+  }
+  const rare = sums.filter(({ share }) => share < rareShare.below || share > rareShare.above);
+  if (rare.length <= sums.length * mostRare) return [ok(what)];
+  const distance = ({ share }: { share: number }) => Math.abs(Math.log(share));
+  const worst = rare.toSorted((a, b) => distance(b) - distance(a)).slice(0, 2);
+  const examples = worst.map(({ code, share }) => `order ${code} (${percent(share)})`).join(' and ');
+  const range = `${percent(rareShare.below)} to ${percent(rareShare.above)}`;
   return [
-    isOtherUnit
-      ? warning(`${what}: minor units?`, 'select price and total_price in the major unit, such as amount / 100.0')
-      : warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts'),
+    warning(
+      `order_lines.sql: the lines add up to less or more than ${range} of total_price in ${rare.length} of ` +
+        `${sums.length} orders, such as ${examples}`,
+      'do the lines belong to these orders? order_code must be what orders.sql selects as code, such as both the id or ' +
+        'both the number',
+    ),
   ];
 }
 
