@@ -19,12 +19,15 @@ import {
 
 export const logLevels: readonly string[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
+/** Where REVIEW_API_TIME_ZONE is not set. */
+export const assumedServiceZone = 'Asia/Seoul';
+
 type Reader = ReturnType<typeof openReader>;
 
 function allOf(read: Reader) {
   const { required, optional, schedule } = read;
   const warehouseDatabaseUrl = warehouseUrlOf(read);
-  const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, 'Asia/Seoul');
+  const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, assumedServiceZone);
   return {
     shop: shopOf(read),
     warehouseDatabaseUrl,

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { openWorld, type World } from '../harness/world.ts';
+import { json, tinyService } from '../review-api/tiny-service.ts';
 
 const schemaOf = (preset: string) => readFile(join(import.meta.dirname, '..', 'presets', preset, 'schema.sql'), 'utf8');
 const presetFile = (preset: string, file: string) =>
@@ -146,6 +147,20 @@ test('init asks the service for its time zone once the credentials are there, an
   const unasked = await runProcess(['init'], { ...environment, REVIEW_API_CLIENT_SECRET: 'wrong' }, await mkdtemp(cwd));
   expect(unasked).toMatchObject({ status: 0 });
   expect(unasked.stdout).toContain('The service could not be asked for REVIEW_API_TIME_ZONE: ');
+});
+
+test('init says that the zone of a service without reviews could not be asked', async () => {
+  const { world, init, read } = await initWorld('create table something (id integer)');
+  const service = await tinyService(() => json({ first_review_created_at: null, last_review_created_at: null }));
+  const api = { REVIEW_API_BASE_URL: service.url, REVIEW_API_CLIENT_ID: 'id', REVIEW_API_CLIENT_SECRET: 'secret' };
+  const end = await init({ ...ofShop(world), ...api });
+  expect(end).toMatchObject({ status: 0, stderr: '' });
+  expect(end.stdout).toMatch(
+    /^The service could not be asked for REVIEW_API_TIME_ZONE: .* Asia\/Seoul is assumed\. Ask/m,
+  );
+  expect(await read('.env')).not.toContain('REVIEW_API_TIME_ZONE');
+  // A zone that somebody has set is not assumed.
+  expect((await init({ ...ofShop(world), ...api, REVIEW_API_TIME_ZONE: 'UTC' })).stdout).not.toContain('is assumed');
 });
 
 test('init exits 1 and writes nothing where the user sees no table', async () => {

@@ -23,7 +23,13 @@ export async function checkService({ api, timeZone, plausible, now }: ServiceChe
     const { last_review_created_at: newest } = overview;
     // A date without an offset is no instant; checkZone says so.
     const last = parseInstant(newest) ?? parseInstant(`${newest}Z`);
-    if (last === undefined) return [...findings, ok('it holds no review yet: time zone and pages cannot be checked')];
+    if (last === undefined) {
+      const what = `it holds no review yet: whether it reads and shows dates in ${timeZone} cannot be checked, nor its pages`;
+      const hint =
+        'ask the makers of the service for its zone, and set REVIEW_API_TIME_ZONE if it is another one; ' +
+        'run review-sync doctor again once there is a review';
+      return [...findings, warning(what, hint)];
+    }
     findings.push(checkZone(overview, timeZone));
     findings.push(...(await inTime(checkPages(api, last, timeZone))));
     return [...findings, ...checkCache(api)];

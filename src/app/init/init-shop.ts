@@ -2,7 +2,7 @@ import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts
 import { isTimeZone } from '../../base/time/span.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
-import type { Config } from '../config.ts';
+import { assumedServiceZone, type Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { type Finding, withClosing } from '../doctor/finding.ts';
 import { askZone } from '../service-zone.ts';
@@ -72,8 +72,11 @@ export async function initShop(input: InitInput): Promise<InitReport> {
       : unknownSystem(await readPresets(), tables);
     let serviceZone: string | undefined;
     try {
-      const zones = ['Asia/Seoul', ...(timeZone ? [timeZone] : []), 'UTC'];
-      if (api && !isSet('REVIEW_API_TIME_ZONE')) serviceZone = await askZone(api, zones);
+      const zones = [assumedServiceZone, ...(timeZone ? [timeZone] : []), 'UTC'];
+      if (api && !isSet('REVIEW_API_TIME_ZONE')) {
+        serviceZone = await askZone(api, zones);
+        if (serviceZone === undefined) warnings.push(zoneAssumed);
+      }
     } catch (error) {
       warnings.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
     }
@@ -96,6 +99,10 @@ export async function initShop(input: InitInput): Promise<InitReport> {
     };
   });
 }
+
+const zoneAssumed =
+  'The service could not be asked for REVIEW_API_TIME_ZONE: it has no review yet, or its dates fit no zone. ' +
+  `${assumedServiceZone} is assumed. Ask the makers of the service, and write another zone into .env.`;
 
 /** The preset that was asked for, or the first one whose own condition holds. */
 async function chosen(
