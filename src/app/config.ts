@@ -123,7 +123,7 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T): T {
   wrong.push(...misspeltVariables(Object.keys(environment), known));
   if (wrong.length === 0) return Object.freeze(config);
   const count = wrong.length === 1 ? 'One environment variable is' : `${wrong.length} environment variables are`;
-  throw new UsageError(`${count} missing or wrong; nothing was done.\n${wrong.map((line) => `  ${line}`).join('\n')}`, {
+  throw new UsageError(`${count} missing or wrong:\n${wrong.map((line) => `  ${line}`).join('\n')}`, {
     hint: `Set them in the environment or in .env of the working directory; ${packagePath('.env.example')} explains each one.`,
   });
 }

@@ -8,6 +8,8 @@ export type Report = {
   json: unknown;
   /** True: the work failed or is incomplete, and `text` says what to do next. Exit status 1. */
   incomplete?: boolean;
+  /** True: the configuration is wrong, and `text` says where. Exit status 2. */
+  isWrongUsage?: boolean;
 };
 
 export type Terminal = {

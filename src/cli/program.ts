@@ -58,7 +58,8 @@ export async function runProgram(given: Surroundings): Promise<number> {
         if (!report) return;
         if (args.includes('--json')) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);
-        if (report.incomplete) status = 1;
+        if (report.isWrongUsage) status = 2;
+        else if (report.incomplete) status = 1;
       });
       if (command.isSilent) continue;
       for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {

@@ -152,6 +152,27 @@ test('one call reports every fault, each with its hint', async () => {
   expect(text.stdout).toMatch(/\n4 faults, 0 warnings\. Correct the faults first\.\n$/);
 });
 
+test('the shop is checked before there is a warehouse, and the missing variables are faults', async () => {
+  await using world = await openWorld();
+  const { SHOP_SQL_DIR = '' } = world.environment;
+  const ofShop = { ...(await withReader(world)), ...(SHOP_SQL_DIR && { SHOP_SQL_DIR }) };
+  const { status, stdout } = await runCli(['doctor', '--json'], ofShop);
+  const { findings } = JSON.parse(stdout) as { findings: Found[] };
+  expect(status).toBe(2);
+  expect(findings.filter(({ area }) => area === 'shop').map(({ level }) => level)).not.toContain('fault');
+  expect(findings).toContainEqual(
+    expect.objectContaining({ what: expect.stringContaining('orders.sql fits the contract') }),
+  );
+  const [missing, ...others] = findings.filter(({ level }) => level === 'fault');
+  expect(others).toEqual([]);
+  expect(missing).toMatchObject({ area: 'configuration', hint: expect.stringContaining('.env.example explains') });
+  expect(missing?.what).toMatch(
+    /^4 environment variables are missing or wrong:\n {2}WAREHOUSE_DATABASE_URL is missing/,
+  );
+  // Without the shop's address there is nothing to check.
+  expect(await runCli(['doctor'], {})).toMatchObject({ status: 2, stdout: '' });
+});
+
 test('a shop user who may write is warned of, and a wrong password is named', async () => {
   await using world = await openWorld();
   expect((await ills(world)).said[0]).toMatch(

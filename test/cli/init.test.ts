@@ -114,7 +114,7 @@ test('an unknown shop gets the commented template, and a preset by force says wh
   expect(end).toMatchObject({ status: 0, stderr: '' });
   expect(end.stdout).toContain('The tables are those of no known shop system');
   expect(end.stdout).toContain('Wrote the commented template, which reads the sample shop: mine/');
-  expect(end.stdout).toMatch(/\n {2}1\. put your own tables into mine\/\*\.sql: .*\n {2}2\. fill in /);
+  expect(end.stdout).toMatch(/\n {2}1\. put your own tables into mine\/\*\.sql: .*\n {5}review-sync doctor.*\n {2}2\. fill in /);
   expect(end.stdout).toContain('The user of SHOP_DATABASE_URL sees 1 table. If the shop has more, grant select');
   expect(await read('mine/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { describeError, ReviewSyncError } from '../../base/errors.ts';
+import { describeError, ReviewSyncError, type UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/is-loopback.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
 import type { Schedule } from '../../queue/schedules.ts';
@@ -10,7 +10,7 @@ import { installationOf } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { sessionState } from '../../warehouse/service-session.ts';
-import type { Config } from '../config.ts';
+import type { Config, ShopConfig } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
 import { otherShopProblem } from '../require-same-shop.ts';
 import { differingSystems, systemsOf } from '../run-rights.ts';
@@ -72,6 +72,17 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
     opening.then(
       (opened) => withClosing(opened, () => queue(opened, schedules, now)),
       (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
+    ),
+  ]);
+  return parts.flat();
+}
+
+/** What can be said of the shop while other variables are missing or wrong. @param wrong what `readConfig` throws. */
+export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise<Diagnosis> {
+  const parts = await Promise.all([
+    inArea('configuration', async () => [asFault(wrong), ...(await checkEnvFile())]),
+    inArea('shop', () =>
+      withClosing(openShop({ ...shop, connections: 3 }), (opened) => checkShop(opened, shop.sqlDir)),
     ),
   ]);
   return parts.flat();

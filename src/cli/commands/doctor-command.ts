@@ -1,6 +1,8 @@
 import { jobs } from '../../../jobs/index.ts';
-import { type Diagnosis, diagnose } from '../../app/doctor/index.ts';
+import { type Config, readShopConfig, type ShopConfig } from '../../app/config.ts';
+import { type Diagnosis, diagnose, diagnoseShop } from '../../app/doctor/index.ts';
 import { counted } from '../../base/counts.ts';
+import { UsageError } from '../../base/errors.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
@@ -12,15 +14,37 @@ export const command: Command = {
 };
 
 async function runDoctor(context: Context): Promise<Report> {
-  const config = context.config();
-  const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
-  const findings = await diagnose(config, schedules, () => new Date());
+  const wrong = wrongVariables(context);
+  const findings = wrong ? await diagnoseShop(shopConfig(context, wrong), wrong) : await diagnoseAll(context.config());
   const count = (level: string) => findings.filter((finding) => finding.level === level).length;
   const [faults, warnings] = [count('fault'), count('warning')];
   const sums = `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}.`;
   const end = faults + warnings === 0 ? 'All is well.' : `${sums}${faults > 0 ? ' Correct the faults first.' : ''}`;
   const text = [...drawAreas(findings), end].join('\n\n');
-  return { text, json: { healthy: faults === 0, faults, warnings, findings }, incomplete: faults > 0 };
+  const json = { healthy: faults === 0, faults, warnings, findings };
+  return { text, json, incomplete: faults > 0, isWrongUsage: wrong !== undefined };
+}
+
+const diagnoseAll = (config: Config) =>
+  diagnose(config, schedulesOf(jobs, config.schedules, config.scheduleTimeZone), () => new Date());
+
+function wrongVariables(context: Context): UsageError | undefined {
+  try {
+    context.config();
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
+}
+
+/** A shop's queries can be checked before there is a warehouse. @throws `wrong` where the shop's variables are wrong, too. */
+function shopConfig({ environment }: Context, wrong: UsageError): ShopConfig {
+  try {
+    return readShopConfig(environment);
+  } catch {
+    throw wrong;
+  }
 }
 
 const drawAreas = (findings: Diagnosis) =>

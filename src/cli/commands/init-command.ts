@@ -88,7 +88,10 @@ function variables({ variables: added }: InitReport): string {
 
 function nextCommand({ preset, dir, toFillIn, findings }: InitReport): string {
   const steps: string[] = [];
-  if (!preset) steps.push(`put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`);
+  if (!preset)
+    steps.push(
+      `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}\n     review-sync doctor checks them at once, and calls the rest missing`,
+    );
   else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);
   if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
   if (toFillIn.length > 0) {
