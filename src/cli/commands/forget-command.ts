@@ -38,12 +38,20 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   const counts = countsOf(records);
   const isUnknown = Object.values(counts).every((count) => count === 0);
   const drawn = draw(records, isApplied);
+  const head = isUnknown ? ['No record here names this code.'] : [];
+  if (userCode !== undefined && orders.length === 0) head.push(ordersAreUnknown(userCode));
+  else if (isUnknown) head.push('Is it mistyped?');
   return {
-    text: isUnknown ? `No record names this code; is it mistyped?\n\n${drawn}` : drawn,
+    text: [head.join(' '), drawn].filter(Boolean).join('\n\n'),
     json: { applied: isApplied, ...counts, records, notReached },
     incomplete: isUnknown,
   };
 }
+
+/** The links hold no customer, so that nobody can be found by them (promise 9). */
+const ordersAreUnknown = (userCode: string) =>
+  'Orders carry no customer here. Look up in the shop which orders are those of this customer, and give each with ' +
+  `--order: review-sync forget user ${userCode} --order <code> --order <code>`;
 
 const notReached = [
   'the shop: while orders.sql shows the customer, orders are sent to the review service as before, ' +
