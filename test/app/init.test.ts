@@ -32,6 +32,12 @@ test('a system is recognised by all its tables under one prefix, and by the colu
   expect(fits([preset('pg', { wp_orders: [] }, { database: 'postgres' })], table('wp_orders'))).toEqual([]);
 });
 
+test('a column that only a later version has tells the earlier one apart', () => {
+  const [old, recent] = [preset('old', { wp_orders: ['!status'] }), preset('recent', { wp_orders: ['status'] })];
+  expect(fits([old, recent], table('wp_orders', 'id'))).toEqual([['old', 'wp_']]);
+  expect(fits([old, recent], table('wp_orders', 'id', 'status'))).toEqual([['recent', 'wp_']]);
+});
+
 test('of several systems that fit, the one that reads more tables comes first; two prefixes are two shops', () => {
   const small = preset('small', { wp_orders: [] });
   const large = preset('large', { wp_orders: [], wp_items: [] });

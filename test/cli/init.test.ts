@@ -98,7 +98,7 @@ test('of two shops in one database the one without a prefix is taken, and --pref
   expect(await read('shop-sql/categories.sql')).toContain('from eu_spree_taxons t');
   for (const [options, said] of [
     ['--prefix us_', 'No tables of a known shop system have the prefix "us_"'],
-    ['--preset opencart4', 'is for OpenCart 4.1, and SHOP_DATABASE_URL is Postgres'],
+    ['--preset opencart4', 'is for OpenCart 4, and SHOP_DATABASE_URL is Postgres'],
   ] as const)
     expect((await runCli(['init', ...options.split(' ')], ofShop(world))).stderr).toContain(said);
   const zoned = await init({ SHOP_TIME_ZONE: 'Asia/Seoul', REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });

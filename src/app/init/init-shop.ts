@@ -8,7 +8,7 @@ import { type Finding, withClosing } from '../doctor/finding.ts';
 import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine, keptVariables } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
-import { asWritten, nearest, type Recognised, recognise } from './recognise.ts';
+import { asWritten, differingColumns, nearest, type Recognised, recognise } from './recognise.ts';
 import { asNamedHere, type WrittenQueries, writeQueries } from './write-queries.ts';
 
 export type InitInput = {
@@ -152,9 +152,13 @@ function missingTables({ preset, renames, schema }: Recognised, { tables }: Shop
     const name = renames.get(written) ?? written;
     const table = tables.find((one) => one.name === name && one.schema === schema);
     if (!table) return [name];
-    return columns.filter((column) => !table.columns.includes(column)).map((column) => `${name}.${column}`);
+    return differingColumns(columns, table).map((column) => `${name}.${column}`);
   });
   if (missing.length === 0) return [];
+  const others = missing.flatMap((name) => (name.includes('.!') ? name.replace('!', '') : []));
+  if (others.length === missing.length) {
+    return [`The shop has ${others.join(', ')}, which ${preset.title} does not have: it is another system or version.`];
+  }
   return [
     `The user of SHOP_DATABASE_URL does not see ${missing.join(', ')}: it is another system or version, or select is not granted on them.`,
   ];

@@ -10,7 +10,10 @@ export type Preset = {
   database: SqlDialect;
   /** The prefix of the tables as the queries are written; empty where the system has none. */
   prefix: string;
-  /** Every table that the queries read, prefix included, with columns that tell versions apart. */
+  /**
+   * Every table that the queries read, prefix included, with columns that tell versions apart. With `!` before its name a
+   * column must not be there.
+   */
   tables: Readonly<Record<string, readonly string[]>>;
   /** A SELECT that shows a row only where this preset is the right one of several that fit. */
   onlyWhere?: string;

@@ -52,13 +52,17 @@ function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
       if (places.has(key)) continue;
       const seen = wanted.filter((one) => {
         const table = tables.find((other) => other.schema === schema && other.name === prefix + one.base);
-        return table !== undefined && one.columns.every((column) => table.columns.includes(column));
+        return table !== undefined && differingColumns(one.columns, table).length === 0;
       }).length;
       places.set(key, { place: placeAt(preset, prefix, schema), seen, share: seen / wanted.length });
     }
   }
   return [...places.values()];
 }
+
+/** Columns of a preset that the table lacks; with `!` before the name, those that it has and must not have. */
+export const differingColumns = (wanted: readonly string[], { columns }: ShopTable): string[] =>
+  wanted.filter((name) => (name.startsWith('!') ? columns.includes(name.slice(1)) : !columns.includes(name)));
 
 const isPlainName = (name: string) => /^[\w$]*$/.test(name);
 

@@ -30,7 +30,11 @@ select
     when o.order_status_id in (2, 15) then 'paid'
     when o.order_status_id = 1 then 'unpaid'
     -- A state of your own is passed on by its name.
-    else (select max(n.name) from oc_order_status n where n.order_status_id = o.order_status_id)
+    else (
+      select max(replace(replace(replace(replace(n.name, '&quot;', '"'), '&lt;', '<'), '&gt;', '>'), '&amp;', '&'))
+      from oc_order_status n
+      where n.order_status_id = o.order_status_id
+    )
   end as status,
 
   -- When the order first got the state Shipped, and Complete, as long as it has it. A comment on an order repeats its state.

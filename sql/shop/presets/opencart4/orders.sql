@@ -11,8 +11,10 @@ select
 
   -- 0 stands for a guest.
   nullif(o.customer_id, 0) as user_code,
-  -- OpenCart keeps quotes and & as entities.
-  nullif(trim(replace(replace(concat_ws(' ', o.firstname, o.lastname), '&quot;', '"'), '&amp;', '&')), '') as user_name,
+  -- OpenCart keeps these characters as entities.
+  nullif(trim(replace(replace(replace(replace(
+    concat_ws(' ', o.firstname, o.lastname), '&quot;', '"'), '&lt;', '<'), '&gt;', '>'), '&amp;', '&'
+  )), '') as user_name,
   -- No message to a customer who was deleted: then the order keeps the number, and the customer has no row any more.
   case when o.customer_id = 0 or k.customer_id is not null then o.telephone end as user_phone,
   case when o.customer_id = 0 or k.customer_id is not null then o.email end as user_email,
