@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../src/base/package-path.ts';
+import { deadLinks } from './harness/dead-links.ts';
 import { openWorld, until } from './harness/world.ts';
 
 const run = promisify(execFile);
@@ -20,6 +21,8 @@ beforeAll(async () => {
   for (const name of (await readdir(packagePath())).filter((one) => !left.includes(one))) {
     await cp(packagePath(name), join(copy, name), { recursive: true });
   }
+  const conformance = ['test', 'conformance', 'README.md'];
+  await cp(packagePath(...conformance), join(copy, ...conformance));
   await symlink(packagePath('node_modules'), join(copy, 'node_modules'));
   const before = await readFile(join(copy, 'package.json'), 'utf8');
   await run('npm', ['pack', '--pack-destination', folder, '--silent'], { cwd: copy });
@@ -56,6 +59,10 @@ test('npx review-sync runs from the packed package: version, presets, sync, stat
   const environment = { ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
   expect((await installed(['sync', 'reviews'], environment)).stdout).toMatch(/^sync reviews: done\. .*200 inserted/);
   expect(JSON.parse((await installed(['status', '--json'], environment)).stdout).flows).toHaveLength(2);
+});
+
+test('every relative link of a packed page leads to a packed file', async () => {
+  expect(await deadLinks(join(app, 'node_modules', 'review-sync'))).toEqual([]);
 });
 
 test('a worker that npx started ends with it', async () => {
@@ -108,7 +115,9 @@ test('the client is there with its types, and no TypeScript source is', async ()
     '.env.example',
   ])
     expect(inside).toContain(file);
-  expect(inside.filter((file) => /(^|\/)(\.env|data|test|bench)(\/|$)/.test(file))).toEqual([]);
+  const ours = inside.filter((file) => /(^|\/)(\.env|data|test|bench)(\/|$)/.test(file));
+  // A page of the docs leads there.
+  expect(ours.filter((file) => !'test/conformance/README.md'.startsWith(file))).toEqual([]);
 });
 
 test('the installed package brings its own Postgres', async () => {
