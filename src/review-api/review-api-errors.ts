@@ -91,7 +91,9 @@ export class LimitedError extends ReviewApiError {
   override readonly name = 'LimitedError';
 
   constructor(at: RequestContext) {
-    const hint = 'lower the requests per second or the requests in flight';
+    const hint =
+      'lower the requests per second or the requests in flight ' +
+      '(review-sync: REVIEW_API_REQUESTS_PER_SECOND, REVIEW_API_CONCURRENCY)';
     super({ code: 'limited', what: 'the review service asks for fewer requests', retryable: true, hint }, at);
   }
 }

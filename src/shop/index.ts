@@ -1,8 +1,9 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { readCatalog } from './catalog.ts';
-import type { QueryName } from './contract.ts';
+import { contract, type QueryName } from './contract.ts';
+import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase } from './open-database.ts';
 import {
@@ -16,10 +17,11 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { type LoadedQueries, loadShopQuery } from './queries.ts';
+import { contentOf, type LoadedQueries, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
+import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is read, now and later. */
@@ -30,6 +32,8 @@ export type ShopOptions = {
   timeZone?: string | undefined;
   signal?: AbortSignal | undefined;
 };
+
+const queryNames = Object.keys(contract) as QueryName[];
 
 export type Shop = ReturnType<typeof openShop>;
 
@@ -134,7 +138,12 @@ export function openShop(options: ShopOptions) {
     userGrades: () => catalog('user_grades'),
     /** The database's clock: an instant in ISO 8601. */
     now: () => database.read((session) => session.now()),
-    facts: database.facts,
+    /** Of the tables without transactions, those that a query names. A view hides its tables. */
+    async facts(): Promise<ShopFacts> {
+      const facts = await database.facts();
+      const texts = await Promise.all(queryNames.map((name) => contentOf(join(at.folder, `${name}.sql`))));
+      return { ...facts, withoutSnapshot: namesIn(texts.join('\n'), facts.withoutSnapshot, dialect) };
+    },
     /** The newest and the oldest orders, read as a run reads them. */
     orderSample: () => ofOrders(readOrderSample),
     /**

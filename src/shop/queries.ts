@@ -79,7 +79,7 @@ export async function loadShopQuery(
 }
 
 /** @returns undefined where the file is absent. */
-const contentOf = (file: string): Promise<string | undefined> =>
+export const contentOf = (file: string): Promise<string | undefined> =>
   readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`The shop query ${file} cannot be read`, { cause: error });

@@ -83,6 +83,16 @@ export function renameTables(
     .join('');
 }
 
+/** Those of the names that stand in a query as whole words outside of texts and comments, quoted or not. */
+export function namesIn(sql: string, names: readonly string[], dialect: SqlDialect): string[] {
+  const words = new Set<string>();
+  for (const { kind, text } of partsOf(sql, dialect)) {
+    if (kind === 'quoted') words.add(text.slice(1, -1));
+    if (kind === 'code') for (const [word] of text.matchAll(/[\w$\u0080-\uffff]+/g)) words.add(word);
+  }
+  return names.filter((name) => words.has(name));
+}
+
 /** A name in quotes, unless it needs none. */
 const quotedName = (name: string, quote: string) =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;

@@ -73,7 +73,7 @@ test('a product’s summary is in product_ratings, and a webhook teaches no prod
       brand_id: 1,
       products: [
         { ...product, reviews_count: 4 },
-        { ...product, id: 8, code: 'NEW' },
+        { ...product, id: 8, code: 'NEW', score: 2.6666666666666665, meta_score: 4.125 },
       ],
     },
   ]);
@@ -82,6 +82,10 @@ test('a product’s summary is in product_ratings, and a webhook teaches no prod
       'select product_id::integer, product_code, reviews_count, score::float8, meta_score::float8 from warehouse.product_ratings where product_id = 7',
     ),
   ).toEqual([{ product_id: 7, product_code: '1234', reviews_count: 4, score: 4.5, meta_score: 4.25 }]);
+  // In bi, averages of the service have as many digits as ours.
+  expect(
+    await world.warehouse('select service_score, service_meta_score from bi.product_ratings where product_id = 8'),
+  ).toEqual([{ service_score: '2.67', service_meta_score: '4.13' }]);
   expect(await world.warehouse('select product_code, product_id::integer from sync.product_links')).toEqual([
     { product_code: '1234', product_id: 5 },
   ]);

@@ -51,7 +51,7 @@ const says: Record<string, [what: string, hint?: string]> = {
   NotFoundError: ['the review service has no such record'],
   LimitedError: [
     'the review service asks for fewer requests',
-    'lower the requests per second or the requests in flight',
+    expect.stringMatching(/^lower the requests per second or .*REVIEW_API_REQUESTS_PER_SECOND, REVIEW_API_CONCURRENCY/),
   ],
   UnavailableError: ['the review service failed on this request'],
   MalformedResponseError: [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { replaceParameter } from '../../src/shop/sql-text.ts';
+import { namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
 
 const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
   replaceParameter(sql, 'since', '$1', dialect);
@@ -20,6 +20,12 @@ test.each([
   ['a longer name', 'where a = :since_when'],
 ])('a parameter is left alone in %s', (_name, sql) => {
   expect(replaced(sql)).toEqual({ text: sql, count: 0 });
+});
+
+test('names of tables are found as whole words of code or in quotes, not in texts and comments', () => {
+  const sql = 'select 1 from shop.cart join `my-orders` o -- items\nwhere carts = "x" and note <> \'members\'';
+  expect(namesIn(sql, ['cart', 'my-orders', 'items', 'car', 'carts'], 'mysql')).toEqual(['cart', 'my-orders', 'carts']);
+  expect(namesIn('select 1 from "Orders"', ['orders', 'Orders'], 'postgres')).toEqual(['Orders']);
 });
 
 test('MySQL has backticks, # comments and backslashes in every text', () => {

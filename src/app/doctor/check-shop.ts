@@ -62,7 +62,7 @@ function checkServer(facts: ShopFacts): Finding[] {
     const what =
       `the engine of ${someOf(withoutSnapshot)} has no transactions (MyISAM): an order that changes while it is read ` +
       'may be pushed half changed, until the next run reads it again';
-    findings.push(warning(what, `convert what the queries read: alter table ${withoutSnapshot[0]} engine = InnoDB`));
+    findings.push(warning(what, `convert each: alter table ${withoutSnapshot[0]} engine = InnoDB`));
   }
   return findings;
 }
