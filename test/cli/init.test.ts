@@ -113,8 +113,12 @@ test('an unknown shop gets the commented template, and a preset by force says wh
   const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'mine' });
   expect(end).toMatchObject({ status: 0, stderr: '' });
   expect(end.stdout).toContain('The tables are those of no known shop system');
+  expect(await read('.env')).toMatch(/\n# IANA zone of dates .*; empty if all dates have a zone\.\nSHOP_TIME_ZONE=\n/);
+  expect(end.stdout).not.toMatch(/fill in .*SHOP_TIME_ZONE/);
   expect(end.stdout).toContain('Wrote the commented template, which reads the sample shop: mine/');
-  expect(end.stdout).toMatch(/\n {2}1\. put your own tables into mine\/\*\.sql: .*\n {5}review-sync doctor.*\n {2}2\. fill in /);
+  expect(end.stdout).toMatch(
+    /\n {2}1\. put your own tables into mine\/\*\.sql: .*\n {5}review-sync doctor.*\n {2}2\. fill in /,
+  );
   expect(end.stdout).toContain('The user of SHOP_DATABASE_URL sees 1 table. If the shop has more, grant select');
   expect(await read('mine/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
 

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { initShop } from '../../src/app/init/init-shop.ts';
 import { packagePath } from '../../src/base/package-path.ts';
@@ -25,9 +26,17 @@ async function initOf(preset: string, prefix: string, renamed: string, sql = '')
   const { report, folder } = await initIn(
     prefix === '' ? statements : statements.replaceAll(new RegExp(`\\b${prefix}`, 'g'), renamed),
   );
-  const zone = /^SHOP_TIME_ZONE=(.*)$/m.exec(await readFile(join(folder, '.env'), 'utf8'))?.[1];
+  const env = parseEnv(await readFile(join(folder, '.env'), 'utf8'));
+  const zone = env.SHOP_TIME_ZONE;
   const faults = report.findings.filter(({ level }) => level === 'fault');
-  return { preset: report.preset?.name, prefix: report.preset?.prefix, warnings: report.warnings, faults, zone };
+  return {
+    preset: report.preset?.name,
+    prefix: report.preset?.prefix,
+    warnings: report.warnings,
+    faults,
+    zone,
+    reconcile: env.SCHEDULE_RECONCILE,
+  };
 }
 
 test.skipIf(!hasMariadb)('an unknown shop on MariaDB gets the template in its own SQL', async () => {
@@ -56,7 +65,8 @@ test.skipIf(!hasMariadb)('init recognises each system on MariaDB by its tables, 
     zone: undefined,
   });
   expect(await initOf('shopware6', '', '')).toEqual({ ...known, preset: 'shopware6', prefix: '', zone: 'UTC' });
-  expect(await initOf('youngcart5', 'g5_', 'x7_')).toEqual({ ...known, preset: 'youngcart5', zone: 'Asia/Seoul' });
+  const hourly = { zone: 'Asia/Seoul', reconcile: '15 * * * *' };
+  expect(await initOf('youngcart5', 'g5_', 'x7_')).toEqual({ ...known, preset: 'youngcart5', ...hourly });
   const zoneOfPrestashop = `insert into ps_configuration (name, value) values ('PS_TIMEZONE', 'Europe/Paris')`;
   expect(await initOf('prestashop', 'ps_', 'x7_', zoneOfPrestashop)).toEqual({
     ...known,

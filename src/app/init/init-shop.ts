@@ -94,7 +94,7 @@ export async function initShop(input: InitInput): Promise<InitReport> {
       dir,
       queries,
       variables: await completeEnvFile(input.envFile, lines),
-      toFillIn: lines.filter(({ value }) => value === '').map(({ name }) => name),
+      toFillIn: lines.filter(({ value, mayBeEmpty }) => value === '' && !mayBeEmpty).map(({ name }) => name),
       findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
   });
@@ -198,9 +198,17 @@ function linesFor(
     { name: 'SHOP_DATABASE_URL', value: url, comment: 'The shop database; review-sync only reads it.' },
     { name: 'SHOP_SQL_DIR', value: dir, comment: 'Folder of the shop queries.' },
   ];
-  if (found?.preset.timeZone !== undefined) {
-    const comment = 'IANA zone of dates without zone in the shop, such as Asia/Seoul.';
-    lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment });
+  const ofDates = 'IANA zone of dates without zone in the shop, such as Asia/Seoul';
+  if (found === undefined) {
+    const comment = `${ofDates}; empty if all dates have a zone.`;
+    lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment, mayBeEmpty: true });
+  } else if (found.preset.timeZone !== undefined) {
+    lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment: `${ofDates}.` });
+  }
+  if (found?.preset.reconcile !== undefined && !isSet('SCHEDULE_RECONCILE')) {
+    const comment =
+      'The shop keeps no date of most changes: the reconcile, which finds them, runs more often than once a day.';
+    lines.push({ name: 'SCHEDULE_RECONCILE', value: found.preset.reconcile, comment });
   }
   if (serviceZone !== undefined) {
     const comment = serviceZone.startsWith('Etc/')

@@ -19,6 +19,8 @@ export type Preset = {
   onlyWhere?: string;
   /** Zone of dates without zone. `ask`: the shop's own, to be filled in. Absent: no such date is selected. */
   timeZone?: string;
+  /** SCHEDULE_RECONCILE, if the change feed misses so much that a day is too long. */
+  reconcile?: string;
   /** A SELECT of the shop's own zone as an IANA name, for `timeZone: "ask"`. */
   timeZoneQuery?: string;
 };
