@@ -185,7 +185,9 @@ test('init says what is missing or wrong before it does anything, and lists the 
   expect(unknown).toMatchObject({ status: 2, stdout: '' });
   expect(unknown.stderr).toMatch(/no preset shopify\n.*\bsaleor,.*\bsolidus\b/);
 
-  expect((await runCli(['init', '--list'], {})).stdout).toMatch(/^solidus +Postgres +Solidus 2\.11 to 4\.8/m);
+  const { stdout } = await runCli(['init', '--list'], {});
+  expect(stdout).toMatch(/^solidus +Postgres +Solidus 2\.11 to 4\.8.* never run$/m);
+  expect(stdout).toMatch(/^opencart4 .* 4\.1\.0\.3, by hand$/m);
   const listed = JSON.parse((await runCli(['init', '--list', '--json'], {})).stdout);
   const folders = await readdir(packagePath('sql', 'shop', 'presets'));
   expect(listed.map(({ name }: { name: string }) => name)).toEqual(folders.sort());

@@ -7,6 +7,8 @@ export type Preset = {
   name: string;
   /** With the versions, for people. */
   title: string;
+  /** The version of the real system on which the queries were run, and how; absent: they never met one. */
+  ranOn?: string;
   database: SqlDialect;
   /** The prefix of the tables as the queries are written; empty where the system has none. */
   prefix: string;

@@ -30,9 +30,20 @@ Nothing is written to the shop. Lines that .env has already are not changed.`,
 };
 
 async function list(): Promise<Report> {
-  const presets = (await readPresets()).map(({ name, title, database }) => ({ name, title, database }));
-  const rows = presets.map(({ name, title, database }) => [name, databases[database], title]);
-  return { text: table(['preset', 'database', 'shop system'], rows), json: presets };
+  const presets = (await readPresets()).map(({ name, title, database, ranOn = null }) => ({
+    name,
+    title,
+    database,
+    ranOn,
+  }));
+  const rows = presets.map(({ name, title, database, ranOn }) => [
+    name,
+    databases[database],
+    title,
+    ranOn ?? 'never run',
+  ]);
+  const note = 'A preset that was never run on the real system is tested on tables declared from its source.';
+  return { text: `${table(['preset', 'database', 'shop system', 'run on'], rows)}\n\n${note}`, json: presets };
 }
 
 const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Postgres', mysql: 'MySQL, MariaDB' };
