@@ -4,8 +4,13 @@ import { type WalkState, walkOrders } from '../src/orders/select/orders-by-day.t
 import { defineRun } from '../src/runs/define-run.ts';
 import type { RunInfo } from '../src/runs/job.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
+import { allReadBy } from '../src/warehouse/orders/order-queries.ts';
 import { runOfOrders } from './conclusions.ts';
+import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
+
+/** `queries`: a hash of those by which the run reads. Undefined: an earlier version planned the run. */
+type State = WalkState & { queries?: string | undefined };
 
 /**
  * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
@@ -16,17 +21,25 @@ export const backfillOrders = defineRun({
   ...runOfOrders,
   trigger: 'backfill',
   priority: 10,
-  plan: (app, run) => walk(app, run),
-  async next(app, run, state: WalkState) {
+  async plan(app, run) {
+    const queries = await noteQueries(app, run);
+    return walk(app, run, { queries });
+  },
+  async next(app, run, state: State) {
     return state.next === undefined ? undefined : walk(app, run, state);
   },
-  complete: async ({ warehouse: { db } }) => ({ counts: await waitingCounts(db) }),
+  async complete({ warehouse: { db } }, { run: { rights }, state: { queries } }) {
+    if (rights.from === undefined && rights.to === undefined && queries) await allReadBy(db, queries);
+    return { counts: await waitingCounts(db) };
+  },
 });
 
 /** One key for one range, whatever the options: a run replaces the one before it. */
 export const backfillOrdersKey = ({ from, to }: { from?: string | undefined; to?: string | undefined }): string =>
   ['backfill-orders', from ?? 'first', to ?? 'last'].join('_');
 
-async function walk({ shop, warehouse: { db }, config }: App, { rights }: RunInfo, from?: WalkState) {
-  return stepsOf(await walkOrders({ shop, db }, spanOfDays(rights, config.api.timeZone), config.orderBatchSize, from));
+async function walk({ shop, warehouse: { db }, config }: App, { rights }: RunInfo, { queries, ...from }: State) {
+  const span = spanOfDays(rights, config.api.timeZone);
+  const batch = await walkOrders({ shop, db }, span, config.orderBatchSize, from);
+  return stepsOf({ ...batch, state: { ...batch.state, queries } as State });
 }

@@ -10,6 +10,7 @@ import {
 import { defineRun } from '../src/runs/define-run.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { runOfOrders } from './conclusions.ts';
+import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
 
 /** Scheduled: the orders that changed since the last run, and those that are due. */
@@ -19,8 +20,9 @@ export const syncOrders = defineRun({
   ...runOfOrders,
   trigger: 'sync',
   priority: 1,
-  async plan(app, { rights }) {
-    return stepsOf(await planChangedOrders(depsOf(app), optionsOf(app, rights)));
+  async plan(app, run) {
+    await noteQueries(app, run);
+    return stepsOf(await planChangedOrders(depsOf(app), optionsOf(app, run.rights)));
   },
   async next(app, { rights }, state: ChangedState) {
     const next = await nextChangedOrders(depsOf(app), state, optionsOf(app, rights));

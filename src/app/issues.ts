@@ -2,6 +2,7 @@ import { driftKey } from '../alerts/check-alerts.ts';
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
+import { queriesChanged, queriesChangedHint } from './changed-queries.ts';
 import { mayDo } from './may-do.ts';
 import { differingSystems } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
@@ -34,6 +35,7 @@ export function issuesOf(report: StatusReport): Issue[] {
     ...openDeadLetters(report),
     ...waitingForProducts(report),
     ...waitingForGrades(report),
+    ...changedQueries(report),
     ...ordersGone(report),
     ...webhooks(report),
     ...drift(report),
@@ -196,6 +198,12 @@ function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport
     'review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
       'if they still wait, add what is missing to user_grades.sql, or leave user_grade_code out of orders.sql',
   );
+}
+
+/** Seen by the first run after the change; a complete `backfill orders` ends it. */
+function changedQueries({ orderQueries: { changedAt } }: StatusReport): Issue[] {
+  if (changedAt === null) return [];
+  return note('changed queries', `${queriesChanged} (seen at ${utc(changedAt)} UTC)`, queriesChangedHint);
 }
 
 /** Pushed orders that the shop no longer shows. */

@@ -8,6 +8,7 @@ import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { fieldDrift } from '../warehouse/field-shapes.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
+import { orderQueriesState } from '../warehouse/orders/order-queries.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
@@ -81,6 +82,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     waiting: await waitingLines(db),
     /** Orders whose member grade the service is not known to have. */
     waitingForGrades: await waitingForGrades(db),
+    /** Whether all orders were read by the shop queries of now. */
+    orderQueries: await orderQueriesState(db),
     /** Lines that wait longer than this are worth an alert. */
     alertWaitingDays: config.alerts.waitingDays,
     /** Spans of reviews that could not be read or proven, the oldest date first. */

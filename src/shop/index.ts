@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
@@ -21,7 +22,7 @@ import { contentOf, type LoadedQueries, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
 import type { ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
-import { namesIn } from './sql-text.ts';
+import { bareText, namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
 /** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is read, now and later. */
@@ -101,6 +102,19 @@ export function openShop(options: ShopOptions) {
     changedSince: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size }),
     /** The same for the changes since `after.at` in the order of their codes: each code once, and an end in any case. */
     changedSinceByCode: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size, isByCode: true }),
+    /**
+     * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, where they
+     * select a date without zone, SHOP_TIME_ZONE.
+     */
+    async orderQueriesHash(): Promise<string> {
+      const { orders, lines } = await orderQueries();
+      const isLocal = [orders, lines].some(({ columns }) =>
+        [...columns.values()].some(({ read }) => read === 'local date'),
+      );
+      const parts = [orders, lines].map(({ body }) => bareText(body, dialect));
+      const read = JSON.stringify([...parts, isLocal && options.timeZone]);
+      return createHash('sha256').update(read).digest('hex').slice(0, 16);
+    },
     /** Whether there is a changed_orders.sql. */
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     /**

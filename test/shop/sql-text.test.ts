@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
+import { bareText, namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
 
 const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
   replaceParameter(sql, 'since', '$1', dialect);
@@ -26,6 +26,12 @@ test('names of tables are found as whole words of code or in quotes, not in text
   const sql = 'select 1 from shop.cart join `my-orders` o -- items\nwhere carts = "x" and note <> \'members\'';
   expect(namesIn(sql, ['cart', 'my-orders', 'items', 'car', 'carts'], 'mysql')).toEqual(['cart', 'my-orders', 'carts']);
   expect(namesIn('select 1 from "Orders"', ['orders', 'Orders'], 'postgres')).toEqual(['Orders']);
+});
+
+test('comments and line ends do not count, texts do', () => {
+  const bare = (sql: string) => bareText(sql, 'postgres');
+  expect(bare("select 1 -- one\n  , '  -- a' /* b */ from  o\n-- end")).toBe("select 1 , '  -- a' from o");
+  expect(bare('select 1--\nfrom o')).toBe(bare('select 1 from o'));
 });
 
 test('MySQL has backticks, # comments and backslashes in every text', () => {

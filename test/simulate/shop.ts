@@ -99,6 +99,7 @@ export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean
   const shop = {
     dialect: 'postgres' as const,
     hasFeed: async () => hasFeed,
+    orderQueriesHash: async () => 'always the same',
     changedSince: (after: OrderPosition, size: number) =>
       reading(`changes since ${after.at}`, () => page((one) => one.updatedMs, { after, size })),
     orderCodes: (range: OrderRange) =>

@@ -5,11 +5,13 @@ import { openQueues, type Queues } from '../../queue/index.ts';
 import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { plausibleDates } from '../../reviews/plan/review-bounds.ts';
-import { openShop } from '../../shop/index.ts';
+import { openShop, type Shop } from '../../shop/index.ts';
 import { installationOf } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';
+import { orderQueriesState } from '../../warehouse/orders/order-queries.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { sessionState } from '../../warehouse/service-session.ts';
+import { queriesChanged, queriesChangedHint } from '../changed-queries.ts';
 import type { Config, ShopConfig } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
 import { otherShopProblem } from '../require-same-shop.ts';
@@ -47,11 +49,8 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
         const findings = await checkShop(shop, config.shop.sqlDir);
         if (findings.some(({ level }) => level === 'fault')) return findings;
         const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
-        // What is wrong with the warehouse is said in its own area.
-        const problem = await withClosing(warehouse, ({ db }) => inTime(otherShopProblem({ shop, db }))).catch(
-          () => undefined,
-        );
-        return problem ? [...findings, asFault(problem)] : findings;
+        const ofOrders = await withClosing(warehouse, ({ db }) => inTime(checkPushedOrders(shop, db))).catch(() => []);
+        return [...findings, ...ofOrders];
       });
     }),
     inArea('service', async () => {
@@ -75,6 +74,15 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
     ),
   ]);
   return parts.flat();
+}
+
+/** What the warehouse says of the shop. What is wrong with the warehouse is said in its own area. */
+async function checkPushedOrders(shop: Shop, db: Db): Promise<Finding[]> {
+  const problem = await otherShopProblem({ shop, db });
+  if (problem) return [asFault(problem)];
+  const { hash, changedAt } = await orderQueriesState(db);
+  const isChanged = changedAt !== null || (hash !== null && hash !== (await shop.orderQueriesHash()));
+  return isChanged ? [warning(queriesChanged, queriesChangedHint)] : [];
 }
 
 /** What can be said of the shop while other variables are missing or wrong. @param wrong what `readConfig` throws. */

@@ -1,0 +1,24 @@
+import { sql } from 'kysely';
+import { type Db, rowOf } from '../index.ts';
+
+/** `hash`: that of the newest run; null: there was none. `changedAt`: null where all orders were read by these queries. */
+export type OrderQueriesState = { hash: string | null; changedAt: Date | null };
+
+export const orderQueriesState = (db: Db) => rowOf<OrderQueriesState>(db)`
+  select orders_queries as hash, queries_changed_at as "changedAt" from sync.settings`;
+
+/** Records by which queries a run reads orders. @returns whether orders were read by others before. */
+export async function noteOrderQueries(db: Db, hash: string): Promise<boolean> {
+  const { rows } = await sql<{ changed: boolean }>`
+    update sync.settings
+    set orders_queries = ${hash}, queries_changed_at = case when orders_queries is not null then clock_timestamp() end
+    where orders_queries is distinct from ${hash}
+    returning queries_changed_at is not null as changed`.execute(db);
+  return rows[0]?.changed ?? false;
+}
+
+/** All orders were read by these queries, unless another run has found others since. */
+export async function allReadBy(db: Db, hash: string): Promise<void> {
+  await sql`update sync.settings set queries_changed_at = null
+    where orders_queries = ${hash} and queries_changed_at is not null`.execute(db);
+}
