@@ -1,5 +1,6 @@
 import type { OrderExplanation } from '../orders/compare/show-order.ts';
 import { contactFields } from '../orders/contact-rule.ts';
+import type { OrderDetail } from '../review-api/index.ts';
 import { type ReviewExplanation, reviewVerdict } from '../reviews/refresh/explain-review.ts';
 import type { RawOrder } from '../shop/orders.ts';
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
@@ -35,17 +36,27 @@ export function shopTables({ order, lines }: RawOrder): StatusTable[] {
   return [...recordTable('The order', order), ...recordsTable('Lines', ofOrder)];
 }
 
+/** One order as the service shows it. */
+export function serviceTables({ sub_orders: subOrders = [], ...fields }: Partial<OrderDetail> = {}): StatusTable[] {
+  const shown = subOrders.map(({ id, product_id, price, status, reviews_count, updated_at }) => {
+    return { id, product_id, cents: price?.cents, status, reviews_count, updated_at };
+  });
+  return [...recordTable('The order', fields), ...recordsTable('Sub-orders', shown)];
+}
+
 /** Says so where the shop's own code of an order is not the one that was asked for. */
 export const otherSpelling = (asked: string, code: string): string =>
   code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
 
+/** Why there are no rows of the shop. */
+export const noOrder = (code: string, shopFault: string | undefined): string =>
+  shopFault === undefined
+    ? `The shop has no order ${code}.`
+    : `The shop could not be asked about the order: ${shopFault}`;
+
 export function orderParts(order: OrderExplanation): Part[] {
-  const { code, shop, link, lines, service, lookupFault, difference } = order;
+  const { code, shop, shopFault, link, lines, service, lookupFault, difference } = order;
   const notAsked = lookupFault && `The service could not be asked about the order: ${lookupFault}`;
-  const { sub_orders: subOrders = [], ...fields } = service ?? {};
-  const ofService = subOrders.map(({ id, product_id, price, status, reviews_count, updated_at }) => {
-    return { id, product_id, cents: price?.cents, status, reviews_count, updated_at };
-  });
   const isWith = contactFields.some((field) => link?.sentFields.includes(field));
   const pushed = lines.map((line) => [
     line.lineCode,
@@ -56,7 +67,7 @@ export function orderParts(order: OrderExplanation): Part[] {
     {
       title: 'The shop',
       lines: [
-        ...(shop ? [] : [`The shop has no order ${code}.`]),
+        ...(shop ? [] : [noOrder(code, shopFault)]),
         ...(shop?.fault ? [`It cannot be read: ${shop.fault}`] : []),
       ],
       tables: shop ? shopTables(shop) : [],
@@ -77,14 +88,16 @@ export function orderParts(order: OrderExplanation): Part[] {
     {
       title: 'The service',
       lines: service ? [] : [notAsked ?? 'The service has no such order.'],
-      tables: [...recordTable('The order', fields), ...recordsTable('Sub-orders', ofService)],
+      tables: serviceTables(service),
     },
     deadLetterPart(order.deadLetters),
     {
       title: 'Difference',
       lines: difference
         ? comparisonLines(difference)
-        : ['Nothing was compared: the shop or the service does not have the order, or it cannot be read.'],
+        : [
+            'Nothing was compared: the shop or the service does not have the order, or could not be asked, or it cannot be read.',
+          ],
       tables: [],
     },
   ];
@@ -137,8 +150,15 @@ function deadLetterPart(deadLetters: OrderExplanation['deadLetters']): Part {
 }
 
 /** Nothing anywhere is known of the code: it is probably mistyped. */
-export const isUnknownOrder = ({ shop, link, service, lookupFault, deadLetters }: OrderExplanation): boolean =>
-  !shop && !link && !service && lookupFault === undefined && deadLetters.length === 0;
+export const isUnknownOrder = ({
+  shop,
+  shopFault,
+  link,
+  service,
+  lookupFault,
+  deadLetters,
+}: OrderExplanation): boolean =>
+  !shop && shopFault === undefined && !link && !service && lookupFault === undefined && deadLetters.length === 0;
 
 export const isUnknownReview = ({ service, serviceFault, warehouse, deadLetters }: ReviewExplanation): boolean =>
   !service && !serviceFault && !warehouse && deadLetters.length === 0;

@@ -116,7 +116,7 @@ test('what is known of an order is said whole, part by part, and so is what is n
     '1|order|open|1970-01-01 00:00:01|odd',
     '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old',
     '# Difference',
-    'Nothing was compared: the shop or the service does not have the order, or it cannot be read.',
+    'Nothing was compared: the shop or the service does not have the order, or could not be asked, or it cannot be read.',
   ]);
   expect(said(unknown).filter((line) => !line.startsWith('#'))).toEqual([
     'The shop has no order A.',

@@ -27,7 +27,8 @@ export const command: Command = {
           return await withApp(context, undefined, async (app) => {
             const order = await explainOrder(orderDeps(app, context.signal), asked, ownPushRights(app.config, 'show'));
             const text = otherSpelling(asked, order.code) + draw(orderParts(order));
-            const incomplete = order.lookupFault !== undefined || isUnknownOrder(order);
+            const incomplete =
+              order.shopFault !== undefined || order.lookupFault !== undefined || isUnknownOrder(order);
             return { text, json: order, incomplete };
           });
         }),

@@ -1,7 +1,7 @@
 import { orderDeps } from '../../app/deps.ts';
 import { comparisonLines } from '../../app/difference-text.ts';
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
-import { otherSpelling, shopTables } from '../../app/explain-view.ts';
+import { noOrder, otherSpelling, serviceTables, shopTables } from '../../app/explain-view.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { type OrderPreview, previewOrder, type SentRequest } from '../../orders/compare/show-order.ts';
 import type { Command } from '../command.ts';
@@ -24,11 +24,12 @@ export const command: Command = {
               asked,
               ownPushRights(app.config, 'show'),
             );
-            const { shop, atService } = previewed;
+            const { shop, shopFault, atService } = previewed;
             return {
               text: `${otherSpelling(asked, previewed.code)}${draw(previewed)}`,
               json: previewed,
-              incomplete: atService === 'failed' || (shop === undefined && atService === 'absent'),
+              incomplete:
+                shopFault !== undefined || atService === 'failed' || (shop === undefined && atService === 'absent'),
             };
           });
         }),
@@ -42,8 +43,8 @@ function draw(previewed: OrderPreview): string {
   );
 }
 
-function drawShop({ code, shop, fault }: OrderPreview): string[] {
-  if (!shop) return [`The shop has no order ${code}.`];
+function drawShop({ code, shop, shopFault, fault }: OrderPreview): string[] {
+  if (!shop) return [noOrder(code, shopFault)];
   const share = shareOfLines(shop);
   const sum = share === undefined ? '' : `\nThe lines add up to ${percent(share)} of total_price.`;
   const tables = shopTables(shop).map(({ head, rows }) => table(head, rows));
@@ -78,9 +79,13 @@ function requestText({ method, path, body }: SentRequest): string {
   return `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 }
 
-function drawComparison({ atService, lookupFault, difference, shop }: OrderPreview): string {
+function drawComparison({ atService, lookupFault, difference, shop, service }: OrderPreview): string {
   if (lookupFault !== undefined) return `The service could not be asked about the order: ${lookupFault}`;
   if (atService === 'absent') return 'The service has no such order.';
-  if (!difference) return shop ? 'Nothing could be compared.' : 'The service has the order.';
+  if (!difference && shop) return 'Nothing could be compared.';
+  if (!difference) {
+    const tables = serviceTables(service).map(({ head, rows }) => table(head, rows));
+    return ['The service has the order', ...tables].join('\n');
+  }
   return comparisonLines(difference).join('\n');
 }

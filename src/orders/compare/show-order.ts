@@ -1,3 +1,4 @@
+import { describeError, UsageError } from '../../base/errors.ts';
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
@@ -14,14 +15,25 @@ import { lookUp, openPlans, shopOrders } from './look-at-order.ts';
  * @param asked its code. Where the shop's column ignores case, the order is called by the shop's own code from here on.
  */
 async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
-  const [raw] = await deps.shop.orders([asked]);
+  const { raw, shopFault } = await askShop(deps, asked);
   const code = raw?.order.code ?? asked;
   const link = (await orderLinks(deps.db, [code])).get(code);
   const plans = await openPlans(deps, rights);
   const [ours] = raw ? await shopOrders(deps, [raw], rights) : [];
   const planned = ours && (await plans.look(ours));
   const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
-  return { code, raw, link, planned, shown, lookupFault, now: plans.now() };
+  return { code, raw, shopFault, link, planned, shown, lookupFault, now: plans.now() };
+}
+
+/** A shop that is down does not hide what the service knows. @throws UsageError for a query that is wrong. */
+async function askShop({ shop }: OrderDeps, code: string): Promise<{ raw?: RawOrder; shopFault?: string }> {
+  try {
+    const [raw] = await shop.orders([code]);
+    return raw ? { raw } : {};
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    return { shopFault: describeError(error) };
+  }
 }
 
 /** Why the next run of `sync orders` would send nothing about the order. */
@@ -35,6 +47,8 @@ export type OrderPreview = {
   code: string;
   /** With the customer's data. */
   shop: RawOrder | undefined;
+  /** Why the shop could not be asked about the order. */
+  shopFault: string | undefined;
   /** Why the order cannot be sent. */
   fault: string | undefined;
   /** Undefined: the next run that reads the order sends the requests. */
@@ -48,6 +62,8 @@ export type OrderPreview = {
   /** Lines of which nothing is sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
+  /** The order as the service shows it, with the customer's data. */
+  service: OrderDetail | undefined;
   /** Why the service could not be asked about the order. */
   lookupFault: string | undefined;
   difference: OrderDifference | undefined;
@@ -57,7 +73,7 @@ export type OrderPreview = {
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
-  const { code, raw, planned, shown, lookupFault, now } = await lookAt(deps, asked, rights);
+  const { code, raw, shopFault, planned, shown, lookupFault, now } = await lookAt(deps, asked, rights);
   const plan = planned?.plan;
   const fault = planned?.fault ?? plan?.memory.stop?.reason;
   const { difference, nothing } = plan ?? {};
@@ -67,16 +83,24 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
   return {
     code,
     shop: raw,
+    shopFault,
     fault,
-    nothingToSend: raw === undefined ? 'not in the shop' : fault === undefined ? nothing : 'cannot be read',
+    nothingToSend: nothingOf({ raw, shopFault, fault }) ?? nothing,
     requests: plan && isSent ? sentRequests(plan, difference) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
     linesNotSent: isSent ? difference.linesNotSent : [],
     atService: typeof shown === 'string' ? atService[shown] : 'found',
+    service: typeof shown === 'string' ? undefined : shown,
     lookupFault,
     difference,
   };
+}
+
+/** Why nothing can be said of what the next run sends. */
+function nothingOf(known: { raw: RawOrder | undefined; shopFault: string | undefined; fault: string | undefined }) {
+  if (known.shopFault !== undefined || known.fault !== undefined) return 'cannot be read';
+  return known.raw === undefined ? 'not in the shop' : undefined;
 }
 
 /** The requests of a plan as they go over the wire. */
@@ -90,6 +114,8 @@ export type OrderExplanation = {
   code: string;
   /** The shop's rows; undefined where it does not have the order. Name, e-mail and phone are only said to be there. */
   shop: RawOrder | undefined;
+  /** Why the shop could not be asked about the order. */
+  shopFault: string | undefined;
   link: OrderLink | undefined;
   lines: LineLinkRow[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
@@ -106,12 +132,13 @@ export type OrderExplanation = {
  * nothing.
  */
 export async function explainOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderExplanation> {
-  const { code, raw, link, planned, shown, lookupFault } = await lookAt(deps, asked, rights);
+  const { code, raw, shopFault, link, planned, shown, lookupFault } = await lookAt(deps, asked, rights);
   const service = typeof shown === 'string' ? undefined : shown;
   const difference = planned?.plan?.difference;
   return {
     code,
     shop: raw && { ...raw, order: withoutContact(raw.order) },
+    shopFault,
     link,
     lines: (await orderLines(deps.db, [code])).get(code) ?? [],
     deadLetters: await deadLettersOfOrder(deps.db, code),
