@@ -226,7 +226,7 @@ test(
 
 /**
  * What happens at the service just before a request: something is deleted or edited, which gives it a new date; or
- * something is added. Both within one reading may hide each other (docs/promises.md, "What is not covered").
+ * something is added. Both within one reading may hide each other (docs/promises.md, exceptions of promise 1).
  */
 const happening = (...whats: ('delete' | 'add' | 'edit')[]) =>
   fc.record({ at: fc.integer({ min: 1, max: 40 }), what: fc.constantFrom(...whats), which: fc.nat(), when: offset });
