@@ -25,7 +25,7 @@ select
   --   orders.sql: in the major unit (12.50 euros, 13900 won), never in cents.
   i.unit_price::numeric * i.quantity as price,
 
-  -- Where the line stands, by the service's names. Other values are passed on unchanged; `doctor` counts them. Null:
+  -- The state of the line, by the service's names. Other values are passed on unchanged; `doctor` counts them. Null:
   -- unknown.
   case i.item_status
     when 'N10' then 'paid'

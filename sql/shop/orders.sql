@@ -10,7 +10,7 @@
 -- but `order_id::text` or `concat('O', order_id)` makes the database compute every row. A whole number may be selected
 -- as one. What changed is found by changed_orders.sql. The sync without that file is slower: see `updated_at` below.
 --
--- Dates. A date with zone (timestamptz) is taken as it is. A date without zone (timestamp) is in SHOP_TIME_ZONE. Where
+-- Dates. A date with zone (timestamptz) is taken as it is. A date without zone (timestamp) is in SHOP_TIME_ZONE. If
 -- the dates of one table have another zone than the rest, write: <expression> at time zone '<zone in which the shop
 -- writes it>'.
 select
@@ -37,8 +37,8 @@ select
   -- The customer's name, as it may be shown beside a review. Null: none is sent.
   o.buyer_name::text as user_name,
 
-  -- Where the service asks for a review: it sends messages here once the order is delivered. Null: no message is sent,
-  -- and a value that was sent before is cleared. Orders older than ORDER_CONTACT_MAX_AGE_DAYS are sent without both.
+  -- The addresses at which the service asks for a review: it sends messages once the order is delivered. Null: no
+  -- message is sent, and a value that was sent before is cleared. Orders older than ORDER_CONTACT_MAX_AGE_DAYS are sent without both.
   o.buyer_mobile::text as user_phone,
   o.buyer_email::text as user_email,
 

@@ -132,7 +132,7 @@ const mostTypos = 2;
 
 /**
  * A sentence for each variable that nothing reads and whose name is nearly one of ours: a typo would silently mean the
- * default. Where the right name is set too, nothing is misspelt. Without I/O.
+ * default. If the right name is set too, nothing is misspelt. Without I/O.
  *
  * @param set names of all variables that are set. @param known names that were read.
  */

@@ -19,7 +19,7 @@ import {
 
 export const logLevels: readonly string[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** Where REVIEW_API_TIME_ZONE is not set. */
+/** The zone of the service if REVIEW_API_TIME_ZONE is not set. */
 export const assumedServiceZone = 'Asia/Seoul';
 
 type Reader = ReturnType<typeof openReader>;
@@ -94,7 +94,7 @@ const warehouseUrlOf = ({ required }: Reader) =>
 const shopOf = ({ required, optional }: Reader) => ({
   url: required('SHOP_DATABASE_URL', databaseUrl('postgres:', 'postgresql:', 'mysql:', 'mariadb:')),
   sqlDir: optional('SHOP_SQL_DIR', text, 'sql/shop'),
-  /** Of dates without zone in the shop's queries; undefined: the shop has no such dates. */
+  /** The zone of dates without zone in the shop's queries; undefined: the shop has no such dates. */
   timeZone: optional('SHOP_TIME_ZONE', timeZone, undefined),
 });
 

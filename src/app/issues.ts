@@ -161,7 +161,7 @@ const gapHints: Readonly<Record<GapKind, string>> = {
   failed: 'later runs try again; if that does not help, review-sync doctor says what is broken',
 };
 
-/** Where a request failed, or the list changed, the next attempts may succeed. */
+/** If a request failed, or the list changed, the next attempts may succeed. */
 function gapsLeft({ openGaps: open }: StatusReport): Issue[] {
   const [first] = open;
   if (!first) return [];

@@ -51,7 +51,7 @@ const names = {
 } as const satisfies Record<keyof RunSystems, string>;
 
 /**
- * Where a run is planned for something else than this process has: each setting with both values.
+ * Each setting for which a run is planned and that this process has otherwise, with both values.
  *
  * @param readsShop whether the run's steps read the shop; otherwise any shop is the right one.
  */

@@ -36,7 +36,7 @@ export function startWebhookApplier(app: App): { close(): Promise<void> } {
   };
   const loop = async () => {
     while (!closing.signal.aborted) {
-      // Where it fails, the lease of a review that was taken runs out.
+      // If it fails, the lease of a review that was taken runs out.
       const reading = readNext().then(
         (isTaken) => {
           warehouseOutage.worked();
@@ -62,7 +62,7 @@ export function startWebhookApplier(app: App): { close(): Promise<void> } {
   };
 }
 
-/** Reads one review that a webhook named. Where the service fails, it is due again when its lease runs out. */
+/** Reads one review that a webhook named. If the service fails, the review is due again when its lease runs out. */
 export async function readChanged(app: App, taken: TakenReview): Promise<void> {
   const { db } = app.warehouse;
   const { id, attempts } = taken;

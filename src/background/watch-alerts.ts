@@ -18,7 +18,7 @@ const unheardMs = 600_000;
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It
  * uses no queue, because a queue that is down is one of the alerts.
  *
- * Checks at once, then every `everyMs` milliseconds. Where the warehouse cannot be used, it posts that too. The warehouse
+ * Checks at once, then every `everyMs` milliseconds. If the warehouse cannot be used, it posts that too. The warehouse
  * cannot record then that it was posted, so one of the processes posts it: which one was decided at the check before.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {

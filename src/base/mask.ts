@@ -45,7 +45,7 @@ function maskAddresses(text: string): string {
 /** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000. */
 const maxMasked = 10_000;
 
-/** Secrets that are looked for. A record with more private texts than these is made to cost time. */
+/** Secrets that are looked for. A record with more private texts is probably hostile: someone wants masking to be slow. */
 const maxSecrets = 1000;
 
 /**
@@ -55,8 +55,8 @@ const maxSecrets = 1000;
 const maxSecret = 1000;
 
 /**
- * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. Of a text longer than
- * `maxMasked` the first part is returned.
+ * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. A text longer than
+ * `maxMasked` is cut there.
  *
  * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case,
  *   percent-encoded and JSON-escaped; phone numbers with any separators and country code.

@@ -18,7 +18,7 @@ export type Surroundings = {
   writeError(text: string): void;
   /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;
-  /** Where lines of the log go; default: standard error of the process. */
+  /** Takes the lines of the log; default: standard error of the process. */
   writeLog?: (line: string) => void;
 };
 

@@ -19,7 +19,7 @@ export type QueueCounts = Record<'scheduled' | 'runs' | 'steps', Record<string, 
 
 /**
  * One queue in which cron puts a job for each run that is due, and one queue for each run that has not ended: it holds
- * the run's own job and its steps. So a process takes the jobs of the runs that it was told to carry out, and no others.
+ * the run's own job and its steps. So a process takes the jobs of the runs that it is to carry out, and no others.
  */
 export type Queues = AsyncDisposable & {
   readonly url: string;

@@ -32,7 +32,7 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },
-      // The id of a scheduled run is its moment. Where a clock was ahead, that moment comes again, and BullMQ would start no
+      // The id of a scheduled run is its moment. If a clock was ahead, that moment comes again, and BullMQ would start no
       // run while a job of that id is left. The history of runs is in the warehouse.
       { name: job, data: {}, opts: { ...runAttempts, removeOnComplete: true, removeOnFail: true } },
     );
@@ -51,7 +51,7 @@ export function isTooFarAhead({ pattern, timeZone, next }: PlannedRun, now: Date
 /**
  * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a
  * Redis that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling
- * update two workers would otherwise change them back and forth. Where a next run is too far ahead, the schedules of the
+ * update two workers would otherwise change them back and forth. If a next run is too far ahead, the schedules of the
  * queue are set again as they are.
  *
  * @returns ends that, after the look that is under way: it needs the queue, which may be closed only then.

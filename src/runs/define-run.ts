@@ -19,7 +19,7 @@ type Completing<State> = {
 type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'conclude' | 'fail'> & {
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
-  /** Of them only those that failed since then; where it is absent or returns undefined, all. */
+  /** Only dead letters that failed since then count; if it is absent or returns undefined, all. */
   deadLettersSince?(state: State, run: RunInfo): Date | undefined;
   /**
    * Called after all steps succeeded. Cursors move here, never ahead of the rows.

@@ -92,7 +92,7 @@ export async function followRun(
       respondedAtMs = performance.now();
       const isOver = at.state !== 'running';
       if (note && (isOver || performance.now() - notedAtMs >= noteEveryMs)) {
-        // Where only the note cannot be read, nothing is missing: the run itself reports errors of the database.
+        // If only the note cannot be read, nothing is missing: the run itself reports errors of the database.
         noted = await note(runId).catch(() => '');
         notedAtMs = performance.now();
       }

@@ -17,7 +17,7 @@ const size = 200;
 /**
  * Explains and times each statement of the order queries as a run sends it: orders and lines of a slice by code, the
  * changes of the last ten minutes, the first push, the rescan. A statement that takes longer than 30 s has no
- * `seconds`. One that fails on the data of a row is left out: a run then reads fewer rows at a time.
+ * `seconds`. A statement that fails on the data of a row is left out: a run then reads fewer rows at a time.
  *
  * @param sample codes of some orders of the shop, at most 200. MariaDB does not escape quotes in its plans: codes with
  *   some are left out.

@@ -152,7 +152,7 @@ export function openShop(options: ShopOptions) {
     userGrades: () => catalog('user_grades'),
     /** The database's clock: an instant in ISO 8601. */
     now: () => database.read((session) => session.now()),
-    /** Of the tables without transactions, those that a query names. A view hides its tables. */
+    /** `withoutSnapshot`: only those that a query names. A view hides its tables. */
     async facts(): Promise<ShopFacts> {
       const facts = await database.facts();
       const texts = await Promise.all(queryNames.map((name) => contentOf(join(at.folder, `${name}.sql`))));

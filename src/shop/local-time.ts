@@ -6,7 +6,7 @@ import { offsetSecondsOf } from '../base/time/span.ts';
  */
 
 /**
- * The instant of a local date in the zone. Of an hour that daylight saving repeats it takes the first pass. A time that
+ * The instant of a local date in the zone. If daylight saving repeats the hour, it is the first pass. A time that
  * the clocks skip is read with the offset before the change. Text that is not a date comes back unchanged.
  */
 export function instantOfLocal(local: string, zone: string): string {

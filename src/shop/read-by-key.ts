@@ -42,7 +42,7 @@ export async function readByKey(
     return [...(await read(some.slice(0, middle))), ...(await read(some.slice(middle)))];
   }
 
-  /** Names the columns that fail, and gives the others. Where every column fails, a condition or a join does. */
+  /** Names the columns that fail, and gives the others. If every column fails, a condition or a join does. */
   async function readSingle(one: string, dataFault: string): Promise<FoundRows> {
     const only = (names: readonly string[]) => session.attempt(() => session.rowsByKey(query, key, [one], names));
     const failing: string[] = [];

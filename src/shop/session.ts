@@ -212,8 +212,8 @@ export function shopSession(
     },
 
     /**
-     * One page of orders in the order of (date, code) or of the code: one bounded statement where an index serves. Of
-     * changed_orders.sql a code comes as often as it changed.
+     * One page of orders in the order of (date, code) or of the code: one bounded statement if an index serves. A
+     * code of changed_orders.sql comes as often as it changed.
      */
     async walk(orders: ShopQuery, { axis, ...range }: OrderRange): Promise<OrderKey[]> {
       if (axis !== 'code') return walkDates(orders, dateColumnOf(orders, axis), range);

@@ -10,7 +10,7 @@ export async function isInboxFull(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Stores which reviews to read again. Of a product that changed this is its newest one, which shows the product's code. */
+/** Stores which reviews to read again. A product that changed is read by its newest review, which shows its code. */
 export async function noteChanged(db: Db, reviewIds: readonly number[], productIds: readonly number[]): Promise<void> {
   if (reviewIds.length + productIds.length === 0) return;
   await rowsOf(db, 'note_changed_reviews', reviewIds, productIds);
@@ -21,8 +21,8 @@ export type TakenReview = { id: number; events: number; attempts: number };
 
 /**
  * Takes the review that is due longest, under a lease of 2, 4, 8 … minutes. A review that could not be read, or whose
- * reader died, is due again when the lease runs out. Where a request takes longer, two processes read the review, which
- * does no harm.
+ * reader died, is due again when the lease runs out. If a request takes longer, two processes read the review, which does
+ * no harm.
  */
 export async function takeChangedReview(db: Db): Promise<TakenReview | undefined> {
   const { rows } = await sql<TakenReview>`

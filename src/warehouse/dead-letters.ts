@@ -25,8 +25,8 @@ export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =
 
 /**
  * Stores records that could not be synced. An open dead letter of one gets the new reason and one attempt more; one that
- * a person has discarded stays closed until the record is synced or fails for another reason. Of two under one key the
- * last is stored.
+ * a person has discarded stays closed until the record is synced or fails for another reason. If two have one key,
+ * the last is stored.
  *
  * @returns how many of them are open.
  */
@@ -112,7 +112,7 @@ export async function countOpenDeadLetters(
   return n;
 }
 
-/** Opens these again where they were discarded. Of a webhook nothing is left that could be retried. */
+/** Opens these again if they were discarded. A webhook keeps nothing that could be retried. */
 export async function reopenDiscarded(db: Db, ids: readonly number[]): Promise<void> {
   await sql`
     update sync.dead_letters d set resolved_at = null, is_discarded = false

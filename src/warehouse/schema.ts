@@ -1,6 +1,6 @@
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
-/** Why a run is incomplete. Where several reasons apply, the first of this list. */
+/** Why a run is incomplete. If several reasons apply, it is the first of this list. */
 export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 
 export type Axis = 'created' | 'updated';

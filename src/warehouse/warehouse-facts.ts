@@ -62,7 +62,7 @@ export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
       select repeat('x', 1000) as filler from generate_series(1, 10000)`.execute(trx);
     await sql`insert into sync.touches (record) values ('review')`.execute(trx);
   } finally {
-    // Where the connection is gone, the first error is the one to show.
+    // If the connection is gone, the first error is the one to show.
     await trx
       .rollback()
       .execute()

@@ -111,7 +111,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   );
   const misread = readable.flatMap(({ order }) => misfitOf(`order ${order.code}`, readOrder(order)));
   const misreadLines = lines.flatMap((line) => misfitOf(lineName(line), readOrderLine(line)));
-  // Where no row can be sent, the query is wrong, and not its rows.
+  // If no row can be sent, the query is wrong, and not its rows.
   const levelOf = (found: readonly Misfit[], all: readonly unknown[]) => (found.length < all.length ? warning : fault);
   const findings = [
     ...misfits('orders.sql', orders.length, unreadable, fault),

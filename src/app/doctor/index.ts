@@ -107,7 +107,7 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
   });
 }
 
-/** Where the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
+/** If the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
 async function openOurQueues(config: Config): Promise<Queues> {
   const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
   const installation = await withClosing(warehouse, ({ db }) => inTime(installationOf(db, config.api))).catch(() => '');

@@ -14,7 +14,7 @@ import { asNamedHere, type WrittenQueries, writeQueries } from './write-queries.
 export type InitInput = {
   /** SHOP_DATABASE_URL. */
   url: string;
-  /** Where the queries go. */
+  /** The folder into which the queries go. */
   dir: string;
   /** Name of a preset, in place of what the tables say. */
   preset: string | undefined;

@@ -19,8 +19,8 @@ export function recognise(presets: readonly Preset[], shop: ShopTables): Recogni
 }
 
 /**
- * For a shop that no preset fits: the one of whose tables most are there, and at least half. Its other tables may be
- * hidden from the user. Without I/O.
+ * If no preset fits, the preset with the most of its tables present, if at least half are. Its other tables may be hidden
+ * from the user. Without I/O.
  */
 export function nearest(presets: readonly Preset[], shop: ShopTables): Recognised | undefined {
   const [best] = rankedPlaces(presets, shop);
@@ -43,7 +43,7 @@ type Place = { place: Recognised; seen: number; share: number };
 function placesOf(preset: Preset, tables: readonly ShopTable[]): Place[] {
   const wanted = wantedTables(preset);
   const places = new Map<string, Place>();
-  // Whoever may create a table in the shop names it, and its name goes into queries and into a command that init prints.
+  // Anybody who may create a table in the shop names it, and its name goes into queries and into a command that init prints.
   const plain = tables.filter(({ name, schema }) => isPlainName(name) && isPlainName(schema ?? ''));
   for (const { base } of wanted) {
     for (const { name, schema } of plain.filter((one) => one.name.endsWith(base))) {

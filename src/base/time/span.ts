@@ -89,7 +89,7 @@ export type LocalPeriod = Readonly<{ start: string; end: string; first: Second; 
 /**
  * The span as `start_datetime` and `end_datetime` of the service (`yyyy-mm-dd hh:mm:ss` in `zone`, both inclusive;
  * docs/interface.md, "Reviews"). The period is one second wider than the span, because a service may ignore
- * milliseconds or exclude the end. Where clocks are set back, a local time means two moments: the period is widened
+ * milliseconds or exclude the end. If clocks are set back, a local time means two moments: the period is widened
  * until it is unambiguous. Local times that clocks skip cannot occur. A span that begins or ends where `writableDates`
  * do has all of that day in the zone: part of the first or the last day lies outside. Reviews that are read twice do no
  * harm.

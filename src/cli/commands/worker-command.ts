@@ -50,7 +50,7 @@ async function work(context: Context): Promise<undefined> {
   const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep });
   const applier = startWebhookApplier(app);
   let server: RunningServer | undefined;
-  // Side by side: whoever holds the server's connections must not keep the worker taking jobs.
+  // Side by side: a client that holds the server's connections must not keep the worker taking jobs.
   opened.defer(async () => void (await Promise.all([running.close(), applier.close(), server?.close()])));
   if (config.metricsPort !== undefined) {
     // A second worker of the machine, say: what it does is worth more than its figures.

@@ -59,7 +59,7 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   };
 }
 
-/** Where the total is not known, a run is planning or counts what it finds. */
+/** If the total is not known, a run is planning or counts what it finds. */
 function stateOf(done: number, total: number | undefined, unit: string): string {
   if (total !== undefined) return `${done}/${total} ${unit}`;
   return done === 0 ? 'planning' : `${done} ${unit}`;

@@ -43,7 +43,7 @@ export const mysqlWords: SqlWords = {
   dialect: 'mysql',
   /**
    * Without the hint MySQL computes a query that has subqueries in its select list for all orders that are left, for
-   * each page. Of 200,000 orders that takes 4 to 22 s (MariaDB without merging). MariaDB needs no hint.
+   * each page. With 200,000 orders that takes 4 to 22 s (MariaDB without merging). MariaDB needs no hint.
    */
   select: 'select /*+ merge(w) */',
   keyLiteral: (type, key) => (isInteger(type) ? integerLiteral(key) : textLiteral(key)),

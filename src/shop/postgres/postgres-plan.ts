@@ -33,7 +33,7 @@ export function wholeTables(node: PlanNode, joins: readonly string[] = []) {
   return [...below, { schema, table, columns: own.length > 0 ? own : comparedColumns(joins, alias) }];
 }
 
-/** Of a table that was never analyzed. */
+/** The size from which a table that was never analyzed counts as large. */
 const largeFromBytes = 4_000_000;
 
 /** The large tables that a statement reads as a whole because no index serves: with sequential scans switched off. */

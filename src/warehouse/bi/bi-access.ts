@@ -17,7 +17,7 @@ export async function prepareBi({ db }: Warehouse, { timeZone }: { timeZone: str
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
   }
-  // Without `counted_at`, whoever counts next counts everything, also where this process dies before it has.
+  // Without `counted_at`, the next count counts everything, also if this process dies before it has.
   const changed = await sql`
     update sync.settings set time_zone = ${timeZone}, counted_at = null where time_zone <> ${timeZone} returning 1`.execute(
     db,

@@ -68,7 +68,7 @@ export async function setCreations(db: Db, orders: readonly { code: string; at: 
   return Number(numAffectedRows);
 }
 
-/** Remembers of orders whether the shop shows them. One that is absent already keeps its date. */
+/** Remembers whether the shop shows these orders. An order that is absent already keeps its date. */
 export async function setAbsent(db: Db, codes: readonly string[], isAbsent: boolean): Promise<void> {
   await sql`
     update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
@@ -82,8 +82,8 @@ export async function setAbsent(db: Db, codes: readonly string[], isAbsent: bool
 type AbsentOrder = { code: string; hasWaited: boolean };
 
 /**
- * Absent orders created since a week before the moment. Of older ones the absence is forgotten: a shop may archive its
- * orders.
+ * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
+ * them.
  */
 export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]> {
   await sql`

@@ -144,7 +144,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
     /**
      * Throws unless the lease outlasts a request that is sent now. The service cannot distinguish an old holder from a
-     * new one, so a write may only be sent within a quarter of the lease after its renewal. Of 180 s that is 45 s, and
+     * new one, so a write may only be sent within a quarter of the lease after its renewal. A lease of 180 s allows 45 s, and
      * leaves 130 s for the request (10 s to connect, 60 s each for head and body of the response) and 5 s for clocks.
      *
      * @throws LeaseLostError

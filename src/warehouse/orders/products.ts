@@ -7,7 +7,7 @@ import { waitingLinesOf } from './due-orders.ts';
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
 type ProductRecord = { product_code?: unknown; product_id?: unknown };
 
-/** Stores the pairs of product id and product code of these records. Of several ids of a code the highest counts. */
+/** Stores the pairs of product id and product code of these records. If a code has several ids, the highest counts. */
 export async function learnProducts(warehouse: Warehouse, records: Iterable<ProductRecord>): Promise<void> {
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();

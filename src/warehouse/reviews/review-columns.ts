@@ -37,8 +37,8 @@ export const reviewColumns = {
 } as const;
 
 /**
- * Fields that a list does not show (docs/interface.md, "Review"): a list erases neither. Of all other fields, those of
- * `extra` too, the newest list shows whether a review has them, whatever its neighbours on the page have.
+ * Fields that a list does not show (docs/interface.md, "Review"): a list erases neither. The newest list shows
+ * whether a review has any other field, also one of `extra`, whatever its neighbours on the page have.
  */
 export const notInLists: readonly string[] = ['comments', 'comments_count'];
 
@@ -67,7 +67,7 @@ export const lackingAlone = (record: object): string[] => ['user_id', 'tag_name'
 const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
 
 /**
- * The id names another review than the one of the row, of which the service keeps nothing: a service whose backup was
+ * The service has reused this id for another review. It no longer has the review in our row: a service whose backup was
  * restored uses ids again. The creation date of a review can be corrected (docs/interface.md, "Reviews"), so the date
  * alone says it only of a row that is marked deleted.
  */

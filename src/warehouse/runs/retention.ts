@@ -9,8 +9,8 @@ const keptDays = 90;
  * read every creation date that no reconcile had read for `readAgainDays`.
  *
  * 1. Spans of the coverage ledger that were read more than `readAgainDays` ago are deleted: younger rows of the created
- *    axis cover them again. They stay eight days longer, for reconciles that fail. Of the updated axis only the last
- *    weeks are kept: what was updated before is covered by creation.
+ *    axis cover them again. They stay eight days longer, for reconciles that fail. The updated axis keeps only the
+ *    last weeks: what was updated before is covered by creation.
  * 2. Runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
  *    whose spans are not yet read again.
  * 3. Errors of runs that ended 90 days ago are cleared.

@@ -32,8 +32,8 @@ export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'right
 };
 
 /**
- * Records that a run begins, and what it may do. Where the row is there and has not ended, it stays as it is. The id of
- * a scheduled run is its moment, which comes twice where a clock is set back: the run begins once more.
+ * Records that a run begins, and what it may do. If the row is there and has not ended, it stays as it is. The id of a
+ * scheduled run is its moment, which comes twice if a clock is set back: the run begins once more.
  *
  * @returns false where another run stands in the way: a scheduled run of the same job, or a run of the same key.
  */
@@ -135,7 +135,7 @@ export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
   await sql`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`.execute(db);
 }
 
-/** A process notes once a second which runs it carries out. Where none did for so long, in milliseconds, none does. */
+/** A process notes once a second which runs it carries out. If none did for so long, in milliseconds, none does. */
 const unattendedAfterMs = 5000;
 
 /**

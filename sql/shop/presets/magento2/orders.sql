@@ -1,6 +1,6 @@
 -- Magento 2 and Mage-OS. README.md says what was checked, and docs/connecting.md what each column means.
 select
-  -- Unique in each store view only. Where two store views share numbers, select o.entity_id here, in order_lines.sql
+  -- Unique in each store view only. If two store views share numbers, select o.entity_id here, in order_lines.sql
   -- and in changed_orders.sql instead.
   o.increment_id as code,
 

@@ -2,7 +2,7 @@
 select
   o.number as order_code,
   l.id as line_code,
-  -- The product, not its variant: reviews are about products. Where the variant was deleted the order keeps only its
+  -- The product, not its variant: reviews are about products. If the variant was deleted, the order keeps only its
   -- SKU. For the id of the GraphQL API select encode(convert_to('Product:' || v.product_id, 'UTF8'), 'base64') instead.
   coalesce(v.product_id::text, l.product_sku, l.product_variant_id) as product_code,
   l.total_price_gross_amount as price,

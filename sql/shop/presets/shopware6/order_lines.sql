@@ -3,8 +3,8 @@ select
   o.order_number as order_code,
   lower(hex(l.id)) as line_code,
 
-  -- The number of the product; a variant has the reviews of its main product. Of a product that was deleted since, the
-  -- number that the line noted.
+  -- The number of the product; a variant has the reviews of its main product. If the product was deleted since, it
+  -- is the number that the line noted.
   coalesce(main.product_number, p.product_number, json_unquote(json_extract(l.payload, '$.productNumber'))) as product_code,
 
   -- All pieces with tax, in the default currency. The lines of an order with net prices hold their tax apart.
@@ -16,7 +16,7 @@ select
     end
   ) / coalesce(nullif(cast(o.currency_factor as decimal(20, 10)), 0), 1), 2) as price,
 
-  -- Of the order, of its parcel with this line, and of its last payment.
+  -- The states of the order, of its parcel with this line, and of its last payment.
   case
     when order_state.technical_name = 'cancelled' or delivery_state.technical_name = 'cancelled' then 'cancelled'
     when delivery_state.technical_name = 'returned' then 'returned'
