@@ -20,7 +20,7 @@ export function withApp<T>(
 }
 
 /** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
-const graceMs = 6000;
+const graceMs = 8000;
 
 /** @throws the reason of the signal where the work has not ended within the grace after it. */
 async function untilStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
