@@ -82,12 +82,16 @@ export async function followRun(
 ): Promise<RunReport> {
   let respondedAtMs = performance.now();
   let [noted, notedAtMs, rowAtMs] = ['', Number.NEGATIVE_INFINITY, performance.now()];
+  // Ctrl-C waits for no queue that is down.
+  const stopped = once(signal, 'abort').then(() => undefined);
   while (!signal.aborted) {
-    const at = await app.queues.progress(runId).catch((error: unknown) => {
+    const asked = app.queues.progress(runId).catch((error: unknown) => {
+      if (signal.aborted) return undefined;
       if (performance.now() - respondedAtMs > queueOutageMs) throw error;
       onRetry(queueProblem(error));
       return undefined;
     });
+    const at = await Promise.race([asked, stopped]);
     if (at !== undefined) {
       respondedAtMs = performance.now();
       const isOver = at.state !== 'running';
