@@ -46,6 +46,9 @@ export type Queues = AsyncDisposable & {
 /** A run that fails because of a broken connection is retried for fifteen seconds: its stages are safe to repeat. */
 export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
 
+/** How long closing waits for the server, in milliseconds: nothing depends on it. */
+const closeMs = 2000;
+
 /** Queues of runs that a process keeps open. On Redis each one has a connection. */
 const mostOpen = 20;
 
@@ -103,7 +106,7 @@ export async function openQueues(url: string, installation: string): Promise<Que
     await classes.close();
   }
   // The server may be down already.
-  const close = () => respondsInTime(closeAll()).catch(() => {});
+  const close = () => respondsInTime(closeAll(), closeMs).catch(() => {});
 
   async function isAlive(runId: string): Promise<boolean> {
     const state = await (await (await ofRun(runId)).getJob(runId))?.getState();
