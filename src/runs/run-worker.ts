@@ -148,7 +148,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
 }
 
 /** Time to return aborted jobs to the queue. */
-const returnJobsMs = 5000;
+const returnJobsMs = 3000;
 
 /** What the queue keeps of a job that nobody may carry out. */
 const nothing: Counts = {};
