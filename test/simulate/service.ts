@@ -49,6 +49,8 @@ export type Entry = { atMs: number; process: Process | undefined; request: Reque
   | { kind: 'contact'; code: string; field: 'email' | 'phone'; value: string; orderedAt: string; isNews: boolean }
   | { kind: 'order'; code: string; isNew: boolean }
   | { kind: 'created'; code: string; subOrder: SubOrder }
+  /** As it was before. */
+  | { kind: 'changed'; code: string; subOrder: SubOrder }
   | { kind: 'removed'; code: string; subOrder: SubOrder; alike: number }
   | { kind: 'deleted'; order: Order }
 );
@@ -251,6 +253,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
     const one = order.subOrders.get(Number(subOrderId));
     if (!one) return notFound;
     if (method === 'PUT') {
+      if (one.by === undefined)
+        ledger.push({ kind: 'changed', atMs: now(), process, request, code: order.code, subOrder: { ...one } });
       change(one, query);
       return { status: 204 };
     }

@@ -23,7 +23,9 @@ import {
   noReviewIsGoneTooSoon,
   nothingCostsNothing,
   nothingIsDestroyed,
+  obstaclesAreTriedLessOften,
   ordersAreComplete,
+  othersAreLeftAlone,
   policyOf,
   reviewsAreComplete,
   runsAreDone,
@@ -73,6 +75,7 @@ function natureOf(random: Random) {
     lostCreations: has(0.5),
     lateCreations: has(0.4),
     refusals: has(0.2),
+    stubborn: has(0.2),
     slow: has(0.3),
     outages: has(0.2),
     kills: has(0.45),
@@ -88,9 +91,12 @@ function natureOf(random: Random) {
     changes: has(0.75),
     lineCodes: has(0.35),
     removals: has(0.4),
+    /** The second episode comes an hour after the first, and not after a quiet day. */
+    hourly: has(0.3),
     massRemovals: has(0.06),
     emptied: has(0.2),
     deletions: has(0.3),
+    imported: has(0.2),
     vanishing: has(0.2),
     returns: has(0.3),
     contactChanges: has(0.3),
@@ -113,7 +119,7 @@ function natureOf(random: Random) {
     ] as const),
     money: random.pick([1, 100] as const),
     reviews,
-    link: reviews > 100 ? ('always' as const) : random.pick(['always', 'not on the last'] as const),
+    link: random.pick(['always', 'not on the last'] as const),
     shortTokens: has(0.15),
     batchSize: random.pick([2, 50]),
   };
@@ -162,6 +168,12 @@ export async function simulateWorld(
   /** Orders of which a creation may still arrive, or has left a copy: the shop leaves them alone. */
   const untouchable = new Set<string>();
   const undated = new Set<string>();
+  /** Orders that came into the shop long after their dates: only a backfill reads them. */
+  const imported = new Set<string>();
+  /** Creations that are still on their way. */
+  const onTheirWay: { code: string; arrive(): void }[] = [];
+  /** One kind of request about an order brings the same failure for a while. */
+  let obstacle = { code: '', method: '', untilMs: 0, status: 500 };
   /** Processes that open, or carry out a command that is no run. */
   const busy = new Set<Process>();
   let [isStormy, outageUntilMs, names] = [false, 0, 0];
@@ -232,8 +244,14 @@ export async function simulateWorld(
         { arrivesMs: undefined, answersMs, instead: { status: 503, body: '<html>down</html>' } },
       ]);
     }
-    const isCreation = method === 'POST' && path.endsWith('/sub_orders');
     const isSubOrder = path.includes('/sub_orders');
+    const isCreation = method === 'POST' && isSubOrder;
+    const code = orderOf(request) ?? '';
+    // The worst moment for what is late: between a look at the order and the next creation.
+    if (isCreation && random.chance(0.4))
+      for (const one of onTheirWay.splice(0)) if (one.code === code) scheduler.add(0, 'arrival', one.arrive, null);
+    if (isSubOrder && obstacle.untilMs > now() && obstacle.code === code && obstacle.method === method)
+      return { arrivesMs: undefined, answersMs, instead: { status: obstacle.status, body: { error: 'it fails' } } };
     const share = isCreation && nature.lostCreations ? Math.max(0.35, nature.faults) : nature.faults;
     if (!random.chance(share)) return { arrivesMs, answersMs };
     const isWrite = method !== 'GET' && path !== '/oauth/token';
@@ -261,18 +279,27 @@ export async function simulateWorld(
           ? 3
           : 0,
       ],
-      [() => late(request), isCreation && nature.lateCreations ? 8 : 0],
+      [() => late(process, request), isCreation && nature.lateCreations ? 8 : 0],
     ];
     return random.weighted(kinds)();
   }
 
   /** A creation that brings no response and is carried out minutes later, unless the shop has changed the order. */
-  function late(request: Request): Passage {
+  function late(process: Process, request: Request): Passage {
     const { sentMs } = request;
     const code = orderOf(request) ?? '';
     if (shop.changedMs(code) > sentMs - 10 * minuteMs) return { arrivesMs: undefined, answersMs: 100, fails: 'reset' };
     untouchable.add(code);
-    return { arrivesMs: random.integer(1, 50) * minuteMs, answersMs: random.pick([100, undefined]), fails: 'reset' };
+    let isOver = false;
+    const arrive = () => {
+      if (isOver) return;
+      isOver = true;
+      const { status } = service.serve(process, request);
+      scheduler.tell(`service carries out ${request.method} ${request.path}, late: ${status}`, process);
+    };
+    onTheirWay.push({ code, arrive });
+    scheduler.add(random.integer(1, 50) * minuteMs, 'arrival', arrive, null);
+    return { arrivesMs: undefined, answersMs: random.pick([100, undefined]), fails: 'reset' };
   }
 
   const orderOf = ({ path, form }: Request): string | undefined =>
@@ -286,6 +313,7 @@ export async function simulateWorld(
         const one = alive().find((other) => other.process === process);
         if (!one) return;
         await kill(one, 'is killed');
+        changeMeanwhile(code);
         at(random.integer(1, 40) * 1000, 'restart', () => start(startWorker()));
       });
     }
@@ -295,12 +323,22 @@ export async function simulateWorld(
     }
     if (nature.freezes && accidents > 0 && random.chance(0.08 * weight)) {
       accidents -= 1;
-      at(random.next() * random.pick([0, 5, 60]), 'freeze', () => freeze(process));
+      at(random.next() * random.pick([0, 5, 60]), 'freeze', () => {
+        freeze(process);
+        changeMeanwhile(code);
+      });
     }
     if (nature.changes && code !== undefined && random.chance(0.12 * weight))
       at(random.next() * random.pick([50, 5000, 60_000]), 'change', () => changeOrder(code));
   }
   let accidents = 0;
+
+  /** The shop changes what a process was about to send, and another process reads it while the first is gone. */
+  function changeMeanwhile(code: string | undefined): void {
+    if (!nature.changes || !random.chance(0.6)) return;
+    at(random.next() * random.pick([1000, 20_000]), 'change', () => changeOrder(code));
+    if (random.chance(0.7)) at(random.integer(20, 60) * 1000, 'schedule', () => startDue('sync-orders'));
+  }
 
   function freeze(process: Process): void {
     if (process.isDead) return;
@@ -345,7 +383,7 @@ export async function simulateWorld(
     options: random.chance(0.7) ? { size: random.pick(['S', 'M']) } : {},
   });
 
-  function place(code: string, ageMs: number): void {
+  function place(code: string, ageMs: number, isImport = false): void {
     const count = nature.massRemovals
       ? 14
       : random.weighted([
@@ -362,7 +400,7 @@ export async function simulateWorld(
       {
         code,
         createdMs,
-        updatedMs: now() - 1,
+        updatedMs: isImport ? createdMs : now() - 1,
         total: String(random.integer(10, 90)),
         userCode: random.chance(0.7) ? `user-${code}` : null,
         email: random.chance(0.85) ? `${code.toLowerCase()}@example.com` : null,
@@ -370,7 +408,7 @@ export async function simulateWorld(
         deletedMs: null,
         lines,
       },
-      -hourMs,
+      isImport ? 0 : -hourMs,
     );
     scheduler.tell(
       `the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`,
@@ -454,7 +492,7 @@ export async function simulateWorld(
   function commit(code: string, order: ShopOrder | undefined, text: string): void {
     const before = shop.newest(code);
     const afterMs = nature.lateCommits && random.chance(0.4) ? random.next() * 8 * minuteMs : 0;
-    const isUndated = nature.undated && before !== undefined && random.chance(0.4);
+    const isUndated = nature.undated && before !== undefined && !imported.has(code) && random.chance(0.4);
     if (isUndated || order === undefined) undated.add(code);
     const updatedMs = isUndated ? before.updatedMs : now();
     shop.change(code, order && { ...order, updatedMs }, afterMs);
@@ -471,7 +509,8 @@ export async function simulateWorld(
       ['deleted', 2],
     ] as const);
     const known = [...service.reviews.values()];
-    if (kinds === 'new' || known.length === 0) {
+    // A service that loses all of its reviews is taken for one that fails.
+    if (kinds === 'new' || known.length < 3) {
       const isLate = random.chance(0.2);
       const id = service.nextId();
       const createdMs = Math.floor(now() / 1000) * 1000;
@@ -633,6 +672,20 @@ export async function simulateWorld(
     if (nature.backfill) backfill(moment());
     if (nature.backfill && nature.reviews > 0)
       at(moment(), 'backfill', () => start(runCommand('backfill-reviews', {}, { key: 'backfill-reviews_first_last' })));
+    for (const code of isFirst ? imported : [])
+      at(lengthMs * (0.3 + random.next() * 0.3), 'import', () => {
+        place(code, random.integer(8, 30) * dayMs, true);
+        if (random.chance(0.5)) backfill(random.next() * lengthMs * 0.3);
+      });
+    if (nature.stubborn)
+      at(moment(), 'obstacle', () => {
+        const untilMs = now() + random.integer(10, 200) * 1000;
+        obstacle = {
+          ...{ code: random.pick(codes), method: random.pick(['POST', 'PUT', 'DELETE', 'DELETE']), untilMs },
+          status: random.pick([500, 422]),
+        };
+        scheduler.tell(`the service fails for each ${obstacle.method} of order ${obstacle.code}`, undefined);
+      });
     if (nature.allowRemovals) at(moment(), 'command', () => start(runCommand('sync-orders', { allowRemovals: true })));
     if (nature.repair) at(moment(), 'command', () => start(command('repair')));
     if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
@@ -678,9 +731,9 @@ export async function simulateWorld(
       `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted" from warehouse.reviews`,
     );
     return {
-      ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters },
+      ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters, imported },
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
-      mayBeWithheld: nature.otherSettings,
+      hasOtherSettings: nature.otherSettings,
       withheld: new Set(withheld.map(({ code }) => code)),
       reviews: reviews.map((one) => ({
         ...one,
@@ -697,6 +750,7 @@ export async function simulateWorld(
     const facts = await factsNow();
     found('after the storm', nobodyIsMailed(facts));
     found('after the storm', nothingIsDestroyed(facts));
+    found('after the storm', othersAreLeftAlone(facts));
     found('after the storm', noReviewIsGoneTooSoon(facts));
     const ended = queue.runs.toSorted((a, b) => a.endedMs - b.endedMs);
     const newestOf = (some: readonly string[]) => ended.findLast(({ job }) => some.includes(job.name));
@@ -707,7 +761,7 @@ export async function simulateWorld(
       orders.report?.outcome === 'done' &&
       !orders.report.counts.skipped &&
       orders.startedMs > changedMs &&
-      undated.size + untouchable.size === 0 &&
+      undated.size + untouchable.size + imported.size === 0 &&
       !nature.reviewed
     )
       found(`after ${orders.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
@@ -747,8 +801,15 @@ export async function simulateWorld(
     if (nature.reviews > 0) found('on a quiet day', reviewsAreComplete(facts, { isReconciled: true }));
     found('on a quiet day', nobodyIsMailed(facts));
     found('on a quiet day', nothingIsDestroyed(facts));
+    found('on a quiet day', othersAreLeftAlone(facts));
     found('on a quiet day', noReviewIsGoneTooSoon(facts));
-    if (facts.deadLetters.length === 0 && random.chance(0.3)) {
+    if (facts.deadLetters.length > 0) {
+      // What fails for the first time is tried again by the next run.
+      await runNow(opened, 'sync-orders');
+      const { writes } = { ...service.counts };
+      await runNow(opened, 'sync-orders');
+      found('on a quiet day', obstaclesAreTriedLessOften(service.counts.writes - writes));
+    } else if (random.chance(0.3)) {
       for (const of of nature.reviews > 0 ? (['orders', 'reviews'] as const) : (['orders'] as const)) {
         const [{ requests, writes }, { statements }] = [{ ...service.counts }, { ...database.counts }];
         const run = await runNow(opened, `sync-${of}`);
@@ -778,7 +839,8 @@ export async function simulateWorld(
 
   try {
     const oldest = nature.growOld ? Math.max(1, nature.contactMaxAgeDays) * dayMs : 4 * dayMs;
-    for (const code of codes) {
+    if (nature.imported) for (const code of random.sample(codes, 1 + Math.floor(codes.length / 4))) imported.add(code);
+    for (const code of codes.filter((one) => !imported.has(one))) {
       // Some are about to become too old for contact.
       place(code, nature.growOld ? oldest - random.integer(-5, 40) * minuteMs : random.next() * oldest);
       if (nature.foreign && random.chance(0.6)) foreignOrder(code);
@@ -789,9 +851,14 @@ export async function simulateWorld(
       service.reviews.set(id, newReview(id, Math.floor((now() - ageMs) / 1000) * 1000));
     }
     for (let episode = 0; episode < nature.episodes && findings.length === 0; episode += 1) {
+      if (episode > 0 && nature.reviewed) {
+        reviewSubOrder();
+        await pass(10 * minuteMs);
+      }
       await storm(episode === 0);
       await judgeDone();
-      if (findings.length === 0) await settle();
+      if (episode + 1 < nature.episodes && nature.hourly) await pass(random.integer(55, 80) * minuteMs);
+      else if (findings.length === 0) await settle();
     }
   } catch (error) {
     findings.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
