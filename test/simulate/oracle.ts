@@ -58,7 +58,7 @@ export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): bo
   maxAgeDays > 0 && atMs - createdMs <= maxAgeDays * dayMs && createdMs - atMs <= dayMs;
 
 /** Promise 7: nobody learns a contact that may not go. */
-export function nobodyIsMailed({ service, settingsOf, firstPosts, runs }: Facts): Findings {
+export function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSettings }: Facts): Findings {
   // What begins first decides: a run may have begun to push the order, and have died before it sent anything.
   const mayHaveBegun = ({ atMs, run }: FirstPost) =>
     runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) === 'young');
@@ -84,7 +84,8 @@ export function nobodyIsMailed({ service, settingsOf, firstPosts, runs }: Facts)
       first &&
       !mayHaveBegun(first) &&
       first.atMs <= sentMs &&
-      (first.policy === 'never' || !first.isYoung) &&
+      // Another process of the same run may have begun to push it, with other settings, and have died.
+      (first.policy === 'never' || (!first.isYoung && !hasOtherSettings)) &&
       entry.isNews
     )
       return [
@@ -208,7 +209,8 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     if (order === undefined || (facts.imported.has(code) && !facts.firstPosts.has(code))) continue;
     if (order.deletedMs !== null) {
       // A process that deletes nothing may have ended the run.
-      if (found && letters.length === 0 && (isSettled || !facts.hasOtherSettings))
+      const isPushed = service.ledger.some((one) => one.kind === 'order' && one.process && one.code === code);
+      if (found && isPushed && letters.length === 0 && (isSettled || !facts.hasOtherSettings))
         for (const text of deletedIsCleared(found, facts)) wrong(text);
       continue;
     }
@@ -234,9 +236,6 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     const extra = left.filter((one) => one.by !== undefined && one.reviews === 0);
     if (extra.length > 0 && !held && !isEmptied)
       wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
-    const isRemoved = service.ledger.some((one) => one.kind === 'removed' && one.code === code && !mayRemoveAll(one));
-    if (isEmptied && found.subOrders.size === 0 && isRemoved)
-      wrong('has lost all of its lines at once, and its sub-orders with them');
     if (isEmptied && extra.length > 0 && !held)
       wrong('has lost all of its lines, and no dead letter says that they stay');
     if (isSettled) for (const text of contactIsComplete(order, found, facts)) wrong(text);
@@ -263,8 +262,9 @@ function contactIsComplete(
   if (!isYoung(nowMs + dayMs / 6, order.createdMs, contactMaxAgeDays)) return [];
   const first = firstPosts.get(order.code);
   if (first?.policy !== 'young' || !first.isYoung) return [];
+  // A process that sends no contact may have pushed it first, or its newest address.
+  if (hasOtherSettings) return [];
   // A backfill may have begun to push it before, and have died.
-  if (withheld.has(order.code) && hasOtherSettings) return [];
   if (
     withheld.has(order.code) &&
     runs.some(({ job, startedMs }) => job.name === 'backfill-orders' && startedMs <= first.atMs)
@@ -284,10 +284,7 @@ const shown = (
   `${one.id === undefined ? '' : `${one.id} by ${one.by}: `}product ${one.productId} ${one.options.size ?? ''} ${one.price} ${one.status} ${one.invoice ?? ''}`;
 
 /** Promises 1, 5 and 8: after a run of reviews that ended `done` each review is in the warehouse in its newest version. */
-export function reviewsAreComplete(
-  { service, reviews, nowMs, deadLetters }: Facts,
-  { isReconciled }: { isReconciled: boolean },
-): Findings {
+export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Facts): Findings {
   const held = new Map(reviews.map((one) => [one.id, one]));
   const findings: Findings = [];
   for (const review of service.reviews.values()) {
@@ -302,16 +299,28 @@ export function reviewsAreComplete(
         `is ${review.message} (${review.score}) at the service, ${found.message} (${found.score}) in the warehouse`,
       );
   }
-  if (isReconciled) {
-    // Older ones are read again within RECONCILE_ALL_DAYS.
-    for (const one of held.values())
-      if (!one.isDeleted && one.createdMs > nowMs - 44 * dayMs)
-        findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
-    for (const one of deadLetters)
-      if (one.kind === 'review')
-        findings.push(`review ${one.key} is a dead letter although nothing is wrong with it: ${one.reason}`);
-  }
+  // Older ones are read again within RECONCILE_ALL_DAYS.
+  for (const one of held.values())
+    if (!one.isDeleted && one.createdMs > nowMs - 44 * dayMs)
+      findings.push(`review ${one.id}: is gone from the service and not marked as deleted`);
+  for (const one of deadLetters)
+    if (one.kind === 'review')
+      findings.push(`review ${one.key} is a dead letter although nothing is wrong with it: ${one.reason}`);
   return findings;
+}
+
+/** Promise 1: a run of reviews that ended `done` has brought in what the lists showed throughout. */
+export function doneHasRead(run: Run, { service, reviews }: Facts): Findings {
+  const held = new Map(reviews.map((one) => [one.id, one]));
+  return [...service.reviews.values()].flatMap((review): Findings => {
+    if (review.listedFromMs > 0 || review.createdMs > run.startedMs - minuteMs) return [];
+    const found = held.get(review.id);
+    if (!found)
+      return [`review ${review.id} of ${new Date(review.createdMs).toISOString()} is missing in the warehouse`];
+    return found.updatedMs < review.updatedMs && review.updatedMs < run.startedMs - minuteMs
+      ? [`review ${review.id} is in the warehouse in an older version`]
+      : [];
+  });
 }
 
 /** Promise 6, of reviews: while the service has a review, it is never marked as deleted. */

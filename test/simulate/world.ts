@@ -15,6 +15,7 @@ import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
 import {
   type DeadLetter,
+  doneHasRead,
   type Facts,
   type Findings,
   type FirstPost,
@@ -119,6 +120,9 @@ function natureOf(random: Random) {
     ] as const),
     money: random.pick([1, 100] as const),
     reviews,
+    pageSize: random.pick([100, 20]),
+    /** All of them within some days, and more than a page shows. */
+    crowded: has(0.4),
     link: random.pick(['always', 'not on the last'] as const),
     shortTokens: has(0.15),
     batchSize: random.pick([2, 50]),
@@ -151,7 +155,7 @@ export async function simulateWorld(
   const service = createService(
     {
       money: nature.money,
-      pageSize: 100,
+      pageSize: nature.pageSize,
       link: nature.link,
       emptyValues: nature.emptyValues,
       refusedOrders: new Set(cursed.slice(0, 1)),
@@ -233,6 +237,8 @@ export async function simulateWorld(
   function passage(process: Process, request: Request): Passage {
     const { method, path, form } = request;
     noteFirstPost(process, request);
+    const isList = method === 'GET' && path === '/v1/reviews';
+    if (isStormy && isList && random.chance(0.1)) at(random.next() * 100, 'review', review);
     if (isStormy && request.method !== 'GET') disturb(process, orderOf(request), 1);
     const answersMs = respondMs();
     const arrivesMs = random.next() * answersMs;
@@ -337,13 +343,16 @@ export async function simulateWorld(
   function changeMeanwhile(code: string | undefined): void {
     if (!nature.changes || !random.chance(0.6)) return;
     at(random.next() * random.pick([1000, 20_000]), 'change', () => changeOrder(code));
-    if (random.chance(0.7)) at(random.integer(20, 60) * 1000, 'schedule', () => startDue('sync-orders'));
+    at(random.integer(20, 60) * 1000, 'schedule', () => {
+      if (random.chance(0.5)) startDue('sync-orders');
+      else start(runCommand('sync-orders'));
+    });
   }
 
   function freeze(process: Process): void {
     if (process.isDead) return;
     // A lease lasts 20 s: just below it, just above, and much longer.
-    const forMs = random.pick([6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 300_000]);
+    const forMs = random.pick([6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 120_000, 300_000]);
     process.frozenUntilMs = now() + forMs;
     scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
     queue.lookAgain();
@@ -507,6 +516,7 @@ export async function simulateWorld(
       ['new', 4],
       ['edited', 2],
       ['deleted', 2],
+      ['hidden', 0.7],
     ] as const);
     const known = [...service.reviews.values()];
     // A service that loses all of its reviews is taken for one that fails.
@@ -523,6 +533,10 @@ export async function simulateWorld(
       const one = random.pick(known);
       Object.assign(one, { message: `edited ${random.integer(1, 999)}`, updatedMs: Math.floor(now() / 1000) * 1000 });
       scheduler.tell(`review ${one.id} is edited`, undefined);
+    } else if (kinds === 'hidden') {
+      const one = random.pick(known);
+      one.listedFromMs = Number.POSITIVE_INFINITY;
+      scheduler.tell(`review ${one.id} is hidden from the lists`, undefined);
     } else {
       const one = random.pick(known);
       service.reviews.delete(one.id);
@@ -756,6 +770,9 @@ export async function simulateWorld(
     const newestOf = (some: readonly string[]) => ended.findLast(({ job }) => some.includes(job.name));
     const orders = newestOf(['sync-orders', 'rescan-orders', 'backfill-orders']);
     const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
+    const reviewRun = newestOf(['sync-reviews']);
+    if (reviewRun?.report?.outcome === 'done' && !reviewRun.report.counts.skipped)
+      found(`after ${reviewRun.id} ended done`, doneHasRead(reviewRun, facts));
     if (
       orders?.job.name === 'sync-orders' &&
       orders.report?.outcome === 'done' &&
@@ -793,12 +810,14 @@ export async function simulateWorld(
     if (nature.vanishing) {
       await pass(25 * hourMs);
       runs.push(await runNow(opened, 'rescan-orders'));
+      runs.push(await runNow(opened, 'sync-orders'));
     }
     const facts = await factsNow();
     found('on a quiet day', runsAreDone(runs, facts));
     found('on a quiet day', ordersAreComplete(facts, { isSettled: true }));
-    if (nature.vanishing && nature.deletes === 'send') found('on a quiet day', vanishedAreGone());
-    if (nature.reviews > 0) found('on a quiet day', reviewsAreComplete(facts, { isReconciled: true }));
+    if (nature.vanishing && runs.findLast(({ job }) => job.name === 'rescan-orders')?.report?.outcome === 'done')
+      found('on a quiet day', vanishedAreGone());
+    if (nature.reviews > 0) found('on a quiet day', reviewsAreComplete(facts));
     found('on a quiet day', nobodyIsMailed(facts));
     found('on a quiet day', nothingIsDestroyed(facts));
     found('on a quiet day', othersAreLeftAlone(facts));
@@ -829,7 +848,7 @@ export async function simulateWorld(
   }
 
   const vanishedAreGone = (): Findings =>
-    codes.flatMap((code) => {
+    (nature.deletes === 'send' ? codes : []).flatMap((code) => {
       const one = service.orderOf(code);
       if (shop.current(code) !== undefined || !one || [...one.subOrders.values()].some((sub) => sub.reviews > 0))
         return [];
@@ -847,7 +866,7 @@ export async function simulateWorld(
     }
     for (let n = 0; n < nature.reviews; n += 1) {
       const id = service.nextId();
-      const ageMs = random.chance(0.1) ? 3 * dayMs : random.next() * 100 * dayMs;
+      const ageMs = random.chance(0.1) ? 3 * dayMs : random.next() * (nature.crowded ? 3 : 100) * dayMs;
       service.reviews.set(id, newReview(id, Math.floor((now() - ageMs) / 1000) * 1000));
     }
     for (let episode = 0; episode < nature.episodes && findings.length === 0; episode += 1) {
