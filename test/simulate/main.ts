@@ -1,6 +1,7 @@
 /**
  * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
  * `--with kills,orders=1` gives all worlds these parts of their nature (world.ts), to look for one kind of defect.
+ * `--days 14 --seed today` lives one long world through.
  * Prints each seed whose world is not as it should be, and ends with status 1 then.
  */
 import { spawn } from 'node:child_process';
@@ -20,6 +21,7 @@ import { type Nature, simulateWorld } from './world.ts';
 
 const { values } = parseArgs({
   options: {
+    days: { type: 'string' },
     minutes: { type: 'string' },
     seconds: { type: 'string' },
     worlds: { type: 'string' },
@@ -91,7 +93,9 @@ const given: Partial<Nature> = Object.fromEntries(
 for (const file of await readdir(packagePath('sql', 'warehouse', 'statements')))
   await statement(basename(file, '.sql'));
 await simulateWorld(0, database, url);
-const only = values.seed === undefined ? undefined : Number(values.seed);
+const today = Math.floor(Date.now() / 86_400_000);
+const only = values.seed === undefined ? undefined : values.seed === 'today' ? today : Number(values.seed);
+const isLong = values.days !== undefined;
 const startedMs = realNow();
 const cpuBefore = process.cpuUsage();
 const lastMs =
@@ -104,13 +108,13 @@ for (
   seed += Number(values.step ?? 1)
 ) {
   const beganMs = realNow();
-  const end = await simulateWorld(seed, database, url, given);
+  const end = await simulateWorld(seed, database, url, given, Number(values.days ?? 0));
   worlds += 1;
   steps += end.steps;
   statements += end.statements;
   const findings = [...end.findings, ...unexpected.splice(0).map((text) => `an unhandled rejection: ${text}`)];
   const hash = createHash('sha256').update(end.story.join('\n')).digest('hex').slice(0, 12);
-  if (only !== undefined || values.story) {
+  if ((only !== undefined && !isLong) || values.story) {
     console.log(end.story.join('\n'));
     console.log(`\n${end.nature}`);
   }

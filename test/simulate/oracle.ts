@@ -209,8 +209,7 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     if (order === undefined || (facts.imported.has(code) && !facts.firstPosts.has(code))) continue;
     if (order.deletedMs !== null) {
       // A process that deletes nothing may have ended the run.
-      const isPushed = service.ledger.some((one) => one.kind === 'order' && one.process && one.code === code);
-      if (found && isPushed && letters.length === 0 && (isSettled || !facts.hasOtherSettings))
+      if (found && isPushed(service, code) && letters.length === 0 && (isSettled || !facts.hasOtherSettings))
         for (const text of deletedIsCleared(found, facts)) wrong(text);
       continue;
     }
@@ -242,6 +241,20 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
   }
   return findings;
 }
+
+/** Whether review-sync has ever sent the order: what only another integration pushed stays. */
+const isPushed = ({ ledger }: Service, code: string): boolean =>
+  ledger.some((one) => one.kind === 'order' && one.process && one.code === code);
+
+/** Promise 1: what two rescans in turn did not find in the shop is deleted at the service. Held until a day has passed. */
+export const vanishedAreGone = ({ shop, service, nowMs }: Facts): Findings =>
+  [...shop.versions.keys()].flatMap((code) => {
+    const one = service.orderOf(code);
+    if (shop.current(code) !== undefined || !one || !isPushed(service, code)) return [];
+    const hasReviews = [...one.subOrders.values()].some((sub) => sub.reviews > 0);
+    const isOld = Date.parse(one.createdAt) < nowMs - 6 * dayMs;
+    return hasReviews || isOld ? [] : [`order ${code} left the shop two rescans ago and is at the service`];
+  });
 
 function deletedIsCleared(found: Order, { settingsOf }: Facts): Findings {
   const hasReviews = [...found.subOrders.values()].some((one) => one.reviews > 0);

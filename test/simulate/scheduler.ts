@@ -30,8 +30,10 @@ export const realNow = performance.now.bind(performance);
  * Runs one thing after the other: a statement, the arrival of a request, a response, a timer. Each has a moment of
  * virtual time, most with a random delay, so the seed decides the order. Time stands still while something runs, and
  * jumps to the next moment when nothing is left to do at this one.
+ *
+ * @param mostSteps after so many a world fails: it would not end.
  */
-export function createScheduler(seed: number, startMs: number) {
+export function createScheduler(seed: number, startMs: number, mostSteps = 25_000) {
   const random: Random = createRandom(seed);
   const queue: Action[] = [];
   const story: string[] = [];
@@ -116,8 +118,6 @@ export function createScheduler(seed: number, startMs: number) {
     },
   };
 }
-
-const mostSteps = 25_000;
 
 /** All that can go on by itself has gone on: what is left waits for the scheduler. */
 const drained = () => new Promise<void>((resolve) => real.setImmediate(resolve));
