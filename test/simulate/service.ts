@@ -74,6 +74,8 @@ export type ServiceHabits = {
   tokenLifeMs: number;
 };
 
+const failure: Response = { status: 500, body: { error: 'it fails' } };
+
 export type Service = ReturnType<typeof createService>;
 
 /** The service after docs/interface.md, in memory. Shares no code with the client or the reference service. */
@@ -84,6 +86,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
   const tokens = new Map<string, number>();
   let ids = 1000;
   const counts = { requests: 0, writes: 0, lists: 0 };
+  /** Reviews on which it always fails, in a list and by their ids. */
+  const failingReviews = new Set<number>();
   const nextId = () => {
     ids += 1;
     return ids;
@@ -316,6 +320,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     const last = Math.min(30, Math.max(1, Math.ceil(found.length / limit)));
     if (page > 30 || page < 1) return { status: 422, body: { error: 'page' } };
     const items = found.slice((page - 1) * limit, page * limit).map((one) => shownReview(one, true));
+    if (found.slice((page - 1) * limit, page * limit).some(({ id }) => failingReviews.has(id))) return failure;
     const isNamed = habits.link === 'always' || (habits.link === 'not on the last' && page < last);
     const link = `<https://service.test/v1/reviews?page=${last}>; rel="last", <https://service.test/v1/reviews?page=${Math.min(page + 1, last)}>; rel="next"`;
     return { status: 200, headers: isNamed ? { link } : {}, body: items };
@@ -334,12 +339,14 @@ export function createService(habits: ServiceHabits, now: () => number) {
     }
     if (id === undefined) return listReviews(query);
     const found = reviews.get(Number(id));
+    if (found && failingReviews.has(found.id)) return failure;
     return found ? { status: 200, body: shownReview(found, false) } : notFound;
   }
 
   return {
     orders,
     reviews,
+    failingReviews,
     ledger,
     counts,
     nextId,

@@ -25,6 +25,7 @@ import {
   nothingCostsNothing,
   nothingIsDestroyed,
   obstaclesAreTriedLessOften,
+  obstaclesCostLittle,
   ordersAreComplete,
   othersAreLeftAlone,
   policyOf,
@@ -122,6 +123,7 @@ function natureOf(random: Random) {
     money: random.pick([1, 100] as const),
     reviews,
     pageSize: random.pick([100, 20]),
+    failingReview: has(0.15),
     /** All of them within some days, and more than a page shows. */
     crowded: has(0.4),
     link: random.pick(['always', 'not on the last'] as const),
@@ -134,7 +136,7 @@ export type Nature = ReturnType<typeof natureOf>;
 /** What the installation and the service are: it stays through all days of a long world. */
 const lasting = [
   ...['orders', 'reviews', 'cursed', 'otherSettings', 'deletes', 'feed', 'contactMaxAgeDays', 'emptyValues', 'money'],
-  ...['pageSize', 'link', 'shortTokens', 'batchSize', 'growOld', 'massRemovals'],
+  ...['pageSize', 'link', 'failingReview', 'shortTokens', 'batchSize', 'growOld', 'massRemovals'],
 ];
 
 /**
@@ -783,21 +785,16 @@ export async function simulateWorld(
     found('after the storm', othersAreLeftAlone(facts));
     found('after the storm', noReviewIsGoneTooSoon(facts));
     const ended = queue.runs.toSorted((a, b) => a.endedMs - b.endedMs);
-    const newestOf = (some: readonly string[]) => ended.findLast(({ job }) => some.includes(job.name));
-    const orders = newestOf(['sync-orders', 'rescan-orders', 'backfill-orders']);
+    const isDone = ({ report }: Run) => report?.outcome === 'done' && !report.counts.skipped;
+    const reviewRun = ended.findLast(({ job }) => job.name === 'sync-reviews');
+    if (reviewRun && isDone(reviewRun)) found(`after ${reviewRun.id} ended done`, doneHasRead(reviewRun, facts));
+    // What a run of orders brought in line, no run that ended later may have undone.
     const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
-    const reviewRun = newestOf(['sync-reviews']);
-    if (reviewRun?.report?.outcome === 'done' && !reviewRun.report.counts.skipped)
-      found(`after ${reviewRun.id} ended done`, doneHasRead(reviewRun, facts));
-    if (
-      orders?.job.name === 'sync-orders' &&
-      orders.report?.outcome === 'done' &&
-      !orders.report.counts.skipped &&
-      orders.startedMs > changedMs &&
-      undated.size + untouchable.size + imported.size === 0 &&
-      !nature.reviewed
-    )
-      found(`after ${orders.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
+    const run = ended.find((one) => one.job.name === 'sync-orders' && one.startedMs > changedMs && isDone(one));
+    const hasOnlyDone = ended.every((one) => !one.job.name.includes('order') || one.endedMs < changedMs || isDone(one));
+    const isJudged = undated.size + untouchable.size + imported.size === 0 && !nature.reviewed;
+    if (run && hasOnlyDone && isJudged && !nature.repair && !nature.retry)
+      found(`after ${run.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
   }
 
   async function runNow(opened: Opened, name: string): Promise<Run> {
@@ -830,6 +827,7 @@ export async function simulateWorld(
     }
     const facts = await factsNow();
     found('on a quiet day', runsAreDone(runs, facts));
+    found('on a quiet day', obstaclesCostLittle(runs, facts));
     found('on a quiet day', ordersAreComplete(facts, { isSettled: true }));
     const rescanned = runs.findLast(({ job }) => job.name === 'rescan-orders');
     if (nature.vanishing && nature.deletes === 'send' && rescanned?.report?.outcome === 'done')
@@ -846,7 +844,9 @@ export async function simulateWorld(
       await runNow(opened, 'sync-orders');
       found('on a quiet day', obstaclesAreTriedLessOften(service.counts.writes - writes));
     } else if (random.chance(0.3)) {
-      for (const of of nature.reviews > 0 ? (['orders', 'reviews'] as const) : (['orders'] as const)) {
+      for (const of of nature.reviews > 0 && !nature.failingReview
+        ? (['orders', 'reviews'] as const)
+        : (['orders'] as const)) {
         const [{ requests, writes }, { statements }] = [{ ...service.counts }, { ...database.counts }];
         const run = await runNow(opened, `sync-${of}`);
         const cost = {
@@ -877,6 +877,8 @@ export async function simulateWorld(
       const ageMs = random.chance(0.1) ? 3 * dayMs : random.next() * (nature.crowded ? 3 : 100) * dayMs;
       service.reviews.set(id, newReview(id, Math.floor((now() - ageMs) / 1000) * 1000));
     }
+    const [failing] = random.sample([...service.reviews.keys()], 1);
+    if (nature.failingReview && failing !== undefined) service.failingReviews.add(failing);
     for (let day = 0; day < days && findings.length === 0; day += 1) {
       if (day > 0) newDay(day);
       await storm(day === 0);
