@@ -16,6 +16,7 @@ export type Settings = Readonly<{
   deletes: 'off' | 'send';
   batchSize: number;
   rescanDays: number;
+  overlapMinutes: number;
 }>;
 
 export type Opened = {
@@ -52,6 +53,7 @@ export async function openProcess(
       ORDER_BATCH_SIZE: String(settings.batchSize),
       ORDER_LEASE_SECONDS: '20',
       ORDER_RESCAN_DAYS: String(settings.rescanDays),
+      ORDER_OVERLAP_MINUTES: String(settings.overlapMinutes),
     });
     const abort = new AbortController();
     const { baseUrl, clientId, clientSecret, concurrency } = config.api;

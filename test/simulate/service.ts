@@ -68,6 +68,7 @@ export type ServiceHabits = {
   /** Codes of orders that it refuses, and of those on which it fails. */
   refusedOrders: ReadonlySet<string>;
   failingOrders: ReadonlySet<string>;
+  failingStatus: number;
   /** Products whose lines it refuses. */
   refusedProducts: ReadonlySet<number>;
   /** How long a token is accepted. */
@@ -131,7 +132,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (code === '' || !form.get('created_at') || !form.get('total_price'))
       return { status: 422, body: { error: 'missing' } };
     if (habits.refusedOrders.has(code)) return { status: 422, body: { error: 'the order is refused' } };
-    if (habits.failingOrders.has(code)) return { status: 500, body: { error: 'it fails' } };
+    if (habits.failingOrders.has(code)) return { status: habits.failingStatus, body: { error: 'it fails' } };
     const emptied = ['user_code', 'user_name', 'user_email', 'user_phone', 'mileage'].filter(
       (name) => form.get(name) === '',
     );

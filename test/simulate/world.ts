@@ -165,6 +165,8 @@ export async function simulateWorld(
     deletes: nature.deletes,
     batchSize: nature.batchSize,
     rescanDays: 7,
+    // What a run reads again by chance hides what another has missed. A change is seen at most 8 minutes late.
+    overlapMinutes: nature.lateCommits || nature.clockErrors ? 15 : 1,
   };
   const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
   const cursed = nature.cursed ? random.sample(codes, 2) : [];
@@ -176,6 +178,7 @@ export async function simulateWorld(
       emptyValues: nature.emptyValues,
       refusedOrders: new Set(cursed.slice(0, 1)),
       failingOrders: new Set(cursed.slice(1)),
+      failingStatus: random.pick([500, 500, 429, 403]),
       refusedProducts: new Set(nature.cursed ? [4] : []),
       tokenLifeMs: nature.shortTokens ? 3 * minuteMs : 30 * dayMs,
     },
@@ -425,7 +428,7 @@ export async function simulateWorld(
       {
         code,
         createdMs,
-        updatedMs: isImport ? createdMs : now() - 1,
+        updatedMs: isImport ? createdMs : now() - 1 - Math.floor(random.next() * Math.min(ageMs, 3 * hourMs)),
         total: String(random.integer(10, 90)),
         userCode: random.chance(0.7) ? `user-${code}` : null,
         email: random.chance(0.85) ? `${code.toLowerCase()}@example.com` : null,
@@ -694,7 +697,7 @@ export async function simulateWorld(
     for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += random.integer(60, 180) * 1000)
       at(ms, 'schedule', () => startDue('sync-orders'));
     if (nature.reviews > 0)
-      for (let ms = random.next() * minuteMs; ms < lengthMs; ms += 15 * minuteMs)
+      for (let ms = random.next() * minuteMs; ms < lengthMs; ms += random.integer(90, 300) * 1000)
         at(ms, 'schedule', () => startDue('sync-reviews'));
     if (random.chance(0.4))
       at(moment(), 'schedule', () => {
