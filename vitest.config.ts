@@ -3,17 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, those first that mostly wait: started last, one of them alone would hold up the end. */
 const long = [
-  ...[
-    'reviews-failing',
-    'service-without-lookup',
-    'many-workers',
-    'flows',
-    'stays-up',
-    'orders-killed',
-    'demo',
-    'package',
-  ],
-  ...['reviews-crash', 'reviews-complete', 'read-window', 'models', 'orders-crash'],
+  ...['webhooks', 'alerts', 'simulate', 'reviews-obstacles', 'worker', 'flows', 'recovery', 'service-without-lookup'],
+  ...['stays-up', 'authority', 'demo', 'package', 'doctor', 'reviews-complete', 'read-window'],
 ];
 
 class LongFirst extends BaseSequencer {

@@ -190,8 +190,6 @@ export async function startFaultProxy(target: string) {
   };
 }
 
-export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
-
 /** A request and its answer, as they went over the wire; `path` with the query. */
 export type Exchange = { method: string; path: string; type: string | undefined; requestBody: string } & {
   status: number;

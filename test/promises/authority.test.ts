@@ -4,7 +4,7 @@ import { openQueues } from '../../src/queue/index.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { runProcess, startCli, startHere } from '../harness/cli.ts';
+import { runCli, startCli, startHere } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { redisTest } from '../harness/each-queue.ts';
 import { createOrderShop } from '../harness/order-shop.ts';
@@ -48,7 +48,7 @@ async function killWorkerAfter(world: OrderWorld, posts: number, environment: Re
 
 test('to stop mails and deletions, a setting of the process that acts is enough', async ({ openWorld }) => {
   const world = await openWorld({ environment: quick });
-  await place(world, 600);
+  await place(world, 60);
   await killWorkerAfter(world, 20, { ORDER_DELETES: 'send' });
   const before = await addresses(world);
   expect(before.length).toBeGreaterThan(0);
@@ -67,7 +67,7 @@ test('to stop mails and deletions, a setting of the process that acts is enough'
 
 test('a command carries out its own run only, and names the run that waits', async ({ openWorld }) => {
   const world = await openWorld({ environment: quick });
-  await place(world, 600);
+  await place(world, 60);
   await killWorkerAfter(world, 20);
   await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute'`);
   const before = await addresses(world);
@@ -75,12 +75,12 @@ test('a command carries out its own run only, and names the run that waits', asy
     ['sync', 'reviews'],
     ['backfill', 'orders', '--to', '2001-01-01'],
   ]) {
-    const end = await runProcess(command, world.environment);
+    const end = await world.cli(...command);
     expect(end.status, end.stderr).toBe(0);
     expect(end.stderr).toMatch(/Another run waits, and this command leaves it alone: due\. It may send contact/);
   }
   // All of it, without contact: the orders of the other run among them.
-  expect(await runProcess(['backfill', 'orders'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   expect(await addresses(world)).toEqual(before);
   expect(await openRuns(world)).toEqual([{ id: 'due' }]);
 });
@@ -148,18 +148,18 @@ test('a worker of another zone or shop leaves a run alone and says so; the right
     [{ REVIEW_API_TIME_ZONE: 'UTC' }, 'REVIEW_API_TIME_ZONE is UTC here, and Asia/Seoul in its plan'],
     [{ SHOP_DATABASE_URL: emptyShop }, 'SHOP_DATABASE_URL is '],
   ] as const;
-  const workers = others.map(([other]) => startCli(['worker'], { ...world.environment, ...yearly, ...other }));
+  const workers = others.map(([other]) => startHere(['worker'], { ...world.environment, ...yearly, ...other }));
   for (const [at, worker] of workers.entries()) {
     await worker.says('a run is left to other processes');
     expect(worker.saidSoFar()).toContain(others[at]?.[1]);
   }
   await world.warehouse(`update sync.runs set started_at = now() - interval '1 minute'`);
-  const { stdout } = await runProcess(['status'], { ...world.environment, ...others[0][0] });
+  const { stdout } = await runCli(['status'], { ...world.environment, ...others[0][0] });
   expect(stdout).toMatch(/no process carries it out.*REVIEW_API_TIME_ZONE is UTC here, and Asia\/Seoul in its plan/);
-  const doctor = await runProcess(['doctor'], { ...world.environment, ...others[0][0] });
+  const doctor = await runCli(['doctor'], { ...world.environment, ...others[0][0] });
   expect(doctor.stdout).toMatch(/REVIEW_API_TIME_ZONE is UTC here, and Asia\/Seoul in its plan/);
   expect(await world.atService('select from reference_service.orders')).toEqual([]);
-  const right = startCli(['worker'], { ...world.environment, ...yearly });
+  const right = startHere(['worker'], { ...world.environment, ...yearly });
   await until(async () => (await openRuns(world)).length === 0);
   expect(await world.warehouse('select outcome, counts ->> $1 as orders from sync.runs', ['orders'])).toEqual([
     { outcome: 'done', orders: '3' },
@@ -209,7 +209,7 @@ test('a backfill with e-mail carries contact of its own days only, and none wher
       ('out', 'b@example.com', '2024-06-02T12:00Z')`);
   const days = ['backfill', 'orders', '--from', '2024-05-01', '--to', '2024-05-31', '--with-email'];
   const none = { ...world.environment, ORDER_CONTACT_MAX_AGE_DAYS: '0' };
-  expect(await runProcess(days, none)).toMatchObject({ status: 2, stderr: expect.stringContaining('is 0') });
+  expect(await runCli(days, none)).toMatchObject({ status: 2, stderr: expect.stringContaining('is 0') });
   const { queues } = await world.openApp();
   const enqueued = JSON.parse((await world.cli(...days, '--detach', '--json')).stdout) as { run: string };
   // Another order, put into the queue by hand.

@@ -28,7 +28,7 @@ redisTest('the worker runs the flows on their schedules, from Redis, and ends cl
   expect(await worker.ended).toMatchObject({ status: 0 });
 });
 
-// On Redis: many-workers.test.ts.
+// Of both queues: queue/worker.
 test('what a killed worker had in hand is taken over by another', async () => {
   await using here = await openWorld({
     service: { latencyMs: 400 },

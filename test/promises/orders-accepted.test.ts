@@ -59,25 +59,6 @@ test.for<[string, { status: number; body: string }, string]>([
   },
 );
 
-test('a deletion answered with 202 is not counted as done where the order cannot be read afterwards', async ({
-  world,
-}) => {
-  await changeAfterPush(world);
-  let isAsked = false;
-  world.serviceRule(({ method, path }) => {
-    const isDeletion = method === 'DELETE' && /^\/v1\/orders\/\d+$/.test(path);
-    isAsked ||= isDeletion;
-    if (isDeletion) return { status: 202, body: '' };
-    return isAsked && method === 'GET' ? { status: 500 } : 'pass';
-  });
-  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'deleted', reason: expect.stringContaining('got 202') }]);
-  expect(world.requests().filter(({ form }) => form.get('code') === 'deleted' && form.has('total_price'))).toEqual([]);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService(service)).toEqual(inLine);
-});
-
 test('a change or deletion that the service answers with 202 and carries out is done, since reading the order shows it', async ({
   world,
 }) => {
@@ -92,20 +73,4 @@ test('a change or deletion that the service answers with 202 and carries out is 
   world.serviceRule(() => 'pass');
   await world.sync();
   expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
-});
-
-test('a sub-order whose creation the service only accepts is sent twice a run, and is there once when it is carried out', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 7)));
-  const creations = () => world.requests().filter(({ path }) => path.endsWith('/sub_orders')).length;
-  world.serviceRule(({ path }) => (path.endsWith('/sub_orders') ? { status: 202, body: '' } : 'pass'));
-  await world.sync();
-  expect(creations()).toBe(2);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService('select product_id::integer as product from reference_service.sub_orders')).toEqual([
-    { product: 7 },
-  ]);
-  expect(await world.openDeadLetters()).toEqual([]);
 });

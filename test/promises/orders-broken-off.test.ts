@@ -32,12 +32,7 @@ async function breakOff(
   expect(hasEnded).toBe(true);
 }
 
-const ends = [
-  [['backfill', 'orders'], 'kill -9'],
-  [['verify', 'orders', '--repair'], 'credentials refused'],
-] as const;
-
-test.for(ends)(
+test.for([[['backfill', 'orders'], 'kill -9']] as const)(
   '%s ends by %s after orders were posted without contact: no later run sends e-mail or phone of them',
   async ([command, end], { world }) => {
     await world.place(
@@ -70,7 +65,7 @@ test.for(ends)(
   },
 );
 
-test.for(ends)(
+test.for([[['verify', 'orders', '--repair'], 'credentials refused']] as const)(
   '%s ends by %s between orders of 100 days ago and their sub-orders: the next sync of orders completes them',
   async ([command, end], { world }) => {
     await world.place(order('NEW', line('1', 99)));

@@ -111,18 +111,6 @@ test.for<[string, (request: ProxiedRequest) => Fate]>([
   },
 );
 
-test('a passing failure of a request that clears a field is no refusal: the next run clears it', async ({ world }) => {
-  await world.place(order('A', { user_phone: '010-0000-0000' }, line('1', 1)));
-  await world.sync();
-  await world.shop('update o set user_phone = null, updated_at = now()');
-  world.serviceRule((request) => (isWrite(request) && hasEmpty(request) ? { status: 500 } : 'pass'));
-  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(await world.atService('select user_phone from reference_service.orders')).toEqual([{ user_phone: null }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
 test('where the service keeps a phone number that it got empty, an e-mail address that nobody sent is cleared all the same', async ({
   world,
 }) => {

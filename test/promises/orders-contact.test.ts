@@ -4,8 +4,7 @@ import { startRun } from '../../src/runs/start-run.ts';
 import { findRun } from '../../src/warehouse/runs/runs.ts';
 import { startCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import type { Fate, Rule } from '../harness/proxy.ts';
+import type { Fate } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 import { noSchedules, until } from '../harness/world.ts';
 
@@ -119,36 +118,6 @@ test('of what was never sent a phone number is named, and not what the service s
   ]);
 });
 
-test('what a backfill withheld stays withheld when the shop clears, replaces or restores it', async ({ world }) => {
-  await world.place(
-    order('BACK', { user_email: 'b@example.com', user_phone: '010-0000-0002' }),
-    order('HALF', { user_email: 'h@example.com', user_phone: '010-0000-0003' }),
-    order('NEW', { user_email: 'a@example.com', user_phone: '010-0000-0001' }),
-  );
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
-  const sync = async () => expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-  await world.shop(`update o set user_email = 'new@example.com', updated_at = now() where code = 'NEW';
-    update o set user_email = null, updated_at = now() where code = 'HALF';
-    update o set user_email = null, user_phone = null, updated_at = now() where code = 'BACK'`);
-  await sync();
-  await world.shop(`update o set user_email = 'b@example.com', user_phone = '010-0000-0002', updated_at = now()
-    where code = 'BACK'`);
-  await sync();
-  const none = { user_email: null, user_phone: null };
-  expect(await world.atService(contacts)).toEqual([
-    { code: 'BACK', ...none },
-    { code: 'HALF', ...none },
-    { code: 'NEW', ...none },
-  ]);
-  const asked = await world.cli('backfill', 'orders', '--with-email');
-  expect(asked).toMatchObject({ status: 0, stderr: expect.stringContaining('ARE sent') });
-  expect(await world.atService(contacts)).toEqual([
-    { code: 'BACK', user_email: 'b@example.com', user_phone: '010-0000-0002' },
-    { code: 'HALF', user_email: null, user_phone: '010-0000-0003' },
-    { code: 'NEW', user_email: 'new@example.com', user_phone: '010-0000-0001' },
-  ]);
-});
-
 test('a young order that a backfill or a repair pushes goes once more with its contact by the next sync, and then no more', async ({
   world,
 }) => {
@@ -180,79 +149,6 @@ test('a young order that a backfill or a repair pushes goes once more with its c
   await world.sync();
   expect(world.requests()).toEqual([]);
 });
-
-test.for([
-  ['stays at the service (ORDER_DELETES=off)', { ORDER_DELETES: 'off' }],
-  ['is kept because it has reviews (ORDER_DELETES=send)', { ORDER_DELETES: 'send' }],
-] as const)(
-  'where the shop deletes an order and empties e-mail and phone in one step, both are cleared of one that %s',
-  async ([, environment], { openWorld }) => {
-    const world = await openWorld({ environment });
-    const customer = { user_email: 'gone@example.com', user_phone: '010-1111-2222' };
-    await world.place(order('EMPTY', customer, line('1', 7)), order('FULL', customer, line('1', 7)));
-    await world.sync();
-    await world.atService(`insert into reference_service.reviews (sub_order_id, created_at, updated_at)
-    select id, now(), now() from reference_service.sub_orders`);
-    // A shop may delete the order alone, or empty the customer's columns in the same statement.
-    await world.shop(`update o set deleted_at = now(), updated_at = now();
-    update o set user_email = null, user_phone = null where code = 'EMPTY'`);
-
-    const verified = await world.cli('verify', 'orders');
-    expect(verified).toMatchObject({ status: 1, stdout: expect.stringContaining('2 different') });
-    for (const code of ['EMPTY', 'FULL']) {
-      const { stdout } = await world.cli('explain', 'order', code);
-      expect(stdout).toContain('user_email: the shop has nothing, the service a value');
-      expect(stdout).toContain('user_phone: the shop has nothing, the service a value');
-      expect(stdout).not.toContain('gone@example.com');
-    }
-    // A backfill would clear them too.
-    const diff = await world.cli('backfill', 'orders', '--dry-run', '--diff');
-    expect(diff.stdout).toContain('order EMPTY: would change\n  user_email: the shop has nothing, the service a value');
-
-    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-    const cleared = { user_email: null, user_phone: null };
-    expect(await world.atService(contacts)).toEqual([
-      { code: 'EMPTY', ...cleared },
-      { code: 'FULL', ...cleared },
-    ]);
-    expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
-    world.serviceRule(() => 'pass');
-    await world.sync();
-    expect(world.requests()).toEqual([]);
-  },
-);
-
-test.for<[string, (world: OrderWorld) => Rule]>([
-  ['the service refuses it', () => (request) => (request.method === 'POST' ? { status: 401 } : 'pass')],
-  [
-    'the shop breaks down',
-    (world) => async (): Promise<Fate> => {
-      await world.shop('alter table if exists o rename to gone');
-      return 'pass';
-    },
-  ],
-])(
-  'a repair that breaks off because %s makes no later run send the contact of orders that it did not reach',
-  async ([_, ruleOf], { world }) => {
-    await world.place(order('NEWEST'));
-    await world.sync();
-    // Imported without a new date: no feed shows them, and they are older than a rescan reads.
-    await world.shop(`insert into o (code, created_at, updated_at, user_email)
-    select 'O' || n, now() - interval '20 days', now() - interval '20 days', 'customer' || n || '@example.com' from generate_series(1, 20) n`);
-    const mailed = 'select user_email from reference_service.orders where user_email is not null';
-    world.serviceRule(ruleOf(world));
-    expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1 });
-    world.serviceRule(() => 'pass');
-    await world.shop('alter table if exists gone rename to o');
-    await world.timePasses('2 days');
-    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-    expect(await world.atService(mailed)).toEqual([]);
-    expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
-    expect(await world.atService('select code from reference_service.orders')).toHaveLength(21);
-    await world.sync();
-    expect(await world.atService(mailed)).toEqual([]);
-  },
-);
 
 test('sync orders --dry-run says to how many customers the next run sends contact, and sends nothing', async ({
   world,
@@ -291,22 +187,6 @@ test('sync orders --dry-run says to how many customers the next run sends contac
   await world.cli('backfill', 'orders');
   await world.shop(touchAll);
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
-});
-
-test('dead-letters retry after a backfill of some days pushes what it names without contact, and no other order of the shop', async ({
-  world,
-}) => {
-  const days = (n: number) => new Date(Date.now() - n * 86_400_000);
-  const dayBefore = (n: number) => days(n).toISOString().slice(0, 10);
-  await world.place(
-    order('BAD', { user_email: 'bad@example.com', created_at: days(20), total_price: -1e15 }, line('1', 1)),
-    order('YOUNG', { user_email: 'young@example.com', created_at: days(2) }, line('1', 1)),
-  );
-  const backfill = ['backfill', 'orders', '--from', dayBefore(21), '--to', dayBefore(19)];
-  expect(await world.cli(...backfill)).toMatchObject({ status: 1 });
-  await world.shop(`update o set total_price = 1 where code = 'BAD'`);
-  expect(await world.cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
-  expect(await world.atService(contacts)).toEqual([{ code: 'BAD', user_email: null, user_phone: null }]);
 });
 
 test('on a terminal the first sync of orders says who can be mailed before it sends, and can be stopped', async ({
@@ -361,35 +241,6 @@ test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop se
   expect(stdout).toMatch(/backfill-orders .* abandoned .*Run it again to continue/);
 });
 
-test('a backfill --with-email that is stopped mails nobody else, whatever is run next, and goes on when it is run again', async ({
-  world,
-}) => {
-  await world.shop(`
-    insert into o (code, user_email, created_at)
-    select 'O' || n, 'c' || n || '@example.com', now() - interval '300 days' from generate_series(1, 60) n`);
-  const [isStopped, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let posts = 0;
-  world.serviceRule(async ({ path }): Promise<Fate> => {
-    posts += path === '/v1/orders' ? 1 : 0;
-    if (posts <= 20) return 'pass';
-    isStopped.resolve();
-    await end.promise;
-    return { status: 500 };
-  });
-  const backfill = startHere(['backfill', 'orders', '--with-email'], world.environment);
-  await isStopped.promise;
-  backfill.kill('SIGINT');
-  end.resolve();
-  expect((await backfill.ended).status).toBe(1);
-  world.serviceRule(() => 'pass');
-  const mailed = async () =>
-    (await world.atService('select from reference_service.orders where user_email is not null')).length;
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  expect(await mailed()).toBe(20);
-  expect(await world.cli('backfill', 'orders', '--with-email')).toMatchObject({ status: 0 });
-  expect(await mailed()).toBe(60);
-});
-
 test('a backfill --with-email that was killed, or is detached, mails nobody else once the same command was run again and stopped', async ({
   openWorld,
 }) => {
@@ -422,6 +273,19 @@ test('a backfill --with-email that was killed, or is detached, mails nobody else
   expect(posted()).toBe(0);
   const outcomes = `select outcome, count(*)::integer as n from sync.runs where job = 'backfill-orders' group by 1`;
   expect(await world.warehouse(outcomes)).toEqual([{ outcome: 'abandoned', n: 3 }]);
+});
+
+test('an order that grows old while it is pushed is sent without contact from then on', async ({ world }) => {
+  await world.place(order('A', { user_email: 'a@example.com' }, line('1', 7)));
+  let isLater = false;
+  world.serviceRule(({ method, path }) => {
+    if (isLater || method !== 'POST' || !path.endsWith('/sub_orders')) return 'pass';
+    isLater = true;
+    return 'lose';
+  });
+  await world.sync({ now: () => new Date(Date.now() + (isLater ? 40 : 0) * 86_400_000) });
+  const posts = world.requests().filter(({ path }) => path === '/v1/orders');
+  expect(posts.map(({ form }) => form.get('user_email'))).toEqual(['a@example.com', null]);
 });
 
 test('no push carries the contact of a customer whom forget has masked, a backfill --with-email neither', async ({

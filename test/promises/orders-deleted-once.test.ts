@@ -4,7 +4,6 @@ import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { line, order, orders } from '../harness/shop-orders.ts';
-import { until } from '../harness/world.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. */
 async function pushOrders(world: OrderWorld, count: number): Promise<void> {
@@ -65,49 +64,6 @@ test.for<[string, Fate | 'held']>([
     expect(await world.atService(service)).toEqual([]);
   },
 );
-
-test('an order whose deletion the service carries out and answers with 500 is not created again', async ({ world }) => {
-  await pushOrders(world, 1);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  world.serviceRule(({ method }) => (method === 'DELETE' ? { carriedOutWith: 500 } : 'pass'));
-  expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
-  expect(new Set(writes(world))).toEqual(new Set(['DELETE']));
-  expect(await world.atService('select code from reference_service.orders')).toEqual([]);
-});
-
-test('an order that is still shown after a deletion of unknown outcome gets no request that would create it again', async ({
-  world,
-}) => {
-  await pushOrders(world, 1);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  const { promise: later, resolve: carryOut } = Promise.withResolvers<void>();
-  world.serviceRule(({ method }) => (method === 'DELETE' ? { carriedOutAfter: later } : 'pass'));
-  expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_failed: 1 });
-  expect(new Set(writes(world))).toEqual(new Set(['DELETE']));
-  carryOut();
-  await until(async () => (await world.atService('select from reference_service.orders')).length === 0);
-  world.serviceRule(() => 'pass');
-  expect((await runCli(['dead-letters', 'retry'], { ...world.environment, ORDER_DELETES: 'send' })).status).toBe(0);
-  expect(writes(world)).toEqual([]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('a run that waited for an order while another run deleted it creates nothing', async ({ world }) => {
-  await pushOrders(world, 1);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  const waits = Promise.withResolvers<void>();
-  let other: Promise<unknown> | undefined;
-  world.serviceRule(async ({ method }): Promise<Fate> => {
-    if (method !== 'DELETE' || other) return 'pass';
-    other = world.sync({ deletes: 'send', onWait: () => waits.resolve() });
-    await waits.promise;
-    return 'pass';
-  });
-  await world.sync({ deletes: 'send' });
-  await other;
-  expect(writes(world)).toEqual(['DELETE']);
-  expect(await world.warehouse('select * from sync.order_links')).toEqual([]);
-});
 
 test.for(['known', 'new', 'new and leased by a dead process'])(
   'a process that read a %s order before the shop deleted it does not create it after another process deleted it',

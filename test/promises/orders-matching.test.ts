@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
@@ -8,7 +7,6 @@ import { line, order } from '../harness/shop-orders.ts';
 const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size
   from reference_service.sub_orders order by product_id, size, price, status`;
 const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');
-const sizeOf = ({ form }: ProxiedRequest) => form.getAll('product_options[]').join();
 const small = line('1', 7, { product_options: { size: 'S' } });
 const medium = line('2', 7, { product_options: { size: 'M' } });
 const sizes = order('A', small, medium);
@@ -16,23 +14,6 @@ const both = [
   { product: 7, price: '10', status: 'paid', size: 'M' },
   { product: 7, price: '10', status: 'paid', size: 'S' },
 ];
-
-test('a creation that appears after its gateway gave up, and before the next look, is not sent again', async ({
-  world,
-}) => {
-  await world.place(sizes);
-  let isLate = false;
-  let creations = 0;
-  world.serviceRule((request) => {
-    if (isCreate(request)) creations += 1;
-    if (isLate || !isCreate(request)) return 'pass';
-    isLate = true;
-    return { carriedOutAfter: delay(50) };
-  });
-  await world.sync({ limits: { giveUpAfterMs: 50, settleMs: 700 } });
-  expect(await world.atService(subOrders)).toEqual(both);
-  expect(creations).toBe(2);
-});
 
 test('a creation that is carried out after the next run has sent it again leaves no duplicate for longer than an hour, or than the service refuses to let it go', async ({
   world,
@@ -67,40 +48,6 @@ test('a creation that is carried out after the next run has sent it again leaves
   expect(world.requests()).toEqual([]);
 });
 
-test('the hour in which copies are looked for begins when a creation was last sent', async ({ world }) => {
-  await world.place(order('A', small));
-  const late = Promise.withResolvers<void>();
-  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 1 });
-  const copies = world.requests().filter(isCreate).length;
-  world.serviceRule(() => 'pass');
-  await world.timePasses('59 minutes');
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
-  await world.timePasses('2 minutes');
-  await world.shop('update o set total_price = 7, updated_at = now()');
-  expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
-  late.resolve();
-  await expect.poll(async () => (await world.atService(subOrders)).length, { timeout: 20_000 }).toBe(copies + 1);
-  await world.timePasses('1 hour');
-  expect(await world.sync()).toMatchObject({ sub_orders_removed: copies });
-});
-
-test('a change whose response was lost, and that the service shows, is remembered as made', async ({ world }) => {
-  await world.place(order('A', small));
-  await world.sync();
-  await world.shop(`update l set status = 'delivery_finished'; update o set updated_at = now()`);
-  let isLost = false;
-  world.serviceRule(({ method }) => {
-    if (isLost || method !== 'PUT') return 'pass';
-    isLost = true;
-    return 'lose';
-  });
-  await world.sync({ limits: { giveUpAfterMs: 0, settleMs: 1 } });
-  await world.sync();
-  const statuses = "select status, content ->> 'status' as sent from sync.sub_order_links";
-  expect(await world.warehouse(statuses)).toEqual([{ status: 'delivery_finished', sent: 'delivery_finished' }]);
-});
-
 test('a change that the service answers with 404 although it shows the sub-order creates no second one, and the sub-order stays ours', async ({
   world,
 }) => {
@@ -114,30 +61,6 @@ test('a change that the service answers with 404 although it shows the sub-order
   await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
   await world.sync();
   expect(await world.atService(subOrders)).toEqual(both.slice(0, 1).map((one) => ({ ...one, price: '20' })));
-});
-
-test('one size is refused once and the response of the other is lost: after the correction both stand once', async ({
-  world,
-}) => {
-  await world.place(sizes);
-  let isLost = false;
-  world.serviceRule((request) => {
-    if (!isCreate(request)) return 'pass';
-    if (sizeOf(request).endsWith('S')) return { status: 422 };
-    if (isLost) return 'pass';
-    isLost = true;
-    return 'lose';
-  });
-  await world.sync();
-  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/1' }]);
-  expect(await world.atService(subOrders)).toEqual(both.slice(0, 1));
-  // The refusal decides when the order is tried again, not the look for copies an hour later.
-  expect(await world.warehouse(`select from sync.order_links where due_at > now() + interval '2 hours'`)).toHaveLength(
-    1,
-  );
-  world.serviceRule(() => 'pass');
-  expect((await world.cli('dead-letters', 'retry')).status).toBe(0);
-  expect(await world.atService(subOrders)).toEqual(both);
 });
 
 test('a process dies while it takes over a sub-order of another integration, and then the service does not show it: it is not created again', async ({

@@ -75,55 +75,6 @@ test.for([
   },
 );
 
-test('a line is removed and returns after its sub-order has appeared: it takes the sub-order, and none is created', async ({
-  world,
-}) => {
-  const { subOrders, appear } = await lostCreation(world);
-  await world.shop(`create table aside as select * from l where line_code = '1';
-    delete from l where line_code = '1'; update o set updated_at = now()`);
-  await world.sync();
-  await appear();
-  const before = await subOrders();
-  await world.shop('insert into l select * from aside; update o set updated_at = now()');
-  const { sub_orders_added: added = 0 } = (await world.sync()) as Record<string, number>;
-  expect(added).toBe(0);
-  expect(await subOrders()).toEqual(before);
-});
-
-test('the service refuses a line when it is sent again: the sub-order of the first request is still known as its own', async ({
-  world,
-}) => {
-  const { subOrders, appear, check } = await lostCreation(world);
-  world.serviceRule((request) => (isCreate(request) ? { status: 422 } : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 1 });
-  world.serviceRule(() => 'pass');
-  await appear();
-  await world.timePasses('1 day');
-  await world.sync();
-  await check();
-  expect(await subOrders()).toEqual([medium, small]);
-  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
-  await world.sync();
-  expect(await subOrders()).toEqual([small]);
-});
-
-test('the service refuses the order itself after creations without a response: their sub-orders are still known as its own', async ({
-  world,
-}) => {
-  await world.place(order('A', line('1', 7, { product_options: { size: 'M' } }), line('2', 7)));
-  let orders = 0;
-  world.serviceRule((request) => {
-    if (isCreate(request)) return 'lose';
-    return request.path === '/v1/orders' && ++orders === 2 ? { status: 422 } : 'pass';
-  });
-  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
-  world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.shop(`delete from l where line_code = '1'; update o set updated_at = now()`);
-  await world.sync();
-  expect(await world.atService('select product_options from reference_service.sub_orders')).toHaveLength(1);
-});
-
 test('verify orders names a second sub-order as one that a push removes, and --repair removes it', async ({
   world,
 }) => {

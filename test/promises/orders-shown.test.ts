@@ -141,15 +141,6 @@ test('two codes that are one order at the service are dead letters both, with th
   expect(lines).toEqual([{ product_id: '1' }]);
 });
 
-test('an order that always gets 429 is its own dead letter, and all others arrive', async ({ openWorld }) => {
-  const world = await openWorld();
-  await world.place(...Array.from({ length: 20 }, (_, at) => order(`O${at}`, line('1', 1))));
-  world.serviceRule(({ form }) => (form.get('code') === 'O7' ? { status: 429 } : 'pass'));
-  await world.sync();
-  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O7']);
-  expect(await world.atService('select from reference_service.orders')).toHaveLength(19);
-});
-
 test('a sub-order whose product the service has deleted concerns nothing else', async ({ world }) => {
   await world.place(order('A', line('1', 1), line('2', 2)));
   await world.sync();

@@ -181,42 +181,6 @@ test('a rescan that is stopped while a worker deletes orders deletes no more of 
   expect(writes(world)).toHaveLength(1);
 });
 
-test('an order that returned in between is not deleted: its absence starts again', async ({ world }) => {
-  await pushOrders(world);
-  await missForADay(
-    world,
-    `create table gone as select * from o where code in ('O1', 'O2'); delete from o where code in ('O1', 'O2')`,
-  );
-  // O1 is seen by a rescan. O2 comes and goes between two of them, and is pushed meanwhile.
-  await world.shop(
-    `insert into o select * from gone; update o set updated_at = now(), total_price = 7 where code = 'O2'`,
-  );
-  await world.run('sync-orders');
-  await world.shop(`delete from o where code = 'O2'`);
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 1 } });
-  await world.shop(`delete from o where code = 'O1'`);
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
-  expect(await codesAtService(world)).toEqual(expect.arrayContaining(['O1', 'O2']));
-  await dayPasses(world);
-  expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 2 } });
-});
-
-test('an order that is back in the shop when its turn comes is not deleted', async ({ world }) => {
-  await pushOrders(world);
-  await missForADay(
-    world,
-    `create table back as select * from o where code = 'O2'; delete from o where code in ('O1', 'O2')`,
-  );
-  world.serviceRule(async ({ method }): Promise<Fate> => {
-    if (method === 'DELETE') await world.shop('insert into o select * from back; delete from back');
-    return 'pass';
-  });
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2, orders_deleted: 1 } });
-  expect(await codesAtService(world)).toEqual(['NEWEST', 'O2', 'O3', 'O4', 'O5']);
-  // If it leaves again, it is absent for a whole day again before it is deleted.
-  expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
-});
-
 test('a truncated table deletes nothing, says so, and does when somebody says that it is right', async ({ world }) => {
   await pushOrders(world);
   await world.shop('truncate o, l');
@@ -233,24 +197,6 @@ test('a truncated table deletes nothing, says so, and does when somebody says th
   await dayPasses(world);
   expect(await reconcile(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 6 } });
   expect(await codesAtService(world)).toEqual([]);
-});
-
-test('of orders gone from the shop as many are deleted as the allowance reaches, and the rescan names the others', async ({
-  world,
-}) => {
-  await pushOrders(world);
-  await missForADay(world, `delete from o where code in ('O1', 'O2', 'O3')`);
-  await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[49])');
-  expect(await reconcile(world)).toMatchObject({
-    outcome: 'incomplete',
-    status: 1,
-    counts: { orders_deleted: 1 },
-    error: expect.stringMatching(
-      /: 2 orders, such as O\d \(the removals of 24 hours are used up\)\..*sync reconcile --allow-removals/,
-    ),
-  });
-  expect(await codesAtService(world)).toHaveLength(5);
-  expect(await reconcile(world, '--allow-removals')).toMatchObject({ status: 0, counts: { orders_deleted: 2 } });
 });
 
 test('a rescan of which a slice was stopped deletes nothing that is gone', async ({ openWorld }) => {
@@ -278,21 +224,6 @@ test('a rescan at whose end the shop is another one deletes nothing', async ({ w
   const end = await runJob(await world.openApp(), job);
   expect(end).toMatchObject({ outcome: 'incomplete', error: expect.stringContaining('looks like another shop') });
   expect(await codesAtService(world)).toHaveLength(6);
-});
-
-test('an order with reviews stays, and stops nothing', async ({ world }) => {
-  await pushOrders(world);
-  await world.atService(`insert into reference_service.reviews (created_at, updated_at, sub_order_id)
-    select now(), now(), s.id from reference_service.sub_orders s
-    join reference_service.orders o on o.id = s.order_id where o.code = 'O1'`);
-  await missForADay(world, `delete from o where code in ('O1', 'O2')`);
-  expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 1, orders_deleted_kept: 1 } });
-  expect(await codesAtService(world)).toContain('O1');
-  expect((await status(world)).absentOrders).toMatchObject({ orders: 1 });
-  world.serviceRule(() => 'pass');
-  await dayPasses(world);
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted_kept: 1 } });
-  expect(writes(world)).toEqual([]);
 });
 
 test('of deletions that the service refuses the first is named, the others are done, and the next rescan tries again', async ({

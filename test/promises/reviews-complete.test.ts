@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
-import { startChangingProxy, startFaultProxy } from '../harness/proxy.ts';
-import { sampled } from '../harness/sampled.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -69,56 +67,6 @@ test('a second that no query can show whole is named, and all else is there', as
   expect(end.stdout).toMatch(/2026-03-02T0(2:59:59|3:00:00)\.000Z/);
   // 3,000 from each end of the list are seen.
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 6100 }]);
-});
-
-test('a list that is in no order hides no review, though its first one is not the newest', async ({ world }) => {
-  await world.through((url) => startChangingProxy(url, { call: ({ query }) => query.delete('date_order_desc') }));
-  // Twenty reviews a week apart: the oldest of the last 44 days lies weeks before the newest.
-  await seedReviews(
-    world.serviceDatabaseUrl,
-    reviews(20, 7 * 86_400, new Date(Date.now() - 135 * 86_400_000).toISOString()),
-  );
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  const { service, warehouse } = await ids(world);
-  expect(warehouse).toEqual(service);
-});
-
-// Before a page between the last and the first. For services of all kinds, but with lists of two pages: reviews/read-window.
-test('reviews that are deleted while a backfill reads hide none that stood throughout', async ({ openWorld }) => {
-  for (const request of sampled([6, 7, 8, 9], 2)) {
-    const world = await openWorld();
-    await seedReviews(world.serviceDatabaseUrl, reviews(450, 60));
-    const proxy = await world.through(startFaultProxy);
-    // Newest first and oldest first: what is behind them moves to the page before.
-    proxy.changeBefore(request, () =>
-      world.atService('delete from reference_service.reviews where id <= 20 or id > 430'),
-    );
-    await world.run('backfill-reviews');
-    const { service, warehouse } = await ids(world);
-    expect({ request, service: service.length }).toEqual({ request, service: 410 });
-    expect(warehouse).toEqual(expect.arrayContaining(service));
-  }
-});
-
-test('what was edited, added or scored anew since the last run is brought in; nothing else is rewritten', async ({
-  world,
-}) => {
-  await seedReviews(world.serviceDatabaseUrl, reviews(300, 3600));
-  const first = await world.cli('sync', 'reviews', '--json');
-  expect(JSON.parse(first.stdout)).toMatchObject({ counts: { reviews: 300, inserted: 300 } });
-  await world.atService(
-    `update reference_service.reviews set message = 'edited', updated_at = now() where id in (7, 250)`,
-  );
-  await world.atService(
-    `insert into reference_service.reviews (created_at, updated_at, message) values (now(), now(), 'new')`,
-  );
-  const second = await world.cli('sync', 'reviews', '--json');
-  expect(JSON.parse(second.stdout)).toMatchObject({ counts: { inserted: 1, updated: 2 } });
-  expect(
-    await world.warehouse(`select id::integer from warehouse.reviews where message = 'edited' order by id`),
-  ).toEqual([{ id: 7 }, { id: 250 }]);
-  const again = await world.cli('sync', 'reviews', '--json');
-  expect(JSON.parse(again.stdout)).toMatchObject({ counts: { inserted: 0, updated: 0 } });
 });
 
 test('a backfill of a day, and verify --repair of it, bring in the reviews of that day and of no other', async ({

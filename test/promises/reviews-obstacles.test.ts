@@ -300,29 +300,6 @@ test('a discarded review stays discarded while it fails for the same reason, and
   expect(await open()).toHaveLength(1);
 });
 
-test('a review that cannot be asked about stays suspected, the others are marked, and the next reconcile asks again', async ({
-  hourly,
-}) => {
-  const { world, twist } = await hourly(150);
-  await world.run('sync-reviews');
-  await world.atService('delete from reference_service.reviews where id in (7, 90)');
-  twist.change = (answer, { path }) => {
-    if (path === '/v1/reviews/7') Object.assign(answer, { status: 403, body: {} });
-    // The newest one goes when the lists have been read, and the service fails on the one before.
-    if (path === '/v1/reviews/150') Object.assign(answer, { status: 404, body: {} });
-    if (path === '/v1/reviews/149') Object.assign(answer, { status: 403, body: {} });
-  };
-  expect(await world.run('reconcile-reviews')).toMatchObject({
-    outcome: 'incomplete',
-    error: expect.stringContaining('could not be asked about'),
-  });
-  expect(await deleted(world)).toEqual([{ id: 90 }]);
-  expect(await world.warehouse('select review_id::integer as id from sync.absent_reviews')).toEqual([{ id: 7 }]);
-  twist.change = undefined;
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await deleted(world)).toEqual([{ id: 7 }, { id: 90 }]);
-});
-
 test('a service that fails on the ids of sixty missing reviews is asked for some twenty of them, also where it has known each to be gone a moment before', async ({
   hourly,
 }) => {
@@ -433,29 +410,6 @@ test('a review that the service restores as hidden is marked deleted no longer',
   // It stays so, and is asked for as any hidden review.
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(await deleted(world)).toEqual([{ id: 8 }]);
-});
-
-test('of three reviews in the days that are read, two that the service deleted are marked; many at once are not', async ({
-  hourly,
-}) => {
-  const { world, cli } = await hourly(120);
-  await world.atService(`update reference_service.reviews set created_at = created_at - interval '60 days',
-    updated_at = updated_at - interval '60 days' where id <= 117`);
-  await world.run('sync-reviews');
-  await world.run('reconcile-reviews');
-  await world.atService('delete from reference_service.reviews where id in (118, 119)');
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await deleted(world)).toEqual([{ id: 118 }, { id: 119 }]);
-  await world.atService('delete from reference_service.reviews where id <= 70');
-  const many = await cli('verify', 'reviews', '--repair');
-  expect(many).toMatchObject({ status: 1, stdout: expect.stringContaining('more than half at once') });
-  const text = (await world.cli('verify', 'reviews')).stdout;
-  expect(text).toMatch(/^service +warehouse +missing +stale +extra\n +48 +118 +0 +0 +70\n/);
-  expect(text.match(/^review \d+ of 20\d\d-\d\d-\d\d is gone from the service$/gm)).toHaveLength(20);
-  expect(text).toMatch(
-    /\nand 50 more\n\n.*more than half at once.*\n\n70 reviews differ\. To correct: review-sync verify reviews --repair\. [^\n]*\n$/s,
-  );
-  expect(await deleted(world)).toHaveLength(2);
 });
 
 test('a service that answers 404 or 403 to every id deletes nothing, and says so', async ({ hourly }) => {
@@ -607,54 +561,4 @@ test('an overview that names the first day of the year 1 and the last of 9999 st
     expect(await held(world)).toBe(60);
   }
   expect(await cli('status')).toMatchObject({ status: 0 });
-});
-
-test('an overview hides no review where its first date is too late, or after its last one, or right and not its last one', async ({
-  hourly,
-}) => {
-  const { world, twist, cli } = await hourly(100, 24);
-  for (const [first, last, ...command] of [
-    [ago(20), ago(0), 'sync', 'reviews'],
-    [ago(20), ago(0), 'backfill', 'reviews', '--to', '2035-12-31'],
-    [ago(0), ago(20), 'backfill', 'reviews'],
-    [ago(101), ago(1), 'backfill', 'reviews'],
-  ] as const) {
-    await world.warehouse('delete from warehouse.reviews');
-    twist.change = naming(first, last);
-    expect(await cli(...command)).toMatchObject({ status: 0 });
-    expect([command, await held(world)]).toEqual([command, 100]);
-  }
-});
-
-test('an overview whose first date is too late hides no review from verify or from a reconcile of all days', async ({
-  hourly,
-}) => {
-  const { world, twist, cli } = await hourly(100, 24);
-  await world.run('sync-reviews');
-  await world.warehouse('delete from warehouse.reviews where id <= 83');
-  twist.change = naming(ago(10), ago(0));
-  const verified = await cli('verify', 'reviews');
-  expect(JSON.parse(verified.stdout)).toMatchObject({ differing: 83 });
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 83 } });
-  const before = listed(world);
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
-  expect(listed(world) - before).toBeLessThan(50);
-});
-
-test('a service that refuses or fails on all dates before its first review is asked once, and the run is done', async ({
-  hourly,
-}) => {
-  const { world, twist } = await hourly(60);
-  for (const [status, run] of [
-    [422, 'sync-reviews'],
-    [500, 'backfill-reviews'],
-  ] as const) {
-    await world.warehouse('delete from warehouse.reviews');
-    twist.change = (answer, call) => {
-      const end = call.query.get('end_datetime') ?? '9';
-      if (isList(call) && end < ago(2).replace('T', ' ')) Object.assign(answer, { status, body: {} });
-    };
-    expect(await world.run(run)).toMatchObject({ outcome: 'done' });
-    expect(await held(world)).toBe(60);
-  }
 });

@@ -19,7 +19,6 @@ const gone = (world: World) =>
 const answering = (world: World, answer: Change['answer'] & {}) =>
   world.through((url) => startChangingProxy(url, { answer }));
 const reconcile = (world: World) => world.run('reconcile-reviews');
-const byCommand = (world: World) => world.cli('sync', 'reconcile', '--json');
 
 test('a review that is listed late is found although it is older than all others and one of 1993 hides the first date', async ({
   world,
@@ -33,32 +32,6 @@ test('a review that is listed late is found although it is older than all others
   ).toEqual([{ late: 1 }]);
 });
 
-test('what is gone is marked, and what came back is unmarked', async ({ world }) => {
-  await syncHourly(world, 150);
-  await world.atService('create table kept as select * from reference_service.reviews where id = 7');
-  await world.atService('delete from reference_service.reviews where id in (7, 90, 150)');
-  const first = await byCommand(world);
-  expect(first).toMatchObject({ status: 0 });
-  expect(JSON.parse(first.stdout)).toMatchObject({ counts: { deleted: 3, inserted: 0, updated: 0 } });
-  expect(await gone(world)).toEqual([{ id: 7 }, { id: 90 }, { id: 150 }]);
-
-  await world.atService('insert into reference_service.reviews overriding system value select * from kept');
-  expect(await byCommand(world)).toMatchObject({ status: 0 });
-  expect(await gone(world)).toEqual([{ id: 90 }, { id: 150 }]);
-  expect(await world.warehouse('select * from sync.absent_reviews')).toEqual([]);
-});
-
-test('what a sync has read does not count as read by reconcile: a review that was deleted since is found', async ({
-  openWorld,
-}) => {
-  // No day counts as recent, so that only what is covered decides.
-  const world = await openWorld({ environment: { RECONCILE_DAYS: '0' } });
-  await syncHourly(world, 3);
-  await world.atService('delete from reference_service.reviews where id = 1');
-  expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
-  expect(await gone(world)).toEqual([{ id: 1 }]);
-});
-
 test.for<[held: number, lost: number, marked: number]>([
   [30, 20, 20],
   [40, 21, 0],
@@ -69,16 +42,6 @@ test.for<[held: number, lost: number, marked: number]>([
   await world.atService(`delete from reference_service.reviews where id <= ${lost}`);
   await reconcile(world);
   expect(await gone(world)).toHaveLength(marked);
-});
-
-test('what the service shows only after its own date is brought in', async ({ world }) => {
-  await syncHourly(world, 150);
-  const late = [20 * 60_000, 3 * day].map((ago) => reviewAt(Date.now() - 3 * 3_600_000 - ago));
-  await seedReviews(world.serviceDatabaseUrl, late);
-  // The first is within the overlap of an hour, the second is not.
-  const sync = await world.cli('sync', 'reviews', '--json');
-  expect(JSON.parse(sync.stdout)).toMatchObject({ counts: { inserted: 1 } });
-  expect(JSON.parse((await byCommand(world)).stdout)).toMatchObject({ counts: { inserted: 1 } });
 });
 
 test('the newest days are read each time, all else once a month', async ({ world }) => {

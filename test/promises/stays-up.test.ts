@@ -40,8 +40,6 @@ const cutting = 120;
 /** Seconds until a run that lost its connections five times has been tried again: its waits add up to fifteen. */
 const again = 40;
 
-const openRuns = (world: World) => world.warehouse('select id, job from sync.runs where finished_at is null');
-
 /** A process may fail, but it says so in a sentence. */
 const aSentence = expect.not.stringMatching(/^ {4}at |This is a fault of review-sync/m);
 
@@ -83,31 +81,6 @@ test('a worker whose connections are cut again and again goes on, and the next r
     expect(await world.cli('sync', flow)).toMatchObject({ status: 0 });
   }
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
-});
-
-// While orders are pushed: orders-lease.test.ts.
-test('sync reviews whose connections are cut ends with a sentence, and completes when repeated', async () => {
-  await using world = await openWorld({ service: { latencyMs: 20 }, environment: soon });
-  const sync = startCli(['sync', 'reviews'], world.environment);
-  let isUp = true;
-  const ended = sync.ended.finally(() => {
-    isUp = false;
-  });
-  let busy = 0;
-  await until(async () => {
-    const cut = await cutConnections(world);
-    busy += cut;
-    return busy > 3 || !isUp;
-  }, cutting);
-  const end = await ended;
-  expect(end.stderr).toEqual(aSentence);
-  expect([0, 1]).toContain(end.status);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  // A run of a command that was cut off may still be in the queue: it is completed, or closed, by the next ones.
-  await until(async () => {
-    const again = await world.cli('sync', 'reviews');
-    return again.status === 0 && (await openRuns(world)).length === 0;
-  }, again);
 });
 
 /** A service with reviews of one month, behind a proxy. */

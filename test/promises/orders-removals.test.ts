@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { allowance } from '../../src/orders/limits.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
-import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { orders } from '../harness/shop-orders.ts';
@@ -159,80 +158,4 @@ test('fifty removals are allowed in 24 hours, or one for twenty orders pushed in
   expect(await takeRemovals(db, 61, allowance)).toBe(false);
   expect(await takeRemovals(db, 60, allowance)).toBe(true);
   expect(await world.warehouse('select cardinality(removals_taken_at) as n from sync.settings')).toEqual([{ n: 60 }]);
-});
-
-test('two processes that remove at once never take more than the allowance', async ({ world }) => {
-  const [one, other] = [await world.openApp(), await world.openApp()];
-  const taken = await Promise.all(
-    Array.from({ length: 80 }, (_, n) => takeRemovals((n % 2 ? one : other).warehouse.db, 1, allowance)),
-  );
-  expect(taken.filter(Boolean)).toHaveLength(allowance.perDay);
-});
-
-test('deletions and removed lines share the allowance, and no later run of the day removes more', async ({ world }) => {
-  await pushOrders(world, 25, (n) => (n % 5 === 1 ? 2 : 1));
-  await useUpAllowance(world, allowance.perDay - 5);
-  const environment = { ...world.environment, ORDER_DELETES: 'send' };
-  const state = `select count(distinct o.id)::integer as orders, count(s.id)::integer as lines
-    from reference_service.orders o left join reference_service.sub_orders s on s.order_id = o.id`;
-  expect(await world.atService(state)).toEqual([{ orders: 25, lines: 30 }]);
-  // Three orders and five lines.
-  await world.shop(`update o set deleted_at = now() where right(code, 1) = '5';
-    delete from l where line_code = '2'`);
-  const removed = async () => {
-    const [now] = await world.atService<{ orders: number; lines: number }>(state);
-    // A deleted order takes its only line along.
-    return 30 - (now?.lines ?? 0);
-  };
-  const held = await runCli(['backfill', 'orders'], environment);
-  expect(held.status).toBe(1);
-  expect(held.stderr).toContain('dead-letters');
-  expect(held.stderr + held.stdout).toContain('3 removals of orders and lines held back');
-  expect(held.stderr + held.stdout).toContain('--allow-removals');
-  expect(await removed()).toBe(5);
-  for (const run of ['orders', 'reconcile']) {
-    expect((await runCli(['sync', run], environment)).status).toBe(1);
-    await world.timePasses('1 hour');
-  }
-  expect(await removed()).toBe(5);
-  const allowed = await runCli(['backfill', 'orders', '--allow-removals'], environment);
-  expect(allowed).toMatchObject({ status: 0 });
-  expect(await world.atService(state)).toEqual([{ orders: 22, lines: 22 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('removals that are held back stay so when their order changes, and are made once the allowance is there again', async ({
-  world,
-}) => {
-  await pushOrders(world, 6);
-  await useUpAllowance(world);
-  await world.shop(`delete from l where line_code = '2'; ${touch}`);
-  await world.sync();
-  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O1'`);
-  await world.sync();
-  await world.timePasses('1 hour');
-  expect(await world.sync()).toMatchObject({ orders_held: 6 });
-  expect(await world.atService(subOrders)).toEqual([{ n: 12 }]);
-  expect(await world.openDeadLetters()).toHaveLength(6);
-  await allowanceReturns(world);
-  await world.timePasses('1 day');
-  await world.sync();
-  expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('what was held back and is in the shop again is no removal any more', async ({ world }) => {
-  await pushOrders(world, 3);
-  await useUpAllowance(world);
-  await world.shop(
-    `create table kept as select * from l where line_code = '2'; delete from l where line_code = '2'; ${touch}`,
-  );
-  await world.sync();
-  await world.shop(`insert into l select * from kept where order_code <> 'O1'; ${touch}`);
-  await world.sync();
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O1' }]);
-  expect(await world.atService(subOrders)).toEqual([{ n: 6 }]);
-  const { error } = await world.run('sync-orders');
-  expect(error).toContain('1 removal of orders and lines held back');
-  expect(error).toContain('review-sync sync orders --allow-removals');
 });
