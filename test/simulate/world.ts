@@ -166,7 +166,7 @@ export async function simulateWorld(
     batchSize: nature.batchSize,
     rescanDays: 7,
     // What a run reads again by chance hides what another has missed. A change is seen at most 8 minutes late.
-    overlapMinutes: nature.lateCommits || nature.clockErrors ? 15 : 1,
+    overlapMinutes: days > 0 || nature.lateCommits || nature.clockErrors ? 15 : 1,
   };
   const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
   const cursed = nature.cursed ? random.sample(codes, 2) : [];
