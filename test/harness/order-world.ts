@@ -26,8 +26,10 @@ export type OrderWorld = World & {
 
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
 export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderWorld> {
-  // Each day that a rescan reads costs ten statements, and the orders of most tests are an hour old.
-  const environment = { SHOP_SQL_DIR: await orderShopQueries(), ORDER_RESCAN_DAYS: '2', ...options.environment };
+  // Each day that a rescan reads costs ten statements, and the orders of most tests are an hour old. There are no
+  // reviews, so a run of them reads all days since this year began.
+  const days = { ORDER_RESCAN_DAYS: '2', REVIEW_YEARS_FROM: String(new Date().getFullYear()) };
+  const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...days, ...options.environment };
   const world = await openWorld({ ...options, shop: 'empty', environment });
   await createOrderShop(world.shopUrl);
   const proxy = await world.through(startRuleProxy);
