@@ -1,4 +1,6 @@
+import { errors } from 'undici';
 import { expect, test } from 'vitest';
+import { outcomeOf } from '../../src/review-api/http/outcome.ts';
 import { defaultRetryLimits, type Failure, nextStep } from '../../src/review-api/http/retry-policy.ts';
 
 const first = { number: 1, waitedMs: 0, repeatable: true, random: 0.5 };
@@ -33,6 +35,38 @@ test('a write that must not be repeated is repeated only where it cannot have be
   expect(action({ kind: 'lost' })).toBe('unknown-outcome');
   expect(action(failed)).toBe('unknown-outcome');
   expect(action({ kind: 'malformed' })).toBe('unknown-outcome');
+});
+
+const failing = (code: string, syscall?: string) => Object.assign(new Error(code), { code, syscall });
+
+test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
+  [failing('ECONNREFUSED', 'connect'), 'repeat', 'repeat'],
+  [failing('EHOSTUNREACH', 'connect'), 'repeat', 'repeat'],
+  [failing('ETIMEDOUT', 'connect'), 'repeat', 'repeat'],
+  [failing('ENOTFOUND', 'getaddrinfo'), 'repeat', 'repeat'],
+  [failing('EAI_AGAIN', 'getaddrinfo'), 'repeat', 'repeat'],
+  [new AggregateError([failing('ECONNREFUSED', 'connect'), failing('ECONNREFUSED', 'connect')]), 'repeat', 'repeat'],
+  [new errors.ConnectTimeoutError(), 'repeat', 'repeat'],
+  [new errors.ClientClosedError(), 'repeat', 'repeat'],
+  [failing('ECONNRESET', 'read'), 'unknown-outcome', 'repeat'],
+  [failing('EPIPE', 'write'), 'unknown-outcome', 'repeat'],
+  [failing('ETIMEDOUT', 'read'), 'unknown-outcome', 'repeat'],
+  [new errors.SocketError('other side closed'), 'unknown-outcome', 'repeat'],
+  [new errors.HeadersTimeoutError(), 'unknown-outcome', 'repeat'],
+  [new errors.BodyTimeoutError(), 'unknown-outcome', 'repeat'],
+  [failing('CERT_HAS_EXPIRED'), 'give-up', 'give-up'],
+  [failing('DEPTH_ZERO_SELF_SIGNED_CERT'), 'give-up', 'give-up'],
+  [failing('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'give-up', 'give-up'],
+  [failing('ERR_SSL_WRONG_VERSION_NUMBER'), 'give-up', 'give-up'],
+])('after %s a creation ends with %s, a read or an upsert with %s', ([cause, ofCreate, ofOthers]) => {
+  const call = { method: 'POST', path: '/v1/orders' } as Parameters<typeof outcomeOf>[1];
+  const reading = { tokens: [], now: () => 0, maxBodyBytes: 1000 };
+  const outcome = outcomeOf({ kind: 'no-response', cause } as Parameters<typeof outcomeOf>[0], call, () => 0, reading);
+  if (outcome.kind !== 'failure') throw new Error(`it is ${outcome.kind}`);
+  const actions = [false, true].map(
+    (repeatable) => nextStep(outcome.failure, { ...first, repeatable }, defaultRetryLimits).action,
+  );
+  expect(actions).toEqual([ofCreate, ofOthers]);
 });
 
 test('a named wait holds everybody for as long as it says, 24 hours at most, and gets jitter on top', () => {
