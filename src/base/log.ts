@@ -49,7 +49,7 @@ export function openLog(level: string, write?: (line: string) => void): Logger {
 const deepest = 5;
 
 /** Fields with ids and names that review-sync makes: ids of runs look like tokens and must not be masked. */
-const ownNames = new Set(['run', 'runId', 'id', 'job', 'queue', 'worker']);
+const ownNames = new Set(['run', 'running', 'runId', 'id', 'job', 'queue', 'worker']);
 
 /** The value without customers' data, tokens and passwords (promise 9). */
 function redact(value: unknown, depth: number): unknown {

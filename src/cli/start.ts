@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { ReviewSyncError } from '../base/errors.ts';
 import { parseEnvFile } from '../base/parse-env-file.ts';
 import { explainFaults } from './last-resort.ts';
@@ -76,9 +76,12 @@ function envFile() {
  * @throws Error where another user made it, or may change it.
  */
 function ownFile(path: string): string {
-  const file = openSync(path, 'r');
+  // A pipe would wait for its writer.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { uid, mode } = fstatSync(file);
+    const stats = fstatSync(file);
+    if (!stats.isFile() && !stats.isDirectory()) throw new Error('it is no file');
+    const { uid, mode } = stats;
     const own = process.getuid?.();
     if (own !== undefined && uid !== own && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
     if (own !== undefined && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');

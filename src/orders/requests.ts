@@ -6,6 +6,7 @@ import {
   MalformedResponseError,
   NotFoundError,
   RefusedError,
+  ReviewApiError,
   UnavailableError,
   UnknownOutcomeError,
 } from '../review-api/index.ts';
@@ -60,8 +61,10 @@ export function openRequests(
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
           return { kind: 'failed', reason: error.message, failure, isRefused: true };
         }
+        // What fails about the token fails for all records.
+        if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
         // One order alone may always get 401, and looks like all where it is the only one: the breaker tells that apart.
-        if (error instanceof AuthenticationError && error.path !== '/oauth/token') {
+        if (error instanceof AuthenticationError) {
           return { kind: 'failed', reason: error.message, failure: 'transient' };
         }
         // Without a connection the service is down: no record may wait longer for that.

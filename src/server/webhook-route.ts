@@ -32,9 +32,9 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: (
         },
         errorHandler(error, _request, reply) {
           // Nested so deep that it can be parsed, but not stored: sent again it would be refused again.
+          if (error.statusCode === 413) return reply.status(422).send({ error: `expected at most ${mostBytes} bytes` });
           if (error instanceof RangeError) return reply.status(422).send({ error: 'nested too deep' });
-          if (error.statusCode !== 413) throw error;
-          return reply.status(422).send({ error: `expected at most ${mostBytes} bytes` });
+          throw error;
         },
       },
       async (request, reply) => {

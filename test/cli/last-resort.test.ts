@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,6 +68,14 @@ test.skipIf(process.getuid?.() !== 0)(
     expect((await runProcess(['status'], {}, cwd)).stderr).toContain('it belongs to another user (uid 65534)');
   },
 );
+
+test.skipIf(process.platform === 'win32')('a .env that is a pipe is refused, and not waited for', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  execFileSync('mkfifo', [join(cwd, '.env')]);
+  const end = await runProcess(['status'], {}, cwd);
+  expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('it is no file') });
+});
 
 test('the first variable of a .env that an editor on Windows wrote is read', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));

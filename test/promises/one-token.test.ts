@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runCli, runProcess, startCli } from '../harness/cli.ts';
+import { openOrderWorld } from '../harness/order-world.ts';
 import { startProxy } from '../harness/proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
 import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 
 type Reply = { status: number; headers: Record<string, string>; text: string };
@@ -117,4 +119,21 @@ test('a token that another program revokes again and again is named by status an
     expect(stdout).toContain('the token was revoked 13 times in an hour: another program uses this client id');
     expect(stdout).toContain('give each program a client id of its own');
   }
+});
+
+test('a token that cannot be read fails the run and no order; the next run sends them all', async () => {
+  await using world = await openOrderWorld();
+  let isBroken = true;
+  await world.through((target) =>
+    startProxy(target, async (call, passOn) =>
+      isBroken && call.path === '/oauth/token'
+        ? { status: 200, headers: { 'content-type': 'text/html' }, text: '<html>Please log in</html>' }
+        : passOn(),
+    ),
+  );
+  await world.place(...['A', 'B', 'C', 'D', 'E', 'F', 'G'].map((code, at) => order(code, line('1', at + 1))));
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
+  expect(await world.warehouse('select key from sync.dead_letters')).toEqual([]);
+  isBroken = false;
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0, stdout: expect.stringContaining('7 orders') });
 });

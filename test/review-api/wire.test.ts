@@ -35,6 +35,16 @@ test('a token and a refusal in gzip are read, and we say what we read', async ()
   expect([error.detail, accepted]).toEqual(['message: price is odd', 'gzip']);
 });
 
+test('a body in brotli is read, whatever its first byte is', async () => {
+  const bodies = Array.from({ length: 40 }, (_, n) => JSON.stringify([{ id: 1, message: 'x'.repeat(n) }]));
+  const packed = bodies.map((body) => brotliCompressSync(body));
+  // A vertical tab, which a pattern of white space matches.
+  expect(packed.some(([first]) => first === 0x0b)).toBe(true);
+  const service = await tinyService((_seen, nth) => encoded(packed[nth - 1] ?? Buffer.of(), 'br'));
+  const api = client(service.url);
+  for (const body of bodies) expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(body);
+});
+
 test('the limit of a body is one of what it inflates to, and a broken one is an error', async () => {
   const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024, ' '));
   const service = await tinyService((_seen, nth) =>

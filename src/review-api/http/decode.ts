@@ -1,6 +1,9 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, unzip } from 'node:zlib';
 
+/** How text begins that is not compressed. A body of brotli may begin with a vertical tab, which \s matches, too. */
+const startsText = /^[ \t\r\n[{<"]/;
+
 const decoders = { zlib: promisify(unzip), br: promisify(brotliDecompress) };
 
 /**
@@ -11,7 +14,7 @@ const decoders = { zlib: promisify(unzip), br: promisify(brotliDecompress) };
  */
 export async function decodeBody(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const isZlib = bytes[0] === 0x1f ? bytes[1] === 0x8b : bytes[0] === 0x78 && bytes.readUInt16BE() % 31 === 0;
-  const isBrotli = /\bbr\b/i.test(encoding ?? '') && !/^[\s[{<"]/.test(bytes.toString('latin1', 0, 1));
+  const isBrotli = /\bbr\b/i.test(encoding ?? '') && !startsText.test(bytes.toString('latin1', 0, 1));
   const decode = isZlib ? decoders.zlib : isBrotli ? decoders.br : undefined;
   const plain = decode && bytes.length > 1 ? await decode(bytes, { maxOutputLength: maxBytes }) : bytes;
   return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
