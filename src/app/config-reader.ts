@@ -15,10 +15,14 @@ const check = (isRight: (value: string) => boolean, message: string | ((issue: v
   v.pipe(v.string(), v.check(isRight, message));
 
 const address = (protocols: readonly string[], example: string) =>
-  check((value) => {
-    const url = URL.parse(value);
-    return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
-  }, `an address such as ${example} (the value is not shown, it may hold a password)`);
+  check(
+    (value) => {
+      const url = URL.parse(value);
+      return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+    },
+    ({ input }) =>
+      `an address such as ${example}${input === '' ? '' : ' (the value is not shown, it may hold a password)'}`,
+  );
 
 /** The address of a database, or of a queue in one. */
 export const databaseUrl = (...protocols: readonly string[]) =>

@@ -29,7 +29,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   expect(await world.cli('dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
   const list = (await world.cli('dead-letters')).stdout;
   expect(list).toMatch(
-    /^kind +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +20\d\d-\d\d-\d\dT\S+ +\S.*\n\nShow one: /,
+    /^kind +count +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +1 +20\d\d-\d\d-\d\dT\S+ +\S.*\n\nShow one: /,
   );
   const shown = await world.cli('dead-letters', 'show', '1');
   expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, kind: 'review', key: '1', payload: { message: 'a review' } });
