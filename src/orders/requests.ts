@@ -45,7 +45,7 @@ export function openRequests(
   const send =
     (beforeAttempt?: () => void): Send =>
     async (request) => {
-      // Of 384 orders the client sends eight: after an abort the others must not be sent as their turn comes.
+      // The client sends eight orders at a time. After an abort, the waiting ones must not start.
       const beforeSend = () => {
         signal.throwIfAborted();
         beforeAttempt?.();
@@ -86,8 +86,8 @@ export type Breaker = ReturnType<typeof openBreaker>;
 
 /**
  * Tells a failure of one record from a failure of the service: after five records in a row that failed for a reason
- * that may pass, nothing more is sent. In a row: no record that was begun later succeeded. One that fails is sent again
- * for some seconds, so those that fail end last, however few they are.
+ * that may pass, nothing more is sent. "In a row" counts by start time, because failing records retry and finish last. A
+ * success that started later resets the count.
  */
 export function openBreaker() {
   let begun = 0;

@@ -75,7 +75,7 @@ export function desiredOrder(
   };
 }
 
-/** Shows a change of the value but for one in 65,536, and fits 65,536 times too many phone numbers to give one back. */
+/** A 16-bit hash. It misses one change in 65,536. Too many values share each hash to recover a phone number from it. */
 const sixteenBits = (code: string, value: string | null | undefined) =>
   value == null ? null : hash('sha256', JSON.stringify([code, value]), 'hex').slice(0, 4);
 

@@ -64,8 +64,8 @@ export type SubOrderDifference = {
  * @param lines the shop's lines that can be pushed.
  * @param links what is remembered of the order's lines.
  * @param untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
- * @param isSelected whether the query of the lines selects a column. What another integration wrote into a field of which
- *   the shop says nothing, and never did, stays.
+ * @param isSelected whether the query of the lines selects a column. If the shop has never sent a field, the value that
+ *   another integration wrote there stays.
  * @param unit in which the service counts money, see moneyUnitOf.
  */
 export function subOrderDifference(

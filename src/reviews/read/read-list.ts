@@ -290,7 +290,10 @@ async function showsBehind(reader: Reader, query: PageQuery, number: number, las
   return false;
 }
 
-/** No service is known whose own pages are this part of what was asked for: a list without a larger page is short. */
+/**
+ * No service we know returns pages this small. A list without a page above this share of the requested size is therefore
+ * short.
+ */
 const shortPage = 0.1;
 const isSmall = ({ deps, largest }: Reader) => largest() <= Math.max(1, limitsOf(deps).pageSize * shortPage);
 
