@@ -14,18 +14,21 @@ import { endRun, type RunRequest, startDueRun, startRun } from './start-run.ts';
 
 type Listeners = Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry'>;
 
-const workerOptions = (app: App, jobs: readonly AnyRunJob<App>[]) => ({
-  queues: app.queues,
-  jobs,
-  context: app,
-  concurrency: stepsAtATime,
-  takeOverSeconds: app.config.takeOverSeconds,
-  log: app.log,
-  warehouseOutage: app.warehouseOutage,
-  abort: app.abort,
-  findRun: (runId: string) => runState(app, runId),
-  onLeft: (runIds: readonly string[]) => noteLeft(app.warehouse.db, runIds),
-});
+function workerOptions(app: App, jobs: readonly AnyRunJob<App>[]) {
+  app.fieldShapes.begin();
+  return {
+    queues: app.queues,
+    jobs,
+    context: app,
+    concurrency: stepsAtATime,
+    takeOverSeconds: app.config.takeOverSeconds,
+    log: app.log,
+    warehouseOutage: app.warehouseOutage,
+    abort: app.abort,
+    findRun: (runId: string) => runState(app, runId),
+    onLeft: (runIds: readonly string[]) => noteLeft(app.warehouse.db, runIds),
+  };
+}
 
 /**
  * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due by their

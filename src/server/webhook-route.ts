@@ -15,6 +15,7 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: (
   const { warehouse, fieldShapes, config, log } = app;
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
+  fieldShapes.begin();
   parent.register(async (server) => {
     server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
       // With the right secret only: the service may have changed its format. Strangers must not fill the log.

@@ -24,6 +24,8 @@ type Seen = { records: number; slots: Map<string, Slot>; names: string[]; order:
 
 /** What the service shows of its records: names and types of fields, no values. */
 export type FieldShapes = {
+  /** From here on records are counted: a command that only looks writes nothing. */
+  begin(): void;
   see(kind: RecordKind, records: readonly unknown[]): void;
   close(): Promise<void>;
 };
@@ -49,14 +51,19 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
     acceptedGone.clear();
     for (const { field } of gone) acceptedGone.add(field);
   }
-  const writing = repeat(everyMs, write);
+  let writing: ReturnType<typeof repeat> | undefined;
   return {
+    begin() {
+      writing ??= repeat(everyMs, write);
+    },
     see(kind, records) {
+      if (!writing) return;
       const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map(), names: [], order: [] };
       seen.set(kind, ofKind);
       for (const record of records) if (isRecord(record)) count(ofKind, record);
     },
     async close() {
+      if (!writing) return;
       await writing.close();
       await write();
     },

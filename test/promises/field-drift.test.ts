@@ -90,6 +90,7 @@ test('orders, their sub-orders and webhooks are looked at too, and thousands of 
   expect(await world.warehouse(kinds)).toEqual([{ record: 'order' }, { record: 'review' }, { record: 'sub_order' }]);
   await using app = await openApp(readConfig(world.environment), { log: openLog('fatal') });
   const shapes = openFieldShapes(app.warehouse, 3_600_000);
+  shapes.begin();
   const names = Object.fromEntries(Array.from({ length: 10_000 }, (_, id) => [`id_${id}`, 1]));
   shapes.see('event', [{ brand_id: 1, ...names }, 'no record', null]);
   await shapes.close();

@@ -95,7 +95,12 @@ test('of the statements that doctor measures one that takes too long is reported
   await writeQueries(world.environment.SHOP_SQL_DIR, slow);
   const { shop } = await world.openApp();
   const [costs] = await Promise.all([shop.queryCosts(), cancelSleep(world)]);
-  expect(costs).toContainEqual({ file: 'order_lines', purpose: 'find the lines of 1 order', scans: [] });
+  expect(costs).toContainEqual({
+    file: 'order_lines',
+    purpose: 'find the lines of 1 order',
+    isOfChanges: false,
+    scans: [],
+  });
   expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
 });
 

@@ -78,7 +78,7 @@ export async function openProcess(
       currentWait: () => undefined,
       warehouse,
       warehouseOutage: openOutage(silent, 'warehouse'),
-      fieldShapes: { see() {}, async close() {} },
+      fieldShapes: { begin() {}, see() {}, async close() {} },
       shop,
       api,
       queues,
