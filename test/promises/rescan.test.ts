@@ -199,6 +199,15 @@ test('a truncated table deletes nothing, says so, and does when somebody says th
   expect(await codesAtService(world)).toEqual([]);
 });
 
+test('an order that vanished before its id was recorded is found by its code, and deleted', async ({ world }) => {
+  await pushOrders(world);
+  // As a process leaves it that is killed when the service has made the order.
+  await world.warehouse(`update sync.order_links set order_id = null, pushed_at = null where order_code = 'O1'`);
+  await missForADay(world, `delete from o where code = 'O1'`);
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
+  expect(await codesAtService(world)).not.toContain('O1');
+});
+
 test('a rescan of which a slice was stopped deletes nothing that is gone', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_RESCAN_DAYS: '9' } });
   await pushOrders(world, 9);

@@ -139,10 +139,12 @@ function whyNothing(
  */
 export function planDeletion(
   shown: Shown,
-  memory: OrderMemory,
+  given: OrderMemory,
   { deletes }: Pick<PushRights, 'deletes'>,
   isClearable: boolean,
 ): PlannedRequests | undefined {
+  // The id that the service shows is the one to delete: ours was never recorded, or is another order's by now.
+  const memory = asShown(given, shown);
   const { deletion, otherCodes, stop } = memory;
   if (shown === 'absent' || stop) return { requests: [], memory };
   if (shown === 'unknown') return { requests: [{ kind: 'find' }], memory };
