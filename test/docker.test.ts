@@ -65,7 +65,7 @@ describe('docker-compose.yml', () => {
     const set = Object.fromEntries(
       [...ours.matchAll(/^ {4}([A-Z_]+): (.+)$/gm)].map(([, name, value]) => [name, value]),
     );
-    const ofOthers = ['POSTGRES_PASSWORD', 'BI_PASSWORD', 'GRAFANA_PASSWORD'];
+    const ofOthers = ['POSTGRES_PASSWORD', 'BI_PASSWORD', 'GRAFANA_PASSWORD', 'REDIS_PASSWORD'];
     expect(Object.keys(set).filter((name) => !known.has(name))).toEqual(ofOthers);
     expect(Object.keys(set)).toEqual(expect.arrayContaining(['WAREHOUSE_DATABASE_URL', 'QUEUE_URL']));
     const unset = (value: string) =>

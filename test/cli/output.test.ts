@@ -52,9 +52,9 @@ test('with --json a command that fails prints one document with the error', asyn
     expect(stderr).toContain(error.message);
   }
   await using world = await openWorld({ shop: 'empty' });
-  await world.warehouse('drop table sync.runs');
+  await world.warehouse('drop table sync.runs cascade');
   const { status, stdout } = await world.cli('status', '--json');
-  const message = 'relation "sync.runs" does not exist';
+  const message = 'relation "sync.run_rows" does not exist';
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
 });
 
