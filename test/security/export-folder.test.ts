@@ -68,6 +68,11 @@ test('an export to a path that cannot exist ends with a sentence', async () => {
   const file = join(outside, 'data.parquet');
   const end = await runCli(['export', 'parquet', '--to', join(file, 'below', 'a-file')], lake.world.environment);
   expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be made a folder') });
+  for (const to of ['s3://bucket/lake', ' '])
+    expect(await runCli(['export', 'parquet', '--to', to], lake.world.environment)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('expected a folder of this machine'),
+    });
   // Nothing but the warehouse is needed.
   const alone = { WAREHOUSE_DATABASE_URL: lake.world.warehouseUrl };
   if (process.platform === 'linux') {

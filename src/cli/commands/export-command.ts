@@ -1,5 +1,6 @@
 import { readWarehouseUrl } from '../../app/config.ts';
 import { counted, formatCount } from '../../base/counts.ts';
+import { UsageError } from '../../base/errors.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -26,6 +27,10 @@ and DuckDB read it. No file shows a name, a code or a contact of a member.`,
 };
 
 async function runExport(context: Context, to: string): Promise<Report> {
+  if (to.trim() === '' || /^[a-z][a-z0-9+.-]+:\/\//i.test(to)) {
+    const hint = 'Copy the folder to object storage afterwards, as examples/lake/README.md shows.';
+    throw new UsageError(`--to is ${JSON.stringify(to)}, expected a folder of this machine`, { hint });
+  }
   await using warehouse = await openWarehouse({ url: readWarehouseUrl(context.environment), connections: 1 });
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {

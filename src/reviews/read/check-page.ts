@@ -61,9 +61,12 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
   }
   const { score } = item;
   const isScore =
-    score === undefined || score === null || (typeof score !== 'boolean' && scores.includes(Number(score)));
+    score === undefined || score === null || scores.includes(score as number) || /^[0-5]$/.test(textOf(score));
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
+
 /** Zero is no rating, too (docs/interface.md, "Reviews"). */
 const scores = [0, 1, 2, 3, 4, 5];
 
