@@ -38,7 +38,7 @@ export type LineRequest =
   /** `isSentAgain`: a creation was sent before, and what became of it is not known. */
   | { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
 
-/** `find` looks the order up: whoever only shows a plan has looked before. */
+/** `find` looks the order up. A command that only shows a plan has looked before. */
 export type OrderRequest =
   | { kind: 'find' }
   | { kind: 'delete order' }

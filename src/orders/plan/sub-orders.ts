@@ -298,14 +298,14 @@ function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | 
   // Reviews stay with the product that they were written about, which is the same one.
   const keepsProduct = isRegisteredAgain(found, ours) && theirs.reviews_count !== 0;
   const all: (FieldDifference | undefined)[] = [
-    // Where the service has deleted the product, it shows none; nobody can correct that by a request.
+    // If the service has deleted the product, it shows no product; nobody can correct that by a request.
     theirs.product_id === null || keepsProduct
       ? undefined
       : fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),
     fieldDifference('price', ours.price, theirs.price === null ? undefined : centsText(theirs.price), () =>
       isShownAs(theirs.price, ours.price, unit),
     ),
-    // Where the shop has no status, the service shows one of its own.
+    // If the shop has no status, the service shows one of its own.
     ours.status ? fieldDifference('status', ours.status, theirs.status) : undefined,
     fieldDifference('delivery_started_at', ours.delivery_started_at, theirs.delivery_started_at, isSameSecond),
     fieldDifference('delivered_at', ours.delivered_at, theirs.delivered_at, isSameSecond),

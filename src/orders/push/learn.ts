@@ -96,7 +96,7 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
   switch (request.kind) {
     case 'change':
       if (isDone) return { ...link, content: request.content };
-      // The sub-order is gone: the next look creates it again. One that the order shows all the same is looked at first.
+      // The sub-order is gone: the next look creates it again. A sub-order that the order shows all the same is looked at first.
       return sent.kind === 'absent' && request.isHidden ? undefined : link;
     case 'remove':
       return isDone && link.subOrderId === request.subOrderId ? undefined : link;

@@ -26,14 +26,14 @@ export function recordOf(
 ): PushRecord {
   const { createdAt, deletedAt, userGradeCode } = order.order;
   const failures = failuresOf(order, memory);
-  // Of an order that the shop has deleted nobody will correct a line, or wait for its product.
+  // Nobody will correct a line of an order that the shop has deleted, or wait for its product.
   const { waiting, faulty } = deletedAt ? { waiting: [], faulty: [] } : order;
   const kinds: FailureKind[] = [...failures.map(({ failure }) => failure), ...faulty.map(() => 'transient' as const)];
   const failedPushes = kinds.length === 0 ? 0 : link.fingerprint === order.fingerprint ? link.failedPushes + 1 : 1;
   const kind = kinds.includes('transient') ? 'transient' : 'permanent';
   const isPushed = memory.accepted !== undefined && memory.stop === undefined;
   const { lines, isWatched } = watchedLines(memory.lines, isPushed && failures.length === 0 ? readAt : undefined);
-  // A backfill carries no contact. Where the order may have some, the regular sync pushes it once more.
+  // A backfill carries no contact. If the order may have some, the regular sync pushes it once more.
   const hasContact = contactFields.some((field) => order.body[field] !== undefined);
   const isContactLeft =
     isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
