@@ -10,7 +10,7 @@ const kinds = ['string', 'number', 'boolean', 'array', 'object', 'null'] as cons
 /** The place of a JSON type in `kinds`, as a number: each value of each record is counted. */
 type Kind = number;
 
-/** Fields of a few words each, which are compared too. A word that is none of the usual form is `other`. */
+/** Fields of a few words each, which are compared too. A word of an unusual form is `other`. */
 const wordFields: readonly string[] = ['source', 'review_type', 'status'];
 const word = /^[\p{L}\d_.-]{1,40}$/u;
 

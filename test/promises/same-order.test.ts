@@ -63,7 +63,7 @@ test('a number that the shop uses again is a dead letter with both dates, and no
   expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O1']);
 });
 
-test('a shop that is numbered anew is sent nothing of until a person accepts it', async ({ world }) => {
+test('a shop that is numbered again is sent nothing of until a person accepts it', async ({ world }) => {
   await pushNine(world);
   await reuse(world, 6);
   await world.place(order('NEW'));

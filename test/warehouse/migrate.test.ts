@@ -47,12 +47,13 @@ test.each(['SQL_ASCII', 'LATIN1'])('a warehouse in %s is refused by migrate and 
   expect((await runCli(['doctor'], environment)).stdout).toContain(`the database has the encoding ${encoding}`);
 });
 
-test('a server that writes dates in German stops no command', async () => {
+test('a server that writes dates in German, or reads backslashes otherwise, stops no command', async () => {
   await using other = await openWorld();
   for (const database of [other.warehouseUrl, other.shopUrl]) {
     const name = new URL(database).pathname.slice(1);
     await queryAgain(database, `alter database ${name} set datestyle = 'German, DMY'`);
     await queryAgain(database, `alter database ${name} set intervalstyle = 'iso_8601'`);
+    await queryAgain(database, `alter database ${name} set standard_conforming_strings = off`);
   }
   for (const command of [
     'sync reviews',

@@ -61,7 +61,7 @@ const dayMs = 86_400_000;
 export const isSameCreation = (one: Date, other: Date): boolean => Math.abs(one.getTime() - other.getTime()) <= dayMs;
 
 /**
- * Why the shop's order is another one than the order of the same code that the service has: the shop was numbered anew, or
+ * Why the shop's order is another one than the order of the same code that the service has: the shop was numbered again, or
  * has used the number again. Undefined: it is the same one, or the service has not accepted one yet.
  */
 export function otherOrderFault({ createdAt }: Order, link: OrderLink | undefined): string | undefined {

@@ -93,7 +93,7 @@ function requireSameOrders(otherOrders: readonly string[], links: ReadonlyMap<st
   const codes = codesText(otherOrders.slice(0, 3), otherOrders.length);
   throw new IncompleteError(
     `${otherOrders.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
-      `(${codes}): its orders were numbered anew, or created_at of orders.sql has changed. Nothing of them is sent. ` +
+      `(${codes}): its orders were numbered again, or created_at of orders.sql has changed. Nothing of them is sent. ` +
       `If they are the same orders, and the new dates are right: ${sameOrders}`,
   );
 }
