@@ -55,7 +55,8 @@ test('the newest days are read each time, all else once a month', async ({ world
   };
   const [all, again] = [await requests(), await requests()];
   await world.warehouse(`update sync.export_windows set started_at = started_at - interval '31 days'`);
-  expect([all, again, await requests()]).toEqual([11, 5, 11]);
+  // No page exceeds another, so each may be full: the one behind it is asked for, and then it is asked for again.
+  expect([all, again, await requests()]).toEqual([25, 7, 25]);
 });
 
 test('verify finds what is missing, stale and extra, repairs it, and then finds nothing', async ({ world }) => {

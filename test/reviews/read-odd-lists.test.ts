@@ -153,6 +153,81 @@ test.each(['absent', 'fixed', 'for the limit'] as const)(
   },
 );
 
+type Row = { id: number };
+/** A service whose pages are of these sizes, whatever the limit, and whose number of the last page is always this one. */
+function cutAs(reviews: readonly ModelReview[], sizes: readonly number[], last: number, isHidden = (_: Row) => false) {
+  const model = listed(reviews);
+  const service: Service = {
+    async page({ limit = 100, ...params }, page) {
+      if (limit < 1 || limit > 100) throw new Error(`no request may have a limit of ${limit}`);
+      const items: unknown[] = [];
+      for (let number = 1; number <= 30; number += 1) items.push(...(await model.page(params, number)).items);
+      const start = sizes.slice(0, page - 1).reduce((sum, size) => sum + size, 0);
+      const shown = items.slice(start, start + (sizes[page - 1] ?? 0)).filter((item) => !isHidden(item as Row));
+      const answer = { items: shown, rawBody: Buffer.from(JSON.stringify(shown)), lastPage: last };
+      return { ...answer, requestedAt: new Date('2030-01-01') };
+    },
+  };
+  return service;
+}
+
+test.each([
+  [10, 5],
+  [9, 5],
+  [10, 2],
+  [10, 1],
+  [10, 12],
+  [10, 28],
+  [10, 29],
+  [3, 1],
+  [50, 5],
+  [100, 1],
+] as const)('450 reviews in pages of %i of which the last is always called %i are all read', async (size, last) => {
+  const reviews = spread(450, at('2026-10-28T12:00:00Z'), 86_400);
+  const read = await idsRead(cutAs(reviews, Array<number>(150).fill(size), last));
+  expect({ missed: 450 - read.ids.length, reasons: read.reasons }).toEqual({ missed: 0, reasons: [] });
+  expect(read.requests).toBeLessThan(size < 10 ? 1500 : 350);
+});
+
+test.each([
+  [Array<number>(9).fill(50), 5, [5]],
+  [Array<number>(9).fill(50), 1, [1]],
+  [[100, 70, 90, 100, 60, 30], 5, []],
+  [[100, 70, 90, 100, 60, 30], 2, []],
+] as const)(
+  'pages of %j with the last %i, of which %j have hidden reviews: all are read',
+  async (sizes, last, hiding) => {
+    const reviews = spread(450, at('2026-10-28T12:00:00Z'), 86_400);
+    const first = reviews[0]?.id ?? 0;
+    const isHidden = ({ id }: Row) =>
+      hiding.some((page) => page === Math.floor((id - first) / 50) + 1) && (id - first) % 50 > 19;
+    const shown = idsOf(reviews).filter((id) => !isHidden({ id }));
+    expect(await idsRead(cutAs(reviews, sizes, last, isHidden))).toMatchObject({ ids: shown, reasons: [] });
+  },
+);
+
+test.each([450, 99, 101, 2])(
+  'a service that ignores limit and page, and shows all %i each time, is read',
+  async (count) => {
+    const reviews = spread(count, at('2026-10-28T12:00:00Z'), 86_400);
+    const whole = cutAs(reviews, [count], 1);
+    const stuck: Service = { page: async (params) => ({ ...(await whole.page(params, 1)), lastPage: undefined }) };
+    const read = await idsRead(stuck);
+    expect(read).toMatchObject({ ids: idsOf(reviews), reasons: [] });
+    expect(read.requests).toBeLessThan(40);
+  },
+);
+
+test.each([10, 100])(
+  'a service that shows the first %i whatever the page is read in spans of one page',
+  async (size) => {
+    const reviews = spread(450, at('2026-10-28T12:00:00Z'), 86_400);
+    const service = listed(reviews, { pageSize: size });
+    const read = await idsRead({ page: (params) => service.page(params, 1) });
+    expect(read).toMatchObject({ ids: idsOf(reviews), reasons: [] });
+  },
+);
+
 test('a service that ignores the period is given up after a bounded number of lists', async () => {
   const service = listed(spread(5000, at('2026-10-01T00:00:00Z'), 86_400), { lastPage: 'real' });
   const always = { start_datetime: '2026-10-01 00:00:00', end_datetime: '2026-10-09 00:00:00', limit: 100 };

@@ -71,10 +71,10 @@ export async function estimateRequests(deps: PageDeps, windows: readonly Window[
   const limit = pLimit(8);
   const cap = limitsOf(deps).pages;
   const first = await Promise.all(windows.map((window) => limit(() => fetchPage(deps, window, 1))));
-  // Pages overlap in the second that ends each, and the last of a span is seldom full.
+  // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
   const costs = first.map((page) => {
     const { lastPage = 1 } = page.kind === 'page' ? page : {};
-    return lastPage > 1 ? Math.ceil(lastPage * 1.05) : 1;
+    return lastPage > 1 ? Math.ceil(lastPage * 1.05) : 2;
   });
   const atLeast = first.some(
     (page) => page.kind !== 'page' || (page.lastPage ?? (page.ids.length > 0 ? cap : 1)) === cap,

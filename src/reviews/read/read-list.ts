@@ -26,7 +26,7 @@ const looksAtMost = 8;
  *
  * 1. Find the last page by the number that the service names. A list of one page is one response: one moment. An empty
  *    one is requested twice.
- * 2. Read all pages before it side by side. If the last page is full, the page behind it must show nothing. Read the last
+ * 2. Read all pages before it side by side. The page behind it must show nothing, which is asked once. Read the last
  *    page again: its number and its length say how many records there are.
  * 3. The list is whole if at least as many different records were shown, and the last page still has the records that it
  *    had at first: nothing was deleted meanwhile, which would shift others to pages that were read already.
@@ -44,7 +44,8 @@ export async function readList(
   query: PageQuery,
   start: { guess?: number | undefined; last?: ListPage | undefined } = {},
 ): Promise<ListEnd> {
-  const shown: Shown = { ids: new Set() };
+  // The page that another list has shown shows there what comes behind it.
+  const shown: Shown = { ids: new Set(), ...(start.last && { end: reader.most }) };
   /** What the reading before showed. */
   let before: string[] | undefined;
   let number = start.guess ?? 1;
@@ -154,10 +155,8 @@ async function readNumbered(
 
   const pages = [top, ...below];
   if (below.some((page, index) => isSame(page, pages[index] ?? page))) return { kind: 'contradicted' };
-  const isShort = recordsOn(top) < reader.largest() || isSmall(reader);
-  const mayGoOn = top.ids.length === 0 ? number > 1 : !isShort;
-  const asksBehind = mayGoOn && shown.end !== number;
-  if (asksBehind) {
+  // A number may be too small, and a page short because hidden reviews were taken off it.
+  if ((top.ids.length > 0 || number > 1) && shown.end !== number) {
     const next = await pageBehind(reader, query, { number, page: top });
     if (next.kind === 'failed') return next;
     const isLonger = next.kind === 'page' && (next.lastPage ?? 0) > number;
@@ -166,8 +165,9 @@ async function readNumbered(
     shown.end = number;
   }
 
-  // One response of one page is one moment.
-  const end = number > 1 || asksBehind ? await reader.ask(query, number) : top;
+  // One response of one page is one moment. From behind a full one, a deletion may have brought a record onto it.
+  const isFull = recordsOn(top) >= reader.largest() && !isSmall(reader);
+  const end = number > 1 || isFull ? await reader.ask(query, number) : top;
   if (end.kind === 'failed') return end;
   if (end.kind === 'refused') return refusedOrMoved(reader, query, { ...end, number });
   if ((end.lastPage ?? number) !== number) return { kind: 'moved', number: end.lastPage ?? number };
@@ -271,13 +271,17 @@ async function pageBehind(
 }
 
 /**
- * Whether a list ends with this full page. Pages that are smaller by one are cut elsewhere: a list of 300 records ends
- * with 3 on page 4 of 99.
+ * Whether a list ends with this full page. Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4
+ * of 99.
  */
 async function endsFull(reader: Reader, query: PageQuery, number: number, size: number): Promise<boolean> {
-  if (size - 1 <= number || number > reader.most) return false;
-  const rest = await reader.ask(query, number + 1, size - 1);
-  return rest.kind === 'page' && rest.ids.length > 0 && recordsOn(rest) <= number;
+  const { pages, pageSize } = limitsOf(reader.deps);
+  const limit = [size - 1, size - 2].find((less) => less > 0 && (number * size) % less > 0) ?? pageSize;
+  const last = Math.ceil((number * size) / limit);
+  // A service that ignores the limit shows more than was asked for.
+  if (limit >= pageSize || number > reader.most || last > pages) return false;
+  const rest = await reader.ask(query, last, limit);
+  return rest.kind === 'page' && rest.ids.length > 0 && recordsOn(rest) <= (number * size) % limit;
 }
 
 /** Whether a page behind this one shows records, although this one shows none: some of them are looked at. */
@@ -291,10 +295,10 @@ async function showsBehind(reader: Reader, query: PageQuery, number: number, las
 }
 
 /**
- * No service we know returns pages this small. A list without a page above this share of the requested size is therefore
- * short.
+ * No service we know returns pages this small, two records of a hundred, and no smaller page would show more. A list
+ * without a larger page is therefore short.
  */
-const shortPage = 0.1;
+const shortPage = 0.02;
 const isSmall = ({ deps, largest }: Reader) => largest() <= Math.max(1, limitsOf(deps).pageSize * shortPage);
 
 /** Whether a page shows what another one shows, as a service may that repeats its last page behind the end of a list. */

@@ -87,8 +87,9 @@ function dateOn(page: ListPage, span: Span): Second | undefined {
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
 
-/** The page with its records before the second; undefined where it has none. */
+/** The page with its records before the second; undefined where it has none, or does not show what comes behind them. */
 function pageBefore(page: ListPage, end: Second): ListPage | undefined {
+  if ((page.seconds.at(-1) ?? 0) < end) return undefined;
   const isBefore = (_: unknown, index: number) => (page.seconds[index] ?? end) < end;
   const ids = page.ids.filter(isBefore);
   return ids.length === 0 ? undefined : { ...page, ids, seconds: page.seconds.filter(isBefore) };
