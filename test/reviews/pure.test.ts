@@ -167,7 +167,7 @@ test.each([
   ['failed', new MalformedResponseError({ ...request, status: 200 })],
   ['failed', new UnavailableError(request)],
   [undefined, new UnavailableError(request, false)],
-  [undefined, new LimitedError({ ...request, status: 429 })],
+  ['failed', new LimitedError({ ...request, status: 429 })],
   [undefined, new Error('of the database')],
 ] as const)('a list is %s by %s; undefined: any other list would meet that error too', async (kind, error) => {
   const page = async () => {

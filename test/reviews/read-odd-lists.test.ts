@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
-import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import { LimitedError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import type { ReadDeps } from '../../src/reviews/read/reader.ts';
 import { windowLimits } from '../../src/reviews/read/window.ts';
@@ -371,21 +371,38 @@ function failingFor(service: Service, [from, to]: [string, string], error: Error
 }
 
 test.each([
-  ['responds with 500 for a second', failure, '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
-  ['responds with 500 for three days', failure, '2026-10-26T00:00:00Z', '2026-10-29T00:00:00Z', 3 * 86_400],
-  ['breaks the connection for a second', noResponse, '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
-])('a service that %s leaves a gap of little more than that', async (_, how, from, to, seconds) => {
+  ['responds with 500 for a second', new UnavailableError(failure), '2026-10-28T12:00:00Z', '2026-10-28T12:00:01Z', 1],
+  [
+    'responds with 429 for a second',
+    new LimitedError({ ...failure, status: 429 }),
+    '2026-10-28T12:00:00Z',
+    '2026-10-28T12:00:01Z',
+    1,
+  ],
+  [
+    'responds with 500 for three days',
+    new UnavailableError(failure),
+    '2026-10-26T00:00:00Z',
+    '2026-10-29T00:00:00Z',
+    3 * 86_400,
+  ],
+  [
+    'breaks the connection for a second',
+    new UnavailableError(noResponse),
+    '2026-10-28T12:00:00Z',
+    '2026-10-28T12:00:01Z',
+    1,
+  ],
+])('a service that %s leaves a gap of little more than that', async (_, error, from, to, seconds) => {
   const reviews = spread(1500, at('2026-10-20T00:00:00Z'), 20 * 86_400);
-  const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to], new UnavailableError(how));
+  const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to], error);
   const read = await idsRead(service, 'UTC');
   const missing = reviews.filter(({ id }) => !read.ids.includes(id));
   for (const { createdMs } of missing) {
     expect(createdMs).toBeGreaterThanOrEqual(at(from) - 86_400_000);
     expect(createdMs).toBeLessThan(at(to) + 86_400_000);
   }
-  expect(read.gaps).toMatchObject([
-    { kind: 'failed', reason: expect.stringContaining(new UnavailableError(how).message) },
-  ]);
+  expect(read.gaps).toMatchObject([{ kind: 'failed', reason: expect.stringContaining(error.message) }]);
   const unread = read.gaps.reduce((sum, gap) => sum + gap.span.end - gap.span.start, 0);
   expect(unread).toBeLessThan(seconds * 1.5 + 60);
   expect(read.requests).toBeLessThan(120);
@@ -412,17 +429,21 @@ test('what the service refuses and what it fails on beside it are two gaps, each
   ]);
 });
 
-test.each([failure, noResponse])(
+test.each([
+  new UnavailableError(failure),
+  new UnavailableError(noResponse),
+  new LimitedError({ ...failure, status: 429 }),
+])(
   'a service that fails on everything (status $status) is down: an error after a few requests, not a list of gaps',
-  async (how) => {
+  async (error) => {
     let requests = 0;
     const down: Service = {
       async page() {
         requests += 1;
-        throw new UnavailableError(how);
+        throw error;
       },
     };
-    await expect(idsRead(down)).rejects.toThrow(UnavailableError);
+    await expect(idsRead(down)).rejects.toBe(error);
     expect(requests).toBeLessThan(20);
   },
 );

@@ -2,6 +2,7 @@ import { describeError } from '../../base/errors.ts';
 import { printed, splitRecords, usableId, withoutLinks } from '../../base/json-text.ts';
 import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
+  LimitedError,
   MalformedResponseError,
   NotFoundError,
   RefusedError,
@@ -52,7 +53,7 @@ export type ListPage = RawPage & {
  * Why a list is not shown.
  *
  * - `refused`: the service answers with a 4xx status.
- * - `failed`: it answers with a 5xx status or a malformed body, or not at all, and shows another list.
+ * - `failed`: it answers with 429, a 5xx status or a malformed body, or not at all, and shows another list.
  */
 export type Obstacle = { kind: 'refused'; reason: string } | { kind: 'failed'; reason: string };
 
@@ -123,12 +124,14 @@ async function requireAnotherList(deps: PageDeps, { axis }: Window): Promise<voi
 }
 
 /**
- * `refused`: with a 4xx status. `failed`: with a 5xx status, a malformed body, or without any response. Undefined where
+ * `refused`: with a 4xx status. `failed`: with 429 or a 5xx status, a malformed body, or without any response. Undefined where
  * another request would meet the error, too: of the database, a failed authentication, an invalid certificate.
  */
 export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
-  const isFailure = error instanceof UnavailableError || error instanceof MalformedResponseError;
+  // One list may always get 429 while others are shown: asking for another list tells that from a service that is full.
+  const isFailure =
+    error instanceof UnavailableError || error instanceof MalformedResponseError || error instanceof LimitedError;
   return isFailure && error.retryable ? 'failed' : undefined;
 }
 
