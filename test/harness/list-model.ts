@@ -33,10 +33,7 @@ export type Mood = {
   ambiguous: 'first' | 'second';
   /** Whether the list is in the order of its date at all. */
   ordered: boolean;
-  /**
-   * Whether some reviews are hidden, and taken off the pages after these were cut. Without `Link` the first of a page
-   * stays: a service that shows an empty page then cannot be distinguished from one whose list ends there.
-   */
+  /** Whether some reviews are hidden, and taken off the pages after these were cut. */
   hides?: boolean;
   /** The status of a page behind the last one, or the last page again. Default: 200 with an empty list. */
   behind?: 200 | 404 | 422 | 'the last again' | undefined;
@@ -73,8 +70,7 @@ export function listModel(
       const at = mood.behind === 'the last again' ? Math.min(page, last) : page;
       const cut = all.slice((at - 1) * size, at * size);
       if (cut.some((review) => review.id === mood.poison?.id)) refuse(mood.poison?.status);
-      const stays = (index: number) => !mood.hides || (index === 0 && mood.lastPage === 'absent');
-      const shown = cut.filter((review, index) => stays(index) || !isHidden(review));
+      const shown = cut.filter((review) => !mood.hides || !isHidden(review));
       const items = shown.map((review) => ({
         id: review.id,
         created_at: new Date(review.createdMs).toISOString(),

@@ -196,7 +196,7 @@ test('a span counts as read from when its first request was sent: what is writte
   const at = { now: () => new Date(), pages: { slots: pLimit(1), largest: 0, guess: 1 } };
   const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span, ...at };
   const end = await readSpan(deps, 'created', { span }, async () => {});
-  expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt: new Date(10_000) });
+  expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 3, startedAt: new Date(10_000) });
 });
 
 test.each([

@@ -54,7 +54,7 @@ const poison = fc.record({ id: fc.integer({ min: 1, max: 300 }), status: fc.cons
  */
 const isReadable = (how: Mood) =>
   how.hides
-    ? how.ordered && how.ties !== 'shuffled' && isUsual(how)
+    ? how.ordered && how.ties !== 'shuffled'
     : how.ordered || (how.pageSize === 4 && (how.lastPage !== 'absent' || how.end === 'second'));
 
 /** Milliseconds from the first: scattered over days, crowded into seconds, or around the hour that comes twice. */

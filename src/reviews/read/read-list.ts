@@ -37,6 +37,10 @@ const looksAtMost = 8;
  * If the pages contradict the number, or there is none, the list is read from page 1 to the page behind which nothing is
  * shown, until two readings in turn show the same.
  *
+ * A page that is empty although others follow, or although it is the only one, is all hidden, or shown wrongly. Before
+ * two readings prove the list, such pages are looked at as smaller pages are cut. Without a number, that is done with
+ * the end and the two pages behind it, too.
+ *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
 export async function readList(
@@ -50,8 +54,10 @@ export async function readList(
   let before: string[] | undefined;
   let number = start.guess ?? 1;
   let isNumbered = true;
+  /** A page that shows records, although an empty one before it looked like the end. */
+  let least = 1;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
-    let ids: string[];
+    let reading: Reading;
     if (isNumbered) {
       const known = attempt === 1 && start.last;
       const found = known ? { number: reader.most, page: known } : await findLast(reader, query, number);
@@ -66,14 +72,20 @@ export async function readList(
         continue;
       }
       if (read.kind !== 'read') return read;
-      ids = read.ids;
+      reading = read;
     } else {
-      const read = await readUp(reader, query);
+      const read = await readUp(reader, query, least);
       if (read.kind !== 'read') return read;
-      ids = read.ids;
+      reading = read;
     }
-    if (before && showsSame(before, ids)) return { kind: 'whole' };
-    before = ids;
+    const isSameAgain = before && showsSame(before, reading.ids);
+    before = reading.ids;
+    if (!isSameAgain) continue;
+    const more = await pageWithMore(reader, query, reading);
+    if (more === undefined) return { kind: 'whole' };
+    if (typeof more !== 'number') return more;
+    least = more;
+    before = undefined;
   }
   return { kind: 'changing' };
 }
@@ -129,12 +141,10 @@ async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, firs
   return before.kind === 'page' && isSame(page, before);
 }
 
-type Read =
-  | { kind: 'read'; ids: string[] }
-  | { kind: 'moved'; number: number }
-  | { kind: 'contradicted' }
-  | { kind: 'whole' }
-  | Obstacle;
+/** What a reading shows. `empty`: pages that showed nothing, of which that is to be proven. */
+type Reading = { kind: 'read'; ids: string[]; empty: number[] };
+
+type Read = Reading | { kind: 'moved'; number: number } | { kind: 'contradicted' } | { kind: 'whole' } | Obstacle;
 
 /** What the readings of one list have shown so far: its records, and the page behind which nothing is. */
 type Shown = { ids: Set<string>; end?: number };
@@ -180,8 +190,9 @@ async function readNumbered(
   // The service counts what it hides, and it counts at least one record on its last page.
   const full = Math.max(...[...below, end].map(recordsOn));
   const isCounted = end.ids.length > 0 && shown.ids.size >= (number - 1) * full + recordsOn(end);
+  const empty = [number, ...numbers].filter((_, index) => pages[index]?.ids.length === 0);
   const isStill = top.ids.every((id) => end.ids.includes(id));
-  return isCounted && (isStill || !isFirst) ? { kind: 'whole' } : { kind: 'read', ids };
+  return isCounted && (isStill || !isFirst) ? { kind: 'whole' } : { kind: 'read', ids, empty };
 }
 
 /** Reads the pages one after the other. One lands while the next is requested. */
@@ -214,16 +225,21 @@ async function refusedOrMoved(
 /**
  * Reads upwards from page 1. A short page is no end, since a service may take hidden reviews off the pages that it has
  * cut.
+ *
+ * @param least a page up to which empty pages are no end.
  */
-async function readUp(reader: Reader, query: PageQuery): Promise<Extract<Read, { kind: 'read' }> | ListEnd> {
+async function readUp(reader: Reader, query: PageQuery, least: number): Promise<Reading | ListEnd> {
   const ids: string[] = [];
+  const empty: number[] = [];
   let last: ListPage | undefined;
   let landing: Promise<unknown> | undefined;
   let page = await reader.ask(query, 1);
   for (let number = 1; ; number += 1) {
     if (page.kind !== 'page') return page;
     const isEmpty = page.ids.length === 0;
-    if (!isEmpty) {
+    if (isEmpty) {
+      empty.push(number);
+    } else {
       await landing;
       landing = reader.take(page);
       last = page;
@@ -233,8 +249,12 @@ async function readUp(reader: Reader, query: PageQuery): Promise<Extract<Read, {
     if (next.kind === 'nothing') {
       // Pages that are empty, or refused because of a record on them, may lie between.
       const from = isEmpty ? number : number + 1;
-      const isMore = (page.lastPage ?? 0) > number && (await showsBehind(reader, query, from, page));
-      if (!isMore) break;
+      const namesMore = (page.lastPage ?? 0) > number;
+      const isMore = number < least || (namesMore && (await showsBehind(reader, query, from, page)));
+      if (!isMore) {
+        empty.push(...[from, from + 1, from + 2].filter((one) => one <= limitsOf(reader.deps).pages));
+        break;
+      }
       next = await reader.ask(query, number + 1);
     }
     const isLong = next.kind === 'unknown' || (next.kind === 'page' && number === reader.most);
@@ -242,7 +262,22 @@ async function readUp(reader: Reader, query: PageQuery): Promise<Extract<Read, {
     if (next.kind !== 'unknown') page = next;
   }
   await landing;
-  return { kind: 'read', ids };
+  return { kind: 'read', ids, empty };
+}
+
+/** The first of the empty pages that shows a record which the reading did not, as smaller pages are cut. */
+async function pageWithMore(
+  reader: Reader,
+  query: PageQuery,
+  { ids, empty }: Reading,
+): Promise<number | undefined | Obstacle> {
+  const known = new Set(ids);
+  for (const number of new Set(empty)) {
+    const page = await reader.ask(query, number, limitsOf(reader.deps).pageSize - 1);
+    if (page.kind === 'failed') return page;
+    if (page.kind === 'page' && page.ids.some((id) => !known.has(id))) return number;
+  }
+  return undefined;
 }
 
 /**
