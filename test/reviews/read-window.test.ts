@@ -201,7 +201,8 @@ test(
         reviews.map((all) => all.slice(0, (limits.pages - 1) * limits.pageSize)),
         mood
           .map((how): Mood => ({ ...how, lastPage: 'real', pageSize: limits.pageSize, hides: true }))
-          .filter(isReadable),
+          // Two records that come again as page 2 may be all of the list, or the page of a service that has no other.
+          .filter((how) => isReadable(how) && how.behind !== 'the last again'),
         fc.nat(),
         async (held, how, seed) => {
           const seen = await readAll(

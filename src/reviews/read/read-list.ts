@@ -330,7 +330,7 @@ async function showsBehind(reader: Reader, query: PageQuery, number: number, las
 }
 
 /**
- * No service we know returns pages this small, two records of a hundred, and no smaller page would show more. A list
+ * No known service returns pages this small, two records of a hundred, and no smaller page would show more. A list
  * without a larger page is therefore short.
  */
 const shortPage = 0.02;
