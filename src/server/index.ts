@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
@@ -67,14 +68,23 @@ export async function startServer(
   }
 }
 
-/** Ends the oldest connection where there are too many, so that a new client, a health check too, is always heard. */
+/**
+ * Ends the oldest connection where there are too many, so that a new client, a health check too, is always heard: first
+ * one without a request in work, since a stranger who only connects must not end the requests of others.
+ */
 function limitConnections(server: Server): void {
   const open = new Set<Socket>();
+  const atWork = new Set<Socket>();
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    atWork.add(socket);
+    response.once('close', () => atWork.delete(socket));
+  });
   server.on('connection', (socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
+    if (open.size <= mostConnections) return;
     const [oldest] = open;
-    if (open.size > mostConnections) oldest?.destroy();
+    ([...open].find((one) => one !== socket && !atWork.has(one)) ?? oldest)?.destroy();
   });
 }
 

@@ -221,6 +221,27 @@ test('strangers with unfinished requests keep nobody from an answer, and serve a
   expect(ends).toEqual([0, 0]);
 });
 
+test('a stranger who only connects ends no request that is in work', async () => {
+  await using serving = await openServe({ WEBHOOK_SECRET: secret });
+  const { hostname, port } = new URL(serving.url);
+  const open = () => connect({ host: hostname, port: Number(port) }).on('error', () => {});
+  const webhook = open();
+  webhook.write(
+    `POST /webhooks/${secret} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n[`,
+  );
+  let answer = '';
+  webhook.on('data', (data) => {
+    answer += String(data);
+  });
+  const idle = Array.from({ length: 600 }, open);
+  await Promise.all(idle.map((socket) => (socket.connecting ? once(socket, 'connect') : undefined)));
+  await until(async () => idle.some((socket) => socket.destroyed || socket.readableEnded));
+  webhook.write(']');
+  await until(async () => answer !== '');
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  for (const socket of [webhook, ...idle]) socket.destroy();
+});
+
 test('without a token only direct requests on a loopback address get metrics; elsewhere they need the token', async () => {
   await using open = await openServe({});
   expect((await fetch(`${open.url}/metrics`)).status).toBe(200);
