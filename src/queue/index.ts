@@ -147,9 +147,8 @@ export async function openQueues(url: string, installation: string): Promise<Que
   async function drop(runId: string): Promise<void> {
     const queue = await ofRun(runId);
     // Nobody may take a job meanwhile. BullMQ refuses where a process has one in hand.
+    // It stays open like others: a question for the run that is under way would wait for a closed queue without end.
     await queue.obliterate({ force: false });
-    runs.delete(runId);
-    await queue.close();
   }
 
   return {
