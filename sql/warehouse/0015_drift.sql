@@ -15,7 +15,7 @@ create table sync.field_shapes (
 );
 comment on table sync.field_shapes is 'Fields of reviews, orders, sub-orders and webhook events as they came, by JSON type. The field '''' counts the records themselves.';
 comment on column sync.field_shapes.record is 'review, order, sub_order or event.';
-comment on column sync.field_shapes.field is 'The name of the field; … for names beyond the first five hundred of a process.';
+comment on column sync.field_shapes.field is 'The name of the field; … for unusual names, such as keys of a map, and those beyond the first five hundred of a process.';
 comment on column sync.field_shapes.kind is 'The JSON type of its value, or value: and the value, for source, review_type and status.';
 comment on column sync.field_shapes.records is 'Records that showed it so.';
 comment on column sync.field_shapes.seen_after is 'Records of this kind that had come when it was first seen.';
@@ -59,7 +59,7 @@ from shape join named using (record, field)
 where shape.is_late and not named.is_late;
 comment on view bi.field_drift is 'What has changed in the fields that the service shows. No values.';
 comment on column bi.field_drift.record is 'review, order, sub_order (in an order''s detail) or event (of a webhook).';
-comment on column bi.field_drift.field is 'The name of the field; … stands for names beyond the first five hundred, such as those of a map keyed by id.';
+comment on column bi.field_drift.field is 'The name of the field; … stands for unusual names, such as keys of a map, and for those beyond the first five hundred.';
 comment on column bi.field_drift.change is 'new: it was not there; gone: no record shows it any more; null: it is null and never was; type: another JSON type; value: a word not seen before, of source, review_type or status.';
 comment on column bi.field_drift.first_seen_at is 'When the change was first seen; of a field that is gone, when the field was last seen.';
 comment on column bi.field_drift.last_seen_at is 'When it was last seen.';

@@ -125,7 +125,7 @@ const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDr
 
 /** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. */
 export function driftText(one: FieldDrift): string {
-  const field = one.field === '…' ? 'more than 500 names of fields' : oneLine(one.field);
+  const field = one.field === '…' ? 'a field of an unusual name, or one of more than 500,' : oneLine(one.field);
   const said = changes[one.change](
     `${field} of a${one.record === 'order' || one.record === 'event' ? 'n' : ''} ${one.record.replace('_', '-')}`,
     one,

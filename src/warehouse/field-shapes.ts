@@ -18,6 +18,9 @@ const word = /^[\p{L}\d_.-]{1,40}$/u;
 const mostNames = 500;
 const otherNames = '…';
 
+/** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
+const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
+
 type Slot = { field: string; counts: number[]; words: Map<string, number> | undefined };
 /** `names`, `order`: the fields of the record before, in their order, and their slots. */
 type Seen = { records: number; slots: Map<string, Slot>; names: string[]; order: Slot[] };
@@ -45,9 +48,9 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
     const rows = [...seen].flatMap(([record, one]) => rowsOfKind(record, one));
     seen = new Map();
     // A warehouse that is down is reported by the work itself.
-    const gone = await rowsOf<{ field: string }>(db, 'note_field_shapes', JSON.stringify(rows), process).catch(
-      () => [],
-    );
+    const written = rowsOf<{ field: string }>(db, 'note_field_shapes', JSON.stringify(rows), process);
+    const gone = await written.catch(() => undefined);
+    if (!gone) return;
     acceptedGone.clear();
     for (const { field } of gone) acceptedGone.add(field);
   }
@@ -93,7 +96,8 @@ function count(seen: Seen, record: Readonly<Record<string, unknown>>): void {
 }
 
 function slotOf({ slots }: Seen, name: string): Slot {
-  const field = slots.has(name) || slots.size < mostNames ? name.slice(0, 100) : otherNames;
+  const isNamed = slots.has(name) || (slots.size < mostNames && fieldName.test(name));
+  const field = isNamed ? name : otherNames;
   const known = slots.get(field);
   if (known) return known;
   const counts = kinds.map(() => 0);

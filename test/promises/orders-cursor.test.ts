@@ -20,7 +20,7 @@ async function openShop(): Promise<World> {
 test('where a step fails, a first push leaves no cursor, and a later run does not move it', async () => {
   await using world = await openShop();
   const sync = async () => (await world.cli('sync', 'orders')).status;
-  // Where no order has a line, and other rows are there, the queries of the shop may be wrong: nothing is pushed.
+  // If no order has a line, and other rows are there, the queries of the shop may be wrong: nothing is pushed.
   const hide = () =>
     world.shop(`create table if not exists hidden (like l); insert into hidden select * from l; delete from l;
     insert into l (order_code, line_code) values ('of none', '1')`);

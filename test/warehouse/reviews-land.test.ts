@@ -204,7 +204,7 @@ test.each([
     expect(await land([withVideo('c')])).toMatchObject({ updated: 1 });
     expect(await land([withVideo('d')])).toMatchObject({ unchanged: 1 });
     expect(await stored(`extra -> 'video_urls' ->> 0 as url`)).toEqual([{ url: 'c' }]);
-    // One that comes or goes is a change.
+    // A link that comes or goes is a change.
     for (const links of [['c', 'e'], ['e'], []]) {
       expect(await compare([withVideo(...links)])).toMatchObject([
         { kind: 'stale', fields: Object.keys(fields([])).sort() },

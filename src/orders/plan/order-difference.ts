@@ -105,7 +105,7 @@ export function fieldsNotShown({ fields, subOrders }: Pick<OrderDifference, 'fie
 const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] as const;
 
 /**
- * The fields in which both ends differ. A field of which the shop says nothing is none of these: its query does not select
+ * The fields in which both ends differ. A field of which the shop says nothing does not count: its query does not select
  * the column, and review-sync never sent it. Another integration may have written it, and it stays.
  */
 function fieldsOfShop(

@@ -284,7 +284,7 @@ export function openHttpClient({
   async function untilFree({ method, path }: Call): Promise<void> {
     const untilMs = await session.untilFree(limits.maxRetryAfterMs);
     if (untilMs === undefined) return;
-    // Two clocks have been read: a millisecond more is none.
+    // Two clocks have been read: a millisecond more proves nothing.
     const until = new Date(Math.ceil((untilMs - 1) / 1000) * 1000);
     const detail = `no request may be sent before ${until.toISOString()}`;
     throw new LimitedError({ method, path, detail });
