@@ -74,6 +74,7 @@ export const emptyPush: PushRecord = {
   fingerprint: 'f',
   sentFields: [],
   failedPushes: 0,
+  isAnswered: true,
   dueAfterMs: null,
   userGradeCode: undefined,
   userGradeId: undefined,

@@ -65,6 +65,12 @@ const recorded = (known: Partial<OrderMemory>) => {
   return recordOf(desiredOf(), leased, memory, at);
 };
 
+test('a creation that nobody answered leaves open whether the service has the order, and a refusal does not', () => {
+  const failed = (failure: 'transient' | 'permanent', orderId: number | null) =>
+    recorded({ orderId, stop: { reason: 'no', failure } }).isAnswered;
+  expect([failed('transient', null), failed('permanent', null), failed('transient', 1)]).toEqual([false, true, true]);
+});
+
 describe('desiredOrder', () => {
   test('lines of two orders never have the same dead letter, also where codes have slashes', () => {
     const key = (code: string, lineCode: string) => {

@@ -13,13 +13,13 @@ leased as (
   update sync.order_links l
   set order_id = g."orderId", fingerprint = g.fingerprint, sent_fields = array(select jsonb_array_elements_text(g."sentFields")),
     user_grade_code = g."userGradeCode", user_grade_id = g."userGradeId", ordered_at = coalesce(g."orderedAt", l.ordered_at),
-    pushed_at = clock_timestamp(), failed_pushes = g."failedPushes", absent_since = null,
+    pushed_at = case when g."isAnswered" then clock_timestamp() else l.pushed_at end, failed_pushes = g."failedPushes", absent_since = null,
     waiting_lines = nullif(g.waiting, '{}'), waiting_since = case when g.waiting <> '{}' then coalesce(l.waiting_since, now()) end,
     due_at = clock_timestamp() + g."dueAfterMs" * interval '1 millisecond',
     lease_owner = null, lease_expires_at = null
   from jsonb_to_recordset($1::jsonb) as g (
     "orderCode" text, token text, "orderId" bigint, fingerprint text, "sentFields" jsonb, "userGradeCode" text, "userGradeId" bigint,
-    "orderedAt" timestamptz, "failedPushes" integer, "dueAfterMs" bigint, lines jsonb, "lineCodes" jsonb, waiting jsonb,
+    "orderedAt" timestamptz, "failedPushes" integer, "isAnswered" boolean, "dueAfterMs" bigint, lines jsonb, "lineCodes" jsonb, waiting jsonb,
     "deadLetters" jsonb
   )
   where l.order_code = g."orderCode" and l.lease_owner = g.token and l.order_code in (select order_code from locked)

@@ -44,6 +44,7 @@ export function recordOf(
     fingerprint: isContactLeft ? null : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,
+    isAnswered: memory.orderId !== null || memory.stop?.failure !== 'transient',
     dueAfterMs: isContactLeft ? 0 : dueAfterMs,
     userGradeCode,
     userGradeId: order.body.user_grade_id ?? undefined,

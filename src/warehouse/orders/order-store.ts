@@ -38,6 +38,8 @@ export type PushRecord = {
   fingerprint: string | null;
   sentFields: readonly string[];
   failedPushes: number;
+  /** False: nobody knows whether the service has the order, so that it is looked for where the shop loses it. */
+  isAnswered: boolean;
   /** When to push the order again although the shop did not change it, in milliseconds from now; null: never. */
   dueAfterMs: number | null;
   userGradeCode: string | undefined;
