@@ -1,6 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan/plan-sync-reviews.ts';
 import { gapsProblem } from '../src/reviews/read/read-window.ts';
+import { readComments } from '../src/reviews/refresh/read-comments.ts';
 import { retryRefused } from '../src/reviews/refresh/refresh-review.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';
@@ -22,6 +23,7 @@ export const syncReviews = defineRun({
     const { db } = app.warehouse;
     await retryRefused(reviewDeps(app, signal), { areDueOnly: run.startedBy === 'schedule' });
     await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
-    return { counts: {}, problem: failures.length === 0 ? await gapsProblem(db) : undefined };
+    const comments = await readComments(reviewDeps(app, signal));
+    return { counts: comments > 0 ? { comments } : {}, problem: failures.length === 0 ? await gapsProblem(db) : undefined };
   },
 });

@@ -36,6 +36,7 @@ export type WarehouseReview = {
   createdMs: number;
   updatedMs: number;
   isDeleted: boolean;
+  comments: number;
 };
 
 const minuteMs = 60_000;
@@ -313,6 +314,8 @@ export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Fac
       wrong(
         `is ${review.message} (${review.score}) at the service, ${found.message} (${found.score}) in the warehouse`,
       );
+    else if (found.comments !== review.comments)
+      wrong(`has ${review.comments} comments at the service, ${found.comments} in the warehouse`);
   }
   // Older ones are read again within RECONCILE_ALL_DAYS.
   for (const one of held.values())

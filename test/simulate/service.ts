@@ -42,6 +42,7 @@ export type Review = {
   updatedMs: number;
   /** Only from then on the lists show it. */
   listedFromMs: number;
+  comments: number;
 };
 
 /** What reached the service, in order: for the oracle. */
@@ -297,7 +298,9 @@ export function createService(habits: ServiceHabits, now: () => number) {
     sub_order_code: null,
     store_order: false,
     store_name: null,
-    ...(isList ? { user_id: 5, comments_count: 0 } : { comments: [] }),
+    ...(isList
+      ? { user_id: 5, comments_count: one.comments }
+      : { comments: Array.from({ length: one.comments }, (_, n) => ({ id: n })) }),
   });
 
   function listReviews(query: URLSearchParams): Response {

@@ -538,6 +538,7 @@ export async function simulateWorld(
       ['edited', 2],
       ['deleted', 2],
       ['hidden', 0.7],
+      ['commented', 1.5],
     ] as const);
     const known = [...service.reviews.values()];
     // A service that loses all of its reviews is taken for one that fails.
@@ -554,6 +555,10 @@ export async function simulateWorld(
       const one = random.pick(known);
       Object.assign(one, { message: `edited ${random.integer(1, 999)}`, updatedMs: Math.floor(now() / 1000) * 1000 });
       scheduler.tell(`review ${one.id} is edited`, undefined);
+    } else if (kinds === 'commented') {
+      const one = random.pick(known);
+      Object.assign(one, { comments: random.integer(0, 3), updatedMs: Math.floor(now() / 1000) * 1000 });
+      scheduler.tell(`review ${one.id} has ${one.comments} comments`, undefined);
     } else if (kinds === 'hidden') {
       const one = random.pick(known);
       one.listedFromMs = Number.POSITIVE_INFINITY;
@@ -566,7 +571,7 @@ export async function simulateWorld(
   }
   const newReview = (id: number, createdMs: number) => ({
     ...{ id, createdMs, updatedMs: createdMs, listedFromMs: 0, productId: random.integer(1, 3) },
-    ...{ score: random.chance(0.9) ? random.integer(1, 5) : null, message: `review ${id}` },
+    ...{ score: random.chance(0.9) ? random.integer(1, 5) : null, message: `review ${id}`, comments: 0 },
   });
 
   /** A customer reviews what was bought. */
@@ -763,7 +768,7 @@ export async function simulateWorld(
       `select order_code as code from sync.order_links where contact = 'withheld'`,
     );
     const reviews = await database.ask<WarehouseReview & { id: string; updatedMs: string }>(
-      `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted" from warehouse.reviews`,
+      `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
     );
     return {
       ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters, imported },

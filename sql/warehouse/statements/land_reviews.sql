@@ -16,6 +16,7 @@
 --    response does not show, it does not erase, unless the id stands for another review.
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
+-- 6. A review whose number of comments has moved is to be read by its id (0019_replies.sql).
 -- Index: reviews_pkey. Gives one row: how many reviews were inserted, and how many updated.
 --
 -- Planning takes half as long as landing. Postgres keeps the plan of a named statement only while it looks no dearer than
@@ -25,7 +26,7 @@ with items as materialized (
 ),
 -- Locked, so that no other page changes the rows between here and `written`.
 earlier as materialized (
-  select id, created_at, product_id, order_code, score, deleted_at from warehouse.reviews
+  select id, created_at, product_id, order_code, score, comments_count, deleted_at from warehouse.reviews
   where id = any (array(select id from items))
   order by id
   for update
@@ -46,7 +47,7 @@ written as (
       (excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz)
       and (@kept_values) is distinct from (@newest_values)
     )
-  returning id, created_at, product_id, order_code, score, (xmax = 0) as inserted
+  returning id, created_at, product_id, order_code, score, comments_count, (xmax = 0) as inserted
 ),
 -- An edit that changes no count of deliveries, such as likes, leaves the order out.
 changed as (
@@ -60,6 +61,16 @@ touched as (
   union
   select 'review', earlier.created_at, earlier.product_id, case when moves_deliveries then earlier.order_code end
   from earlier join changed using (id)
+),
+-- Of a list. An id that stands for another review has other comments, whatever their number.
+commented as (
+  insert into sync.comments_due as due (review_id, moved_at)
+  select written.id, now() from written left join earlier using (id)
+  where $2::text[] is null and (
+    coalesce(written.comments_count, 0) <> coalesce(earlier.comments_count, 0)
+    or written.comments_count > 0 and written.created_at <> earlier.created_at
+  )
+  on conflict (review_id) do update set moves = due.moves + 1, moved_at = excluded.moved_at
 ),
 -- What lands is neither a dead letter nor suspected gone any more. There are hardly ever any; the arrays are only made
 -- when there is a row to compare with, which is why no index may be used.

@@ -10,6 +10,7 @@ import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
+import { promoteField } from '../../warehouse/promote-field.ts';
 import type { Command } from '../command.ts';
 
 const withoutReader = `Only the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
@@ -17,6 +18,7 @@ Ask an administrator to run: create role bi_reader nologin; then run migrate aga
 
 type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders', boolean>> & {
   acceptGone?: string;
+  promote?: string;
 };
 
 export const command: Command = {
@@ -42,11 +44,16 @@ export const command: Command = {
         '--accept-gone <field>',
         'the service shows this field of reviews no more: reviews that come from now on clear its column',
       )
+      .option(
+        '--promote <extra.field:type>',
+        'make a column of warehouse.reviews and bi.reviews from a field of extra: text, bigint, numeric, boolean or ' +
+          'jsonb; the table is rewritten',
+      )
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
-      .action(({ rebuild, sameService, sameShop, sameOrders, acceptGone: gone }: Options) =>
+      .action(({ rebuild, sameService, sameShop, sameOrders, acceptGone: gone, promote }: Options) =>
         run(async (context) => {
           const config = context.config();
           // An index of a large table takes as long as it takes.
@@ -66,6 +73,10 @@ export const command: Command = {
               throw new UsageError(`No review has shown a field ${JSON.stringify(gone)}`, { hint });
             }
             done.push(`Reviews that come without ${gone} clear its column.`);
+          }
+          if (promote !== undefined) {
+            const { column, isNew } = await promoteField(warehouse.db, promote);
+            done.push(`${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`);
           }
           if (sameService) {
             await declareSameService(warehouse.db, config.api);

@@ -105,11 +105,13 @@ const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 /**
  * The page of a review that was read by its id. Such a response has `comments` where a list has `comments_count`
  * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
+ *
+ * @param options.countsComments false: their number stays the one that the last list showed.
  */
-export function pageOfOne({ item, rawBody }: RawReview, plausible: Span): RawPage {
+export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { countsComments = true } = {}): RawPage {
   let record = rawBody.toString('latin1');
   const fields = Object.keys(item).map(storableName);
-  if (!('comments_count' in item) && Array.isArray(item.comments)) {
+  if (countsComments && !('comments_count' in item) && Array.isArray(item.comments)) {
     fields.push('comments_count');
     record = withField(record, 'comments_count', String(item.comments.length));
   }

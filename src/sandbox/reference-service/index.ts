@@ -26,6 +26,8 @@ export type ReferenceService = {
   requests(): Readonly<Record<string, number>>;
   /** Makes it worse or better while it runs. */
   setFaults(faults: Partial<Faults>): void;
+  /** From now on no response shows these fields of a review. */
+  hideFields(names: readonly string[]): void;
   /** Makes every token that was given out invalid. */
   expireTokens(): Promise<void>;
   /** Sends webhooks to this address, too. */
@@ -46,6 +48,7 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
   const defaults = {
     clientId: 'demo',
     clientSecret: 'demo',
+    hiddenFields: [],
     lastPageLink: 'real',
     reviewOptionsForm: 'default',
     emits: true,
@@ -85,6 +88,7 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
     return {
       url,
       requests: () => ({ ...counts }),
+      hideFields: (names) => void Object.assign(settings, { hiddenFields: names }),
       setFaults: (changed) => void Object.assign(faults, changed),
       addReceiver: events.addReceiver,
       webhooksIdle: events.idle,

@@ -30,7 +30,7 @@ export function reviewWrites(app: FastifyInstance, service: Service): void {
       const id = written?.id ?? 0;
       if (read.items) await writeReviewOptions(rows, { reviewId: id, items: read.items, now: now() });
       const [row] = await rows<{ body: unknown }>(
-        `select ${singleReview} as body from ${fromReviews} where r.id = $1`,
+        `select ${singleReview(service)} as body from ${fromReviews} where r.id = $1`,
         [id],
       );
       return row?.body;

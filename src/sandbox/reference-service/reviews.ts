@@ -10,10 +10,12 @@ import type { Service } from './service.ts';
 const limits = { days: 45, pages: 30 } as const;
 
 /** One review alone; lists show `comments_count` instead of the comments. */
-export const singleReview = `reference_service.review_json(r, p.code)
-  || jsonb_build_object('comments', r.comments, 'tag_name', r.tag_name)`;
-const listedReview = `reference_service.review_json(r, p.code)
-  || jsonb_build_object('comments_count', jsonb_array_length(r.comments))`;
+export const singleReview = (service: Service) =>
+  shown(service, `jsonb_build_object('comments', r.comments, 'tag_name', r.tag_name)`);
+const listedReview = (service: Service) =>
+  shown(service, `jsonb_build_object('comments_count', jsonb_array_length(r.comments))`);
+const shown = ({ options }: Service, more: string) =>
+  `(reference_service.review_json(r, p.code) || ${more}) - '{${options.hiddenFields.join(',')}}'::text[]`;
 export const fromReviews = 'reference_service.reviews r left join reference_service.products p on p.id = r.product_id';
 
 /** Reading reviews (docs/interface.md, "Reviews"). */
@@ -23,7 +25,7 @@ export function reviews(app: FastifyInstance, service: Service): void {
   async function get(column: By, key: unknown) {
     await showImages(service);
     const [row] = await store.rows<{ body: unknown }>(
-      `select ${singleReview} as body from ${fromReviews} where r.${column} = $1`,
+      `select ${singleReview(service)} as body from ${fromReviews} where r.${column} = $1`,
       [key],
     );
     if (!row) throw notFound(`review ${key}`);
@@ -58,7 +60,7 @@ export function reviews(app: FastifyInstance, service: Service): void {
       `with page as materialized (
          select r.id from ${from} order by ${order} limit ${paging.limit} offset ${offset}
        )
-       select coalesce(json_agg(${listedReview} order by ${order}), '[]')::text as body
+       select coalesce(json_agg(${listedReview(service)} order by ${order}), '[]')::text as body
        from ${fromReviews} where r.id in (select id from page)`,
       values,
     );

@@ -14,6 +14,8 @@ export type SeedReview = {
   images_count?: number;
   videos_count?: number;
   comments_count?: number;
+  /** In place of as many made-up ones as `comments_count` says. */
+  comments?: Record<string, unknown>[];
   likes_count?: number;
   plus_likes_count?: number;
   source?: string;
@@ -116,7 +118,7 @@ const reviewsSql = `
       from jsonb_to_recordset($1::jsonb) as r (
         code text, display boolean, user_code text, user_name text, message text, score smallint,
         created_at timestamptz, updated_at timestamptz, product_code text, product_options jsonb,
-        images_count integer, videos_count integer, comments_count integer, likes_count integer,
+        images_count integer, videos_count integer, comments_count integer, comments jsonb, likes_count integer,
         plus_likes_count integer, source text, order_code text, sub_order_id bigint, store_name text,
         third_party_name text, sub_brand_id bigint, sub_brand_code text, tag_name text, options jsonb
       )
@@ -143,10 +145,12 @@ const reviewsSql = `
         ) order by n), '[]')
         from generate_series(1, g.videos_count) n
       ),
-      (
-        select coalesce(jsonb_agg(jsonb_build_object('id', n, 'message', 'Thank you.') order by n), '[]')
+      coalesce(g.comments, (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'id', n, 'message', 'Thank you.', 'is_admin', true, 'created_at', reference_service.iso(g.updated_at)
+        ) order by n), '[]')
         from generate_series(1, g.comments_count) n
-      ),
+      )),
       coalesce(g.likes_count, 0), coalesce(g.plus_likes_count, 0), coalesce(g.source, 'brand_pc'), g.order_code,
       g.sub_order_id, g.store_name is not null, g.store_name, g.third_party_name, g.sub_brand_id, g.sub_brand_code,
       g.tag_name

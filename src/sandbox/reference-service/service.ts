@@ -29,6 +29,8 @@ export type ReferenceServiceOptions = {
   currency?: string;
   /** What the review list's `Link` says of the last page: the truth, at most 30, or nothing. */
   lastPageLink?: 'real' | 'capped' | 'absent';
+  /** Fields of a review that no response shows, also not where the interface has them. Default: none. */
+  hiddenFields?: readonly string[];
   /** Addresses to which webhooks are sent, beside those that the database holds already. */
   receivers?: readonly string[];
   /** Whether each answer is held against its schema before it goes; what does not fit becomes a 500. Default: no. */
@@ -43,6 +45,8 @@ export type ReferenceServiceOptions = {
 export type Service = {
   store: Store;
   now: () => Date;
-  options: Required<Pick<ReferenceServiceOptions, 'clientId' | 'clientSecret' | 'lastPageLink' | 'reviewOptionsForm'>> &
-    ReferenceServiceOptions;
+  options: ReferenceServiceOptions &
+    Required<
+      Pick<ReferenceServiceOptions, 'clientId' | 'clientSecret' | 'hiddenFields' | 'lastPageLink' | 'reviewOptionsForm'>
+    >;
 };

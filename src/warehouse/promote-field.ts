@@ -1,0 +1,79 @@
+import { sql } from 'kysely';
+import { IncompleteError, UsageError } from '../base/errors.ts';
+import { type Db, isLockedOut, rowOf } from './index.ts';
+
+/**
+ * The types of a promoted column, each with its value as SQL. `field` is the JSON value, `text` the same as a text. A value
+ * that is none of the type gives null: the column is generated, and an error would keep its review out. Dates are no
+ * type: what they mean depends on the session, which a generated column must not.
+ */
+const types: Readonly<Record<string, (field: string, text: string) => string>> = {
+  text: (_field, text) => text,
+  bigint: (_field, text) => `case when ${text} ~ '^-?\\d{1,18}$' then (${text})::bigint end`,
+  numeric: (field, text) =>
+    `case when jsonb_typeof(${field}) = 'number' or ${text} ~ '^-?\\d{1,30}(\\.\\d{1,30})?$' then (${text})::numeric end`,
+  boolean: (_field, text) => `case ${text} when 'true' then true when 'false' then false end`,
+  jsonb: (field) => field,
+};
+
+/**
+ * Makes a column of `warehouse.reviews` and `bi.reviews` from a field of `extra`, in one transaction. The column is
+ * generated from `extra`: it is filled without a request, and by what lands later. The table is rewritten and locked
+ * meanwhile.
+ *
+ * @param promoted `extra.<field>:<type>`.
+ * @returns the name of the column, and false where it is there already.
+ * @throws UsageError for another form, a type that is none of these, and a name that is taken.
+ * @throws IncompleteError where another session uses the table for longer than ten seconds.
+ */
+export async function promoteField(db: Db, promoted: string): Promise<{ column: string; isNew: boolean }> {
+  const [, column = '', type = ''] = /^extra\.([A-Za-z_][A-Za-z0-9_]{0,62}):(\w+)$/.exec(promoted) ?? [];
+  const valueOfField = types[type];
+  if (!valueOfField) {
+    throw new UsageError(`expected extra.<field>:<type>, found ${JSON.stringify(promoted)}`, {
+      hint: `A field has letters, digits and _; a type is one of ${Object.keys(types).join(', ')}. Dates are text.`,
+    });
+  }
+  // Neither a quote nor a backslash can be in the name.
+  const value = valueOfField(`extra -> '${column}'`, `extra ->> '${column}'`);
+  const change = db.transaction().execute(async (trx) => {
+    await sql`set local lock_timeout = '10s'`.execute(trx);
+    await sql`lock table warehouse.reviews in access exclusive mode`.execute(trx);
+    if (await isThere(trx, column, type)) return false;
+    await sql
+      .raw(`alter table warehouse.reviews add column "${column}" ${type} generated always as (${value}) stored`)
+      .execute(trx);
+    const { definition } = await rowOf<{ definition: string }>(trx)`
+      select pg_get_viewdef('bi.reviews'::regclass) as definition`;
+    const more = definition.replace(/\s+FROM \w+\.reviews r\s/, (from) => `, r."${column}"${from}`);
+    await sql.raw(`create or replace view bi.reviews as ${more}`).execute(trx);
+    for (const of of ['warehouse.reviews', 'bi.reviews'])
+      await sql
+        .raw(`comment on column ${of}."${column}" is 'The field ${column} of extra (migrate --promote).'`)
+        .execute(trx);
+    return true;
+  });
+  const isNew = await change.catch((error: unknown) => {
+    if (!isLockedOut(error)) throw error;
+    throw new IncompleteError('Another session uses warehouse.reviews for longer than ten seconds', {
+      hint: 'Nothing was changed. Run this again while no run of reviews is under way.',
+    });
+  });
+  return { column, isNew };
+}
+
+/** Whether the field was promoted before. @throws UsageError where the name or the field has another column. */
+async function isThere(trx: Db, column: string, type: string): Promise<boolean> {
+  const { rows } = await sql<{ type: string; isPromoted: boolean }>`
+    select format_type(atttypid, null) as type, attgenerated = 's' as "isPromoted" from pg_attribute
+    where attrelid in ('warehouse.reviews'::regclass, 'bi.reviews'::regclass) and attname = ${column}
+      and not attisdropped
+    order by attrelid = 'warehouse.reviews'::regclass desc`.execute(trx);
+  const [found] = rows;
+  if (!found) return false;
+  if (found.isPromoted && found.type === type) return true;
+  const what = found.isPromoted ? `is a column of type ${found.type} already` : 'is a column of reviews already';
+  throw new UsageError(`${column} ${what}`, {
+    hint: 'A field is promoted once, under its own name.',
+  });
+}

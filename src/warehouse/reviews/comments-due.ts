@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import type { Db } from '../index.ts';
+
+/** A review whose number of comments has moved. `moves`: see `sync.comments_due`. */
+export type CommentsDue = { id: number; moves: number; attempts: number; triedAt: Date | null };
+
+/** Those that were never tried first, the newest first; then those whose last attempt is oldest. */
+export async function commentsDue(db: Db, limit: number): Promise<CommentsDue[]> {
+  const { rows } = await sql<CommentsDue>`
+    select review_id as id, moves, attempts, tried_at as "triedAt" from sync.comments_due
+    order by tried_at nulls first, moved_at desc, review_id desc
+    limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** The comments were read, unless their number has moved again since. */
+export async function commentsRead(db: Db, { id, moves }: CommentsDue): Promise<void> {
+  await sql`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`.execute(db);
+}
+
+/** The review was asked for in vain. */
+export async function commentsFailed(db: Db, { id }: CommentsDue, at: Date): Promise<void> {
+  await sql`
+    update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`.execute(db);
+}

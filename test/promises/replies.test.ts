@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import { startChangingProxy } from '../harness/proxy.ts';
+import { openWorld, type World } from '../harness/world.ts';
+
+const replies = `
+  select review_id::integer as review, position, replied_at as at, is_by_shop as "isByShop" from bi.replies
+  where review_id = any (array[1, 2]) order by 1, 2`;
+
+/** Gives a review comments, and moves its date, by which `sync reviews` finds it. */
+const comment = (world: World, id: number, comments: unknown[]) =>
+  world.atService('update reference_service.reviews set comments = $2, updated_at = now() where id = $1', [
+    id,
+    JSON.stringify(comments),
+  ]);
+const asked = ({ service }: World) => service.requests()['GET /v1/reviews/:id'] ?? 0;
+
+test('a review whose number of comments moved is read by its id, once', async () => {
+  await using world = await openWorld();
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  const before = asked(world);
+  const at = '2026-03-01T09:00:00.250+09:00';
+  await comment(world, 1, [
+    { id: 7, message: 'Sorry!', is_admin: true, created_at: at },
+    { id: 8, message: 'Thanks', author_type: 'customer', created_at: '2026-03-02 08:00:00' },
+    { id: 9, user_code: 'somebody', message: 'Me too', created_at: '2026-02-30T00:00:00Z' },
+    'no object',
+  ]);
+  await comment(
+    world,
+    2,
+    Array.from({ length: 5000 }, (_, n) => ({ id: n, message: 'x'.repeat(100) })),
+  );
+  expect((await world.cli('sync', 'reviews')).stdout).toMatch(/2 comments|comments +2/);
+  const found = await world.warehouse(replies);
+  expect(found.slice(0, 4)).toEqual([
+    { review: 1, position: 1, at: new Date('2026-03-01T00:00:00Z'), isByShop: true },
+    { review: 1, position: 2, at: new Date('2026-03-01T23:00:00Z'), isByShop: false },
+    { review: 1, position: 3, at: null, isByShop: null },
+    { review: 1, position: 4, at: null, isByShop: null },
+  ]);
+  expect(found).toHaveLength(5004);
+  expect(asked(world)).toBe(before + 2);
+  expect(
+    await world.warehouse(`select comment ->> 'message' as text from warehouse.review_comments where review_id = 1 and id = '7'`),
+  ).toEqual([{ text: 'Sorry!' }]);
+
+  // They vanish, and nothing else is asked for.
+  await comment(world, 1, []);
+  await comment(world, 2, []);
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.warehouse(replies)).toEqual([]);
+  expect(asked(world)).toBe(before + 4);
+});
+
+test('a service that shows no comments costs five requests a run; once it does, they are read', async () => {
+  await using world = await openWorld();
+  await world.cli('sync', 'reviews');
+  const before = asked(world);
+  world.service.hideFields(['comments']);
+  await world.atService(`update reference_service.reviews set comments = '[{"id": 1}, {"id": 2}]', updated_at = now()`);
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(asked(world)).toBe(before + 5);
+  const [{ n } = { n: 0 }] = await world.warehouse<{ n: number }>(
+    'select count(*)::integer as n from warehouse.reviews',
+  );
+  expect(n).toBeGreaterThan(20);
+
+  world.service.hideFields([]);
+  // Those that failed wait for ten minutes.
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(asked(world)).toBe(before + n);
+  await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select count(*)::integer as n from bi.replies')).toEqual([{ n: 2 * n }]);
+  expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
+});
+
+test('a review of which a list counts a hidden comment is not read again each time', async () => {
+  await using world = await openWorld();
+  await world.through((target) =>
+    startChangingProxy(target, {
+      answer({ body }, { path }) {
+        if (!/^\/v1\/reviews$/.test(path) || !Array.isArray(body)) return;
+        for (const one of body) if (one.id === 1) one.comments_count = 2;
+      },
+    }),
+  );
+  await comment(world, 1, [{ id: 1 }]);
+  await world.cli('sync', 'reviews');
+  const before = asked(world);
+  await world.atService('update reference_service.reviews set likes_count = 99, updated_at = now() where id = 1');
+  await world.cli('sync', 'reviews');
+  expect(await world.warehouse(replies)).toHaveLength(1);
+  expect(asked(world)).toBe(before);
+});
+
+test('forget reaches the comments', async () => {
+  await using world = await openWorld();
+  await world.cli('sync', 'reviews');
+  await comment(world, 1, [{ id: 1, user_code: 'minji', message: 'I am Minji', created_at: '2026-03-01T09:00:00Z' }]);
+  await world.cli('sync', 'reviews');
+  expect(await world.cli('forget', 'user', 'minji', '--apply')).toMatchObject({ status: 0 });
+  expect(
+    await world.warehouse('select user_code, created_at, comment from warehouse.review_comments where review_id = 1'),
+  ).toEqual([{ user_code: null, created_at: null, comment: { forgotten: true } }]);
+});
+
+test('migrate --promote makes a column of a field of extra, which later pages fill', async () => {
+  await using world = await openWorld();
+  const tiers: Record<number, unknown> = { 1: 'gold', 2: 7, 3: "it's", 4: null };
+  await world.through((target) =>
+    startChangingProxy(target, {
+      answer({ body }, { path }) {
+        if (!/^\/v1\/reviews$/.test(path) || !Array.isArray(body)) return;
+        for (const one of body) Object.assign(one, { loyalty_tier: tiers[one.id], points: one.id * 1.5 });
+      },
+    }),
+  );
+  await world.cli('sync', 'reviews');
+  const before = world.service.requests()['GET /v1/reviews'];
+  const promoted = 'migrate --promote extra.loyalty_tier:text'.split(' ');
+  expect(await world.cli(...promoted)).toMatchObject({ status: 0 });
+  expect(await world.cli('migrate', '--promote', 'extra.points:bigint')).toMatchObject({ status: 0 });
+  const columns =
+    'select loyalty_tier as tier, points from bi.reviews where review_id between 1 and 4 order by review_id';
+  expect(await world.warehouse(columns)).toEqual([
+    { tier: 'gold', points: null },
+    { tier: '7', points: '3' },
+    { tier: "it's", points: null },
+    { tier: null, points: '6' },
+  ]);
+  expect(world.service.requests()['GET /v1/reviews']).toBe(before);
+
+  tiers[1] = 'silver';
+  await world.atService('update reference_service.reviews set updated_at = now() where id = 1');
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect((await world.warehouse(columns))[0]).toEqual({ tier: 'silver', points: null });
+  expect(await world.cli('verify', 'reviews')).toMatchObject({ status: 0 });
+  expect((await world.cli(...promoted)).stdout).toContain('was already');
+  for (const wrong of ['extra.points:text', 'extra.score:text', 'extra.at:date', 'loyalty_tier:text', 'extra.a"b:text'])
+    expect(await world.cli('migrate', '--promote', wrong)).toMatchObject({ status: 2 });
+  expect(await world.cli('migrate')).toMatchObject({ status: 0 });
+});
