@@ -13,6 +13,7 @@ export const links: readonly Link[] = [
     by: ['product_id'],
     many: '0..1',
   },
+  { from: 'bi.reviews', to: 'bi.replies', by: ['review_id'], many: '0..n' },
   { from: 'bi.reviews_by_day', to: 'bi.reviews', by: ['day = created_on'], many: '0..n' },
   { from: 'bi.coverage_by_day', to: 'bi.reviews_by_day', by: ['day'], many: '0..1' },
   { from: 'bi.score_trend', to: 'bi.reviews', by: ['month = created_month'], many: '0..n' },

@@ -5,7 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runToEnd } from '../../src/runs/follow-run.ts';
 import { setStage } from '../../src/sandbox/demo/stage.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
+import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { generateSampleShop, type SampleShop } from '../../src/sandbox/sample-shop/generate.ts';
 import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { putProductRatings } from '../../src/warehouse/reviews/product-ratings.ts';
@@ -27,7 +27,7 @@ export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise
     timeZone: 'Asia/Seoul',
     async fill(shopUrl, serviceDatabaseUrl) {
       await loadSampleShop(shopUrl, shop);
-      await seedReviews(serviceDatabaseUrl, shop.reviews);
+      await seedReviews(serviceDatabaseUrl, shop.reviews.map(withReply));
     },
   });
   const app = await openApp(stage.config, { log: openLog('error') });
@@ -44,6 +44,16 @@ export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise
     learned.map((product) => summaryOf(shop, product)),
   );
   return { url: stage.urls.warehouse, shop };
+}
+
+/** The shop answers two thirds of the reviews below three stars, each within three days. */
+function withReply(review: SeedReview): SeedReview {
+  const { created_at, score = null } = review;
+  const seconds = Math.floor(created_at.getTime() / 1000);
+  if (score === null || score > 2 || seconds % 3 === 0) return review;
+  const at = new Date(created_at.getTime() + (1 + (seconds % 72)) * 3_600_000);
+  if (at > now) return review;
+  return { ...review, comments: [{ id: seconds, message: 'We are sorry.', is_admin: true, created_at: at }] };
 }
 
 function summaryOf({ reviews }: SampleShop, product: { id: number; code: string }) {

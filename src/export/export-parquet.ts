@@ -22,6 +22,7 @@ const exportedTables: readonly { name: string; by?: string; order: readonly stri
     by: 'ordered_at',
     order: ['ordered_at', 'order_key', 'product_id', 'status', 'delivered_at', 'price'],
   },
+  { name: 'replies', by: 'reviewed_at', order: ['reviewed_at', 'review_id', 'position'] },
   { name: 'product_ratings', order: ['product_id', 'product_code'] },
   { name: 'coverage_by_day', order: ['day'] },
   { name: 'freshness', order: [] },

@@ -26,6 +26,7 @@ test('DuckDB reads from the files of a synced shop exactly the rows of the views
   expect(tables).toMatchObject([
     { table: 'reviews', rows: 200 },
     { table: 'sub_orders', rows: expect.toSatisfy((rows: number) => rows > 50) },
+    { table: 'replies', rows: 0 },
     { table: 'product_ratings' },
     { table: 'coverage_by_day' },
     { table: 'freshness', files: 1, rows: 1 },
