@@ -24,6 +24,9 @@ export const syncReviews = defineRun({
     await retryRefused(reviewDeps(app, signal), { areDueOnly: run.startedBy === 'schedule' });
     await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     const comments = await readComments(reviewDeps(app, signal));
-    return { counts: comments > 0 ? { comments } : {}, problem: failures.length === 0 ? await gapsProblem(db) : undefined };
+    return {
+      counts: comments > 0 ? { comments } : {},
+      problem: failures.length === 0 ? await gapsProblem(db) : undefined,
+    };
   },
 });

@@ -42,7 +42,9 @@ test('a review whose number of comments moved is read by its id, once', async ()
   expect(found).toHaveLength(5004);
   expect(asked(world)).toBe(before + 2);
   expect(
-    await world.warehouse(`select comment ->> 'message' as text from warehouse.review_comments where review_id = 1 and id = '7'`),
+    await world.warehouse(
+      `select comment ->> 'message' as text from warehouse.review_comments where review_id = 1 and id = '7'`,
+    ),
   ).toEqual([{ text: 'Sorry!' }]);
 
   // They vanish, and nothing else is asked for.
