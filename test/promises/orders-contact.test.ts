@@ -43,9 +43,7 @@ const lives: Record<string, Life> = {
   REFUSED: { age: [2], shown: 'none' },
 };
 
-test('contact goes with young orders of the regular sync, and with no others, whatever becomes of them at either end', async ({
-  openWorld,
-}) => {
+test('contact goes with young orders of the regular sync only, whatever becomes of them', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
   const contactOf = (code: string) => ({ user_email: `${code}@example.com`, user_phone: `010-${code}` });
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
@@ -101,9 +99,7 @@ test('contact goes with young orders of the regular sync, and with no others, wh
   expect(await atService()).toContainEqual({ code: 'LOST', ...contactOf('LOST') });
 });
 
-test('of what was never sent a phone number is named, and not what the service shows in place of a name', async ({
-  world,
-}) => {
+test('of what was never sent a phone number is named, and no stand-in for a name', async ({ world }) => {
   await world.shop('alter table o add column user_name text');
   await world.place(order('K', { user_email: 'k@example.com' }));
   await world.sync();
@@ -118,9 +114,7 @@ test('of what was never sent a phone number is named, and not what the service s
   ]);
 });
 
-test('a young order that a backfill or a repair pushes goes once more with its contact by the next sync, and then no more', async ({
-  world,
-}) => {
+test('after a backfill or a repair a young order goes once more with its contact', async ({ world }) => {
   await world.place(
     order('A', { user_email: 'a@example.com' }),
     order('B', { user_email: 'b@example.com' }),
@@ -150,9 +144,7 @@ test('a young order that a backfill or a repair pushes goes once more with its c
   expect(world.requests()).toEqual([]);
 });
 
-test('sync orders --dry-run says to how many customers the next run sends contact, and sends nothing', async ({
-  world,
-}) => {
+test('a dry run says to how many customers contact would go, and sends nothing', async ({ world }) => {
   await world.place(
     order('A', { user_email: 'a@example.com' }, line('1', 7)),
     order('B', { user_email: 'a@example.com' }),
@@ -189,9 +181,7 @@ test('sync orders --dry-run says to how many customers the next run sends contac
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
 });
 
-test('on a terminal the first sync of orders says who can be mailed before it sends, and can be stopped', async ({
-  world,
-}) => {
+test('on a terminal the first sync of orders says who can be mailed, and can be stopped', async ({ world }) => {
   await world.place(order('A', { user_email: 'a@example.com', created_at: new Date(Date.now() - 29 * 86_400_000) }));
   const first = startHere(['sync', 'orders'], world.environment, true);
   await first.says('The first run begins in 10 seconds; Ctrl-C stops it.');
@@ -209,9 +199,7 @@ test('on a terminal the first sync of orders says who can be mailed before it se
   expect(end.stderr).not.toContain('begins in');
 });
 
-test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop sending, and no later batch is begun', async ({
-  openWorld,
-}) => {
+test('Ctrl-C of a backfill --with-email stops the workers too, and begins no later batch', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ...noSchedules, ORDER_BATCH_SIZE: '1000', LOG_LEVEL: 'info' } });
   await world.shop(`
     insert into o (code, user_email, created_at)
@@ -241,9 +229,7 @@ test('Ctrl-C of a backfill --with-email ends it at the workers too: they stop se
   expect(stdout).toMatch(/backfill-orders .* abandoned .*Run it again to continue/);
 });
 
-test('a backfill --with-email that was killed, or is detached, mails nobody else once the same command was run again and stopped', async ({
-  openWorld,
-}) => {
+test('a backfill --with-email that was killed, run again and stopped mails nobody else', async ({ openWorld }) => {
   const world = await openWorld({ environment: { TAKE_OVER_SECONDS: '3' } });
   await world.shop(`
     insert into o (code, user_email, created_at)
@@ -288,9 +274,7 @@ test('an order that grows old while it is pushed is sent without contact from th
   expect(posts.map(({ form }) => form.get('user_email'))).toEqual(['a@example.com', null]);
 });
 
-test('no push carries the contact of a customer whom forget has masked, a backfill --with-email neither', async ({
-  world,
-}) => {
+test('no push carries the contact of a customer whom forget has masked', async ({ world }) => {
   const contact = { user_code: 'kim', user_email: 'kim@example.com', user_phone: '010-1' };
   await world.place(order('A', contact, line('1', 1)), order('B', { user_email: 'b@example.com' }, line('1', 1)));
   expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });

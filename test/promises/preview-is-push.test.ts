@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { previewOrder, type SentRequest } from '../../src/orders/compare/show-order.ts';
+import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
@@ -72,7 +73,7 @@ function previewed({ method, path, body = {} }: SentRequest): string {
 }
 
 test.for(['off', 'send'])(
-  'the wire has the requests that a preview printed before, for 200 random orders: deletes %s',
+  'the wire has what a preview printed before, for 200 random orders: deletes %s',
   async (deletes, { openWorld }) => {
     const world = await openWorld({ environment: { ORDER_DELETES: deletes } });
     const random = createRandom(testSeed);
@@ -93,6 +94,13 @@ test.for(['off', 'send'])(
     await world.shop(changes.shop.join(';'));
     await world.atService(changes.service.join(';'));
     await world.place(...all.slice(0, count / 4));
+    // Some of the new ones were made by another integration before.
+    await world.atService(`${products};
+      insert into reference_service.orders (code, user_email, user_phone, total_price, created_at, updated_at)
+        select 'O' || n, 'left@example.com', '010', 1, now(), now() from generate_series(0, 9) n;
+      insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
+        select id, product, 10, now(), now() from reference_service.orders, unnest(array[9, 13]) product
+        where user_email = 'left@example.com'`);
     await world.shop('update o set updated_at = now()');
     const app = await world.openApp();
     const deps = orderDeps(app);
@@ -131,3 +139,22 @@ test.for(['off', 'send'])(
       expect(methods.filter((one) => one === method).length).toBeGreaterThan(20);
   },
 );
+
+test('preview and verify judge the age by the same clock as the push', async ({ world }) => {
+  // Computed once: the shop and the service hold the same instant.
+  const old = new Date(Math.floor(Date.now() / 1000) * 1000 - 60 * 86_400_000);
+  await world.place(order('OLD', { created_at: old, user_email: 'old@example.com' }));
+  // Another integration pushed it without contact.
+  await world.atService(
+    `insert into reference_service.orders (code, total_price, created_at, updated_at) values ('OLD', 100, $1, now())`,
+    [old],
+  );
+  const now = () => new Date(Date.now() - 50 * 86_400_000);
+  const app = await world.openApp();
+  const deps = { ...orderDeps(app), now, onProgress() {} };
+  const shown = await previewOrder(deps, 'OLD', rightsOf(app, { trigger: 'show' }));
+  expect(shown).toMatchObject({ withheld: ['user_email'], isYoung: false });
+  // The e-mail address differs, and no repair may send it.
+  const verified = await verifyOrders(deps, { repair: false, rights: rightsOf(app, { trigger: 'repair' }) });
+  expect(verified.differences).toEqual([]);
+});

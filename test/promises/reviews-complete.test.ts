@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
+import { type Fate, startRuleProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
@@ -15,17 +16,13 @@ function reviews(count: number, seconds: number, from = '2026-03-01T00:00:00+09:
 }
 
 const ids = async (world: World) => ({
-  service: (await world.atService<{ id: string }>('select id from reference_service.reviews order by id')).map(
-    (row) => row.id,
-  ),
-  warehouse: (await world.warehouse<{ id: string }>('select id from warehouse.reviews order by id')).map(
-    (row) => row.id,
-  ),
+  service: await world.atService('select id from reference_service.reviews order by id'),
+  warehouse: await world.warehouse('select id from warehouse.reviews order by id'),
 });
 
 // Capped: below, with a second that no query can show whole.
 test.for(['real', 'absent'] as const)(
-  'a service whose Link tells the last page as %s gives every review of a day that overflows thirty pages',
+  'with a Link of the last page that is %s, a day of more than thirty pages is read whole',
   async (lastPageLink, { openWorld }) => {
     const world = await openWorld({ service: { lastPageLink } });
     await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));
@@ -48,9 +45,7 @@ const oneSecond = (count: number, score: (index: number) => number | null, produ
   }));
 const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')];
 
-test('a second that holds more than thirty pages is read by score, and by product where one score holds more', async ({
-  world,
-}) => {
+test('a second of more than thirty pages is read by score, and by product if need be', async ({ world }) => {
   const score = (index: number) => (index < 3100 ? 5 : ([null, 1, 2, 3, 4][index % 5] ?? null));
   await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(3200, score, 20)]);
   expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
@@ -69,9 +64,7 @@ test('a second that no query can show whole is named, and all else is there', as
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 6100 }]);
 });
 
-test('a backfill of a day, and verify --repair of it, bring in the reviews of that day and of no other', async ({
-  world,
-}) => {
+test('a backfill of a day, and verify --repair of it, bring in that day and no other', async ({ world }) => {
   const times = ['01T23:59:59.999', '02T00:00:00.000', '02T23:59:59.999', '03T00:00:00.000', '03T00:00:00.700'];
   await seedReviews(
     world.serviceDatabaseUrl,
@@ -88,9 +81,7 @@ test('a backfill of a day, and verify --repair of it, bring in the reviews of th
   expect((await ids(world)).warehouse).toHaveLength(times.length);
 });
 
-test('a dry run tells windows and requests and writes nothing; --gaps reads only what is lacking', async ({
-  world,
-}) => {
+test('a dry run says windows and requests; --gaps reads only what is lacking', async ({ world }) => {
   await seedReviews(world.serviceDatabaseUrl, reviews(200, 86_400 / 2));
   const dry = await world.cli('backfill', 'reviews', '--dry-run', '--json');
   const plan = JSON.parse(dry.stdout) as { windows: unknown[]; requests: number };
@@ -114,4 +105,22 @@ test('a dry run tells windows and requests and writes nothing; --gaps reads only
   expect(await planned(...some)).toMatch(both);
   await world.warehouse(`delete from sync.export_windows where start_at >= '2026-05-01T00:00:00+09:00'`);
   expect(await planned('--gaps')).toMatch(/^1 window, .*:\n {2}2026-05-01 … 2026-06-09\n/);
+});
+
+test('a backfill has as many requests in flight as allowed, each for another window', async ({ world }) => {
+  const proxy = await world.through(startRuleProxy);
+  const isPage = (limit: string | null) => limit === '100';
+  const eight = Promise.withResolvers<void>();
+  let inFlight = 0;
+  proxy.use(async ({ form }): Promise<Fate> => {
+    if (!isPage(form.get('limit'))) return 'pass';
+    inFlight += 1;
+    if (inFlight === 8) eight.resolve();
+    await eight.promise;
+    return 'pass';
+  });
+  const end = await world.cli('backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-12-31');
+  expect(end).toMatchObject({ status: 0 });
+  const pages = proxy.requests.filter(({ form }) => isPage(form.get('limit')));
+  expect(new Set(pages.map(({ form }) => form.get('start_datetime'))).size).toBeGreaterThanOrEqual(8);
 });

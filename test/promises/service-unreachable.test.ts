@@ -1,17 +1,17 @@
 import { expect } from 'vitest';
 import { orderDeps } from '../../src/app/deps.ts';
 import { shortLimits } from '../../src/app/require-same-service.ts';
+import { lookUp } from '../../src/orders/compare/look-at-order.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { settleVanished } from '../../src/orders/push/vanished-orders.ts';
 import { openReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
+import { runCli } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { orders } from '../harness/shop-orders.ts';
 import { rightsOf } from '../harness/sync-orders.ts';
 
-test('without a connection no order fails, however few are due, and a rescan names what it could not delete', async ({
-  world,
-}) => {
+test('without a connection no order fails, and a rescan names what it could not delete', async ({ world }) => {
   await world.place(...orders(2));
   const baseUrl = `http://127.0.0.1:${await freePort()}`;
   await using api = openReviewApi({ baseUrl, clientId: 'demo', clientSecret: 'demo', ...shortLimits });
@@ -21,10 +21,28 @@ test('without a connection no order fails, however few are due, and a rescan nam
   await expect(pushOrders(deps, ['O1', 'O2'], rights)).rejects.toThrow(UnavailableError);
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.sync()).toMatchObject({ orders_pushed: 2 });
+  // Explain shows what shop and warehouse have.
+  const lookupFault = expect.stringContaining('ECONNREFUSED');
+  expect(await lookUp(deps, 'O1', 1)).toMatchObject({ shown: 'unknown', lookupFault });
 
   await world.shop(`delete from o where code = 'O1'`);
   await world.warehouse(`update sync.order_links set absent_since = now() - interval '2 days' where order_code = 'O1'`);
-  expect(await settleVanished(deps, '2000-01-01T00:00:00Z', rights)).toMatchObject({
-    problem: expect.stringContaining('not deleted at the service: 1 order, such as O1'),
-  });
+  const problem = expect.stringContaining('not deleted at the service: 1 order, such as O1');
+  expect(await settleVanished(deps, '2000-01-01T00:00:00Z', rights)).toMatchObject({ problem });
+});
+
+test('preview and explain show what the service has while the shop is down', async ({ world }) => {
+  await world.place(...orders(1));
+  await world.sync();
+  const down = new URL(world.shopUrl);
+  down.port = '1';
+  const environment = { ...world.environment, SHOP_DATABASE_URL: down.href };
+  for (const command of ['preview', 'explain']) {
+    const { status, stdout, stderr } = await runCli([command, 'order', 'O1'], environment);
+    expect([command, status, stderr]).toEqual([command, 1, '']);
+    expect(stdout).toMatch(/^The shop could not be asked about the order: .*ECONNREFUSED/m);
+    // The sub-order of the line, as the service shows it.
+    expect(stdout).toMatch(/^id +product_id +cents +status/m);
+    expect(stdout).not.toContain('The shop has no order');
+  }
 });
