@@ -9,36 +9,37 @@ const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
 const writes = (world: OrderWorld) => world.requests().filter((one) => one.method !== 'GET');
 
-test.for([
-  ['422 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 422 }],
-  ['404 for a line', { refuses: ({ form }: ProxiedRequest) => form.get('product_id') === '2', status: 404 }],
-  ['401 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 401 }],
-  ['500 for the order', { refuses: (one: ProxiedRequest) => isPostOf('O2', one), status: 500 }],
-] as const)(
-  'once the service is corrected, an order goes by itself within a day, and its dead letter closes: %s',
-  async ([_, { refuses, status }], { world }) => {
-    await world.place(...orders(3));
-    // Changed so long ago that no later run reads the order by its date.
-    await world.shop(`update o set updated_at = now() - interval '1 year' where code = 'O2'`);
-    world.serviceRule((request): Fate => (refuses(request) ? { status } : 'pass'));
-    for (let run = 1; run <= 3; run += 1) await world.sync();
-    expect(await world.openDeadLetters()).toHaveLength(1);
-    world.serviceRule(() => 'pass');
-    await world.sync();
-    expect(writes(world)).toEqual([]);
-    // With credentials that were refused the client sends nothing for ten seconds.
-    await until(async () => {
-      await world.timePasses('1 day');
-      await world.sync();
-      return (await world.openDeadLetters()).length === 0;
-    });
-    expect(
-      await world.atService('select product_id::integer as id from reference_service.sub_orders order by 1'),
-    ).toEqual([1, 2, 3].map((id) => ({ id })));
-  },
-);
+const ofOrder = (one: ProxiedRequest) => isPostOf('O2', one);
+const ofLine = ({ form }: ProxiedRequest) => form.get('product_id') === '2';
 
-test('a discarded order is tried again, and stays discarded until it fails for another reason', async ({ world }) => {
+test.for([
+  [422, 'the order', ofOrder],
+  [404, 'a line', ofLine],
+  [401, 'the order', ofOrder],
+  [500, 'the order', ofOrder],
+] as const)('after %i for %s an order goes by itself within a day', async ([status, , refuses], { world }) => {
+  await world.place(...orders(3));
+  // Changed so long ago that no later run reads the order by its date.
+  await world.shop(`update o set updated_at = now() - interval '1 year' where code = 'O2'`);
+  world.serviceRule((request): Fate => (refuses(request) ? { status } : 'pass'));
+  for (const _run of [1, 2, 3]) await world.sync();
+  expect(await world.openDeadLetters()).toHaveLength(1);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(writes(world)).toEqual([]);
+  // With credentials that were refused the client sends nothing for ten seconds.
+  await until(async () => {
+    await world.timePasses('1 day');
+    await world.sync();
+    return (await world.openDeadLetters()).length === 0;
+  });
+  const products = await world.atService(
+    'select product_id::integer as id from reference_service.sub_orders order by 1',
+  );
+  expect(products.map(({ id }) => id)).toEqual([1, 2, 3]);
+});
+
+test('a discarded order stays so until it fails for another reason', async ({ world }) => {
   await world.place(...orders(2));
   const failing = async (fate: (request: ProxiedRequest) => Fate) => {
     await world.timePasses('1 day');
@@ -74,33 +75,25 @@ test('a discarded order is tried again, and stays discarded until it fails for a
   expect(await failing(refused(413))).toMatchObject({ open: [{ reason: expect.stringContaining('413') }] });
 });
 
-test('an order that the service always fails on is tried again by the next run, then with growing distance', async ({
-  world,
-}) => {
+test('an order that always fails is tried at growing distances; a change starts again', async ({ world }) => {
   await world.place(...orders(2));
-  const isTriedBy = async (time: string) => {
-    await world.timePasses(time);
-    world.serviceRule((request) => (isPostOf('O2', request) ? { status: 500 } : 'pass'));
-    await world.sync();
-    return writes(world).length > 0;
+  const triesAfter = async (...times: string[]) => {
+    const tries: boolean[] = [];
+    for (const time of times) {
+      await world.timePasses(time);
+      world.serviceRule((request) => (isPostOf('O2', request) ? { status: 500 } : 'pass'));
+      await world.sync();
+      tries.push(writes(world).length > 0);
+    }
+    return tries;
   };
-  expect(await isTriedBy('0')).toBe(true);
-  expect(await isTriedBy('0')).toBe(true);
-  expect(await isTriedBy('9 minutes')).toBe(false);
-  expect(await isTriedBy('1 minute')).toBe(true);
-  expect(await isTriedBy('19 minutes')).toBe(false);
-  expect(await isTriedBy('1 minute')).toBe(true);
-
-  // A change in the shop starts again.
+  const times = ['0', '0', '9 minutes', '1 minute', '19 minutes', '1 minute'];
+  expect(await triesAfter(...times)).toEqual([true, true, false, true, false, true]);
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O2'`);
-  expect(await isTriedBy('0')).toBe(true);
-  expect(await isTriedBy('0')).toBe(true);
-  expect(await isTriedBy('0')).toBe(false);
+  expect(await triesAfter('0', '0', '0')).toEqual([true, true, false]);
 });
 
-test('an unexpected error of the program in one order, or a value that the warehouse refuses, is its dead letter and an error in the log, and stops no other', async ({
-  world,
-}) => {
+test('a fault of the program, or of the warehouse, in one order is its dead letter', async ({ world }) => {
   await world.place(...orders(4));
   await world.warehouse(`alter table sync.sub_order_links add constraint bad check (order_code <> 'O3')`);
   const { api, log } = await world.openApp();

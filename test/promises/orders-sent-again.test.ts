@@ -59,7 +59,7 @@ test.for([
   ['removes', 'after', `delete from l where line_code = '1'; update o set updated_at = now()`, []],
   ['gives a new code to', 'before', changed(`line_code = 'new'`), [medium]],
 ] as const)(
-  'the shop %s a line %s it is sent again: the line is right, and verify names what appears late with the content of before',
+  'the shop %s a line %s it is sent again: verify names what appears late',
   async ([_, when, change, expected], { world }) => {
     const { subOrders, appear, check, unmatched, sent } = await lostCreation(world);
     if (when === 'after') expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
@@ -75,9 +75,7 @@ test.for([
   },
 );
 
-test('verify orders names a second sub-order as one that a push removes, and --repair removes it', async ({
-  world,
-}) => {
+test('verify names a second sub-order as one that a push removes, and --repair does', async ({ world }) => {
   const { subOrders, appear } = await lostCreation(world);
   expect(await world.sync()).toMatchObject({ sub_orders_added: 1 });
   await appear();

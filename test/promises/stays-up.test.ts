@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { startCli, startHere } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
 import { order } from '../harness/shop-orders.ts';
@@ -14,6 +12,7 @@ import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
 const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
+const everySecond = { SCHEDULE_ORDERS: '* * * * * *', SCHEDULE_REVIEWS: '* * * * * *' };
 
 /**
  * Ends every connection to the shop and the warehouse, the queue's included, as soon as one of them is at work; returns
@@ -43,16 +42,10 @@ const again = 40;
 /** A process may fail, but it says so in a sentence. */
 const aSentence = expect.not.stringMatching(/^ {4}at |This is a fault of review-sync/m);
 
-test('a worker whose connections are cut again and again goes on, and the next runs complete everything', async () => {
+test('a worker whose connections are cut again and again goes on, and completes everything', async () => {
   await using world = await openWorld({
     service: { latencyMs: 20 },
-    environment: {
-      ...noSchedules,
-      ...soon,
-      SCHEDULE_ORDERS: '* * * * * *',
-      SCHEDULE_REVIEWS: '* * * * * *',
-      LOG_LEVEL: 'info',
-    },
+    environment: { ...noSchedules, ...soon, ...everySecond, LOG_LEVEL: 'info' },
   });
   const worker = startCli(['worker'], world.environment);
   let isUp = true;
@@ -83,84 +76,49 @@ test('a worker whose connections are cut again and again goes on, and the next r
   expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
 });
 
-/** A service with reviews of one month, behind a proxy. */
-async function monthWorld(count: number) {
-  const world = await openWorld({ shop: 'empty', environment: soon });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  const reviews = Array.from({ length: count }, (_, n) =>
-    reviewAt(Date.UTC(2024, 0, 2) + (n * 28 * 86_400_000) / count),
-  );
-  await seedReviews(world.serviceDatabaseUrl, reviews);
-  const proxy = await world.through(startFaultProxy);
-  const lists = () => proxy.asked().filter((path) => path.startsWith('/v1/reviews?')).length;
-  return { world, proxy, lists, environment: world.environment };
-}
-const backfill = ['backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-01-31'];
-const held = 'select count(*)::integer as n from warehouse.reviews';
-
-test('a service that is out of order for a while is waited for, with a word about it', async () => {
-  const { world, proxy, lists, environment } = await monthWorld(1500);
-  let isOut = true;
-  proxy.refuse(() => isOut && lists() > 12, 503);
-  const running = startHere(backfill, environment);
-  await running.says('waiting until ');
-  isOut = false;
-  expect(await running.ended).toMatchObject({ status: 0, stderr: aSentence });
-  expect(await world.warehouse(held)).toEqual([{ n: 1500 }]);
-});
-
-test('a worker outlives a service that refuses everything, and closes each run', async () => {
-  const { world, proxy, environment } = await monthWorld(100);
-  proxy.refuse(() => true, 403);
-  const worker = startHere(['worker'], { ...environment, ...noSchedules, SCHEDULE_REVIEWS: '* * * * * *' });
-  await until(
-    async () => (await world.warehouse(`select from sync.runs where outcome in ('failed', 'incomplete')`)).length > 2,
-  );
-  proxy.refuse(() => false, 403);
-  // A span that was refused waits ten minutes for the worker; a command reads it at once.
-  await runCli(['sync', 'reviews'], environment);
-  await until(async () => JSON.stringify(await world.warehouse(held)) === JSON.stringify([{ n: 100 }]));
-  worker.kill('SIGTERM');
-  expect(await worker.ended).toMatchObject({ status: 0, stderr: aSentence });
-});
-
-/** Holds up statements about the links of orders until the test ends. @returns waits for such a statement. */
-async function holdUpOrders(world: World): Promise<() => Promise<unknown>> {
+/** Locks a table of the warehouse until the test ends. @returns waits for a statement that waits for it. */
+async function holdUp(world: World, table: string): Promise<() => Promise<unknown>> {
   const other = new pg.Client({ connectionString: world.warehouseUrl });
   await other.connect();
   onTestFinished(() => other.end());
-  await other.query('begin; lock table sync.order_links in access exclusive mode');
+  await other.query(`begin; lock table ${table} in access exclusive mode`);
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return () => until(async () => (await world.warehouse(waiting)).length > 0);
 }
 
-test('a command that is stopped while a statement of the warehouse takes minutes ends without waiting for it', async () => {
+test.each([
+  ['sync.order_links', 'SIGTERM', 'Interrupted. Finished work is kept.'],
+  ['sync.runs', 'SIGINT', 'Stopped by SIGINT\nNothing is lost.'],
+] as const)('a command that waits for a lock of %s says so, and ends on %s', async (table, signal, words) => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));
-  const oneWaits = await holdUpOrders(world);
+  await holdUp(world, table);
   const running = startCli(['sync', 'orders'], world.environment);
-  await oneWaits();
   await running.says('waits for a lock in the warehouse, which another session holds: pid ');
-  running.kill('SIGTERM');
+  running.kill(signal);
   const { status, stderr } = await running.ended;
-  expect([status, stderr]).toEqual([1, expect.stringContaining('Interrupted. Finished work is kept.')]);
+  expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
   expect(stderr).not.toContain('trying again');
 });
 
-test('a command that is stopped while the runs are locked ends, and says who holds the lock', async () => {
+test('a command that waits for an order says who has it, and goes on when the lease runs out', async () => {
   await using world = await openOrderWorld();
-  const other = new pg.Client({ connectionString: world.warehouseUrl });
-  await other.connect();
-  onTestFinished(() => other.end());
-  await other.query('begin; lock table sync.runs in access exclusive mode');
-  const running = startCli(['sync', 'orders'], world.environment);
-  await running.says('waits for a lock in the warehouse, which another session holds: pid ');
-  running.kill('SIGINT');
-  const { status, stderr } = await running.ended;
-  expect([status, stderr]).toEqual([1, expect.stringContaining('Stopped by SIGINT\nNothing is lost.')]);
+  await world.place(order('O1'));
+  await world.sync();
+  await world.shop(`update o set total_price = 7, updated_at = now()`);
+  await world.warehouse(
+    `update sync.order_links set lease_owner = 'other-machine:7:x', lease_expires_at = now() + interval '10 minutes'`,
+  );
+  const command = startHere(['sync', 'orders'], world.environment);
+  await command.says('other-machine:7:x is pushing order O1');
+  expect(command.saidSoFar()).toContain('waiting until');
+  await world.timePasses('10 minutes');
+  expect(await command.ended).toMatchObject({ status: 0 });
+  const totals = 'select total_price::text as total from reference_service.orders';
+  expect(await world.atService(totals)).toEqual([{ total: '7' }]);
 });
 
-test('verify orders, verify reviews and the diff of a backfill that are stopped end with a sentence', async () => {
+test('verify and the diff of a backfill that are stopped end with a sentence', async () => {
   await using world = await openWorld({ service: { latencyMs: 200 } });
   const proxy = await world.through(startFaultProxy);
   for (const command of ['verify orders', 'verify reviews', 'backfill orders --dry-run --diff']) {
@@ -178,7 +136,7 @@ test('a second signal ends a worker that waits for a running job at once, with s
   await using world = await openOrderWorld();
   await world.place(order('O1'));
   await world.cli('backfill', 'orders', '--detach');
-  const oneWaits = await holdUpOrders(world);
+  const oneWaits = await holdUp(world, 'sync.order_links');
   const worker = startCli(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await oneWaits();
   worker.kill('SIGTERM');
