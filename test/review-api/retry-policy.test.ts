@@ -27,16 +27,6 @@ test('about two minutes of waiting are spent before giving up', () => {
   expect(actions).toEqual(['repeat', 'give-up']);
 });
 
-test('a write that must not be repeated is repeated only where it cannot have been done', () => {
-  const write = { ...first, repeatable: false };
-  const action = (failure: Failure) => nextStep(failure, write, defaultRetryLimits).action;
-  expect(action({ kind: 'unsent', permanent: false })).toBe('repeat');
-  expect(action({ kind: 'limited', retryAfterMs: undefined })).toBe('repeat');
-  expect(action({ kind: 'lost' })).toBe('unknown-outcome');
-  expect(action(failed)).toBe('unknown-outcome');
-  expect(action({ kind: 'malformed' })).toBe('unknown-outcome');
-});
-
 const failing = (code: string, syscall?: string) => Object.assign(new Error(code), { code, syscall });
 
 test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
@@ -69,37 +59,45 @@ test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
   expect(actions).toEqual([ofCreate, ofOthers]);
 });
 
-test('a named wait holds everybody for as long as it says, 24 hours at most, and gets jitter on top', () => {
-  const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
-  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 7_000, delayMs: 250 });
-  const nextWeek: Failure = { kind: 'failed', retryAfterMs: 7 * 86_400_000 };
-  expect(nextStep(nextWeek, first, defaultRetryLimits)).toMatchObject({ pauseMs: 86_400_000 });
+const limited = (retryAfterMs?: number): Failure => ({ kind: 'limited', retryAfterMs });
+const alone = { isAlone: true, giveUpAfterMs: 8_000 };
+const spent = { number: 6, spentMs: 25_000, giveUpAfterMs: 30_000 };
+const creation = { repeatable: false };
+const giveUp = { action: 'give-up' };
+const unknown = { action: 'unknown-outcome' };
+
+test.each<[what: string, failure: Failure, attempt: object, step: object]>([
+  ['a named wait holds everybody, with jitter', limited(7_000), {}, { pauseMs: 7_000, delayMs: 250 }],
+  [
+    'a wait is believed up to 24 hours',
+    { kind: 'failed', retryAfterMs: 7 * 86_400_000 },
+    {},
+    { pauseMs: 86_400_000, delayMs: 250 },
+  ],
+  ['a 429 alone holds everybody for the backoff', limited(), {}, { pauseMs: 250, delayMs: 0 }],
+  ['one that is refused alone waits alone', limited(7_000), alone, { pauseMs: 0, delayMs: 7_250 }],
+  ['one that is refused alone keeps to its own limit', limited(9_000), alone, giveUp],
+  ['the last attempt holds nobody', limited(9_000), { number: 14 }, giveUp],
+  ['malformed answers are asked for again', { kind: 'malformed' }, { number: 3 }, { pauseMs: 0, delayMs: 1000 }],
+  ['malformed answers four times only', { kind: 'malformed' }, { number: 4 }, giveUp],
+  ['no wait exceeds the limit of a call', failed, spent, giveUp],
+  ['a wait within the limit of a call', failed, { ...spent, spentMs: 20_000 }, { pauseMs: 0, delayMs: 8_000 }],
+  ['a 429 does not count against that limit', limited(60_000), spent, { pauseMs: 60_000, delayMs: 8_000 }],
+  ['a creation that was not sent', { kind: 'unsent', permanent: false }, creation, { pauseMs: 0, delayMs: 250 }],
+  ['a creation that met a 429', limited(), creation, { pauseMs: 250, delayMs: 0 }],
+  ...(['lost', 'failed', 'malformed'] as const).map((kind): [string, Failure, object, object] => [
+    `a creation whose response is ${kind}`,
+    { kind, retryAfterMs: undefined },
+    creation,
+    unknown,
+  ]),
+  ['a write that was accepted for later', { kind: 'not-confirmed' }, {}, unknown],
+])('%s', (_what, failure, attempt, step) => {
+  const next = nextStep(failure, { ...first, ...attempt }, defaultRetryLimits);
+  expect(next).toEqual('action' in step ? step : { action: 'repeat', ...step });
 });
 
-test('a request that is refused while others are carried out waits alone, within its own limit', () => {
-  const alone = { ...first, isAlone: true, giveUpAfterMs: 8_000 };
-  const limited: Failure = { kind: 'limited', retryAfterMs: 7_000 };
-  expect(nextStep(limited, alone, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 0, delayMs: 7_250 });
-  expect(nextStep({ ...limited, retryAfterMs: 9_000 }, alone, defaultRetryLimits)).toEqual({ action: 'give-up' });
-});
-
-test('a 429 without a named wait holds everybody for the backoff', () => {
-  const limited: Failure = { kind: 'limited', retryAfterMs: undefined };
-  expect(nextStep(limited, first, defaultRetryLimits)).toEqual({ action: 'repeat', pauseMs: 250, delayMs: 0 });
-});
-
-test('malformed answers are asked for again a few times only, a bad certificate makes it give up at once', () => {
-  const at = (number: number) => ({ ...first, number });
-  expect(nextStep({ kind: 'malformed' }, at(3), defaultRetryLimits).action).toBe('repeat');
-  expect(nextStep({ kind: 'malformed' }, at(4), defaultRetryLimits).action).toBe('give-up');
-  expect(nextStep({ kind: 'malformed' }, at(2), { ...defaultRetryLimits, attempts: 2 }).action).toBe('give-up');
-  expect(nextStep({ kind: 'unsent', permanent: true }, at(1), defaultRetryLimits).action).toBe('give-up');
-});
-
-test('a call with a limit of its own starts no wait that would exceed it, and a 429 does not count', () => {
-  const limited = { ...first, number: 6, spentMs: 25_000, giveUpAfterMs: 30_000 };
-  expect(nextStep(failed, limited, defaultRetryLimits).action).toBe('give-up');
-  expect(nextStep(failed, { ...limited, spentMs: 20_000 }, defaultRetryLimits).action).toBe('repeat');
-  const tooMany: Failure = { kind: 'limited', retryAfterMs: 60_000 };
-  expect(nextStep(tooMany, limited, defaultRetryLimits).action).toBe('repeat');
+test('malformed answers are asked for no more often than any other', () => {
+  const limits = { ...defaultRetryLimits, attempts: 2 };
+  expect(nextStep({ kind: 'malformed' }, { ...first, number: 2 }, limits)).toEqual(giveUp);
 });

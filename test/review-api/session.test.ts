@@ -1,16 +1,110 @@
 import { expect, test } from 'vitest';
-import { AuthenticationError, LimitedError, type Session, type SessionStore } from '../../src/review-api/index.ts';
+import { AuthenticationError, type Session, type SessionStore } from '../../src/review-api/index.ts';
 import {
   client,
   failureOf,
+  january,
   json,
   order,
-  quick,
   type Reply,
   type Seen,
   secretToken,
   tinyService,
 } from './tiny-service.ts';
+
+const tokenOf = (seen: Seen) => seen.params.get('access_token');
+const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
+const manyOf = (count: number, call: (n: number) => Promise<unknown>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => call(n + 1)));
+const tokens = (answering: (seen: Seen, nth: number) => Reply) => tinyService(() => json([]), answering);
+
+test.each([{ status: 401 }, { status: 403, body: { error: 'The access token expired' } }])(
+  'a write that met %o is repeated with the new token, though never repeated blindly',
+  async (refusal) => {
+    const service = await tinyService((_seen, nth) => (nth === 1 ? refusal : { status: 201, body: { id: 7 } }));
+    const api = client(service.url);
+    expect(await api.subOrders.create(1, { product_id: 3, price: '12.50' })).toEqual({ id: 7 });
+    expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(2)]);
+    expect(service.calls()[1]?.body).toContain('price=12.50');
+  },
+);
+
+test('a path that answers 401 for ever ends too, while other paths accept every token', async () => {
+  const service = await tinyService((seen) => (seen.path === '/v1/orders/9' ? { status: 401 } : orderOf(seen)));
+  const api = client(service.url, { concurrency: 2 });
+  let over = false;
+  const others = (async () => {
+    while (!over) await api.orders.get(1);
+  })();
+  await expect(api.orders.get(9)).rejects.toThrow(AuthenticationError);
+  over = true;
+  await others;
+});
+
+test('five hundred calls share tokens that live for 25 requests: a refused one keeps its slot', async () => {
+  const served = new Map<string, number>();
+  const service = await tinyService((seen) => {
+    const token = tokenOf(seen) ?? '';
+    served.set(token, (served.get(token) ?? 0) + 1);
+    return (served.get(token) ?? 0) > 25 ? { status: 401 } : orderOf(seen);
+  });
+  const api = client(service.url, { concurrency: 8 });
+  expect(await manyOf(500, (n) => api.orders.get(n))).toHaveLength(500);
+  expect(service.tokenRequests()).toBeLessThan(25);
+});
+
+test('refused credentials are told at once, in the words of the service', async () => {
+  const service = await tokens(() => ({ status: 401, body: { error: 'invalid_client' } }));
+  const error = await failureOf(client(service.url).authenticate());
+  expect(error).toBeInstanceOf(AuthenticationError);
+  expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, detail: 'error: invalid_client' });
+  expect(error.hint).toContain('check the client id and the client secret');
+  expect(service.seen).toHaveLength(1);
+});
+
+test.each([301, 404, 405])(
+  'a base address that is another’s (%i) is not taken for wrong credentials',
+  async (status) => {
+    const service = await tokens(() => ({ status, body: { error: 'no such path' } }));
+    const error = await failureOf(client(service.url).reviews.overview());
+    expect(error).toMatchObject({ status, hint: expect.stringContaining('base address') });
+  },
+);
+
+test('an empty token is not used; a service that fails when asked for one is asked again', async () => {
+  const empty = await tokens(() => json({ access_token: '' }));
+  await expect(client(empty.url).authenticate()).rejects.toThrow('expected text as access_token, got none');
+  const service = await tokens((_seen, nth) => (nth < 3 ? { status: 503 } : json({ access_token: 't' })));
+  expect((await client(service.url).reviews.page(january, 1)).items).toEqual([]);
+  expect(service.tokenRequests()).toBe(3);
+});
+
+test.each([
+  [100, 2],
+  ['100', 2],
+  [0, 1],
+  ['soon', 1],
+])('a token that lives %j s is renewed ahead of its end: after 91 s it is token %i', async (expires_in, last) => {
+  let nowMs = 1_000_000;
+  const service = await tinyService(orderOf, (_seen, nth) => json({ access_token: secretToken(nth), expires_in }));
+  const api = client(service.url, { now: () => nowMs });
+  for (const afterMs of [0, 89_000, 2_000]) {
+    nowMs += afterMs;
+    await api.orders.get(1);
+  }
+  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1), secretToken(last)]);
+});
+
+test('credentials that are refused for all are found out once, not by each of 500 calls', async () => {
+  const service = await tinyService(() => ({ status: 401, body: { error: 'disabled' } }));
+  const api = client(service.url, { concurrency: 8 });
+  const ends = await manyOf(500, (n) => failureOf(api.orders.get(n)));
+  expect(ends.every((error) => error instanceof AuthenticationError && error.isForAll)).toBe(true);
+  expect(service.seen.length).toBeLessThan(30);
+  const alone = await tinyService(() => ({ status: 401 }));
+  expect(await failureOf(client(alone.url).orders.get(1))).toBeInstanceOf(AuthenticationError);
+  expect(alone.calls()).toHaveLength(2);
+});
 
 /** A store as of several processes: one change at a time. */
 function sharedStore(): SessionStore & { session: Session } {
@@ -31,33 +125,30 @@ function sharedStore(): SessionStore & { session: Session } {
 }
 
 /** Knows one token a client: each that it gives out revokes the one before. */
-async function oneTokenService(reply: (seen: Seen, nth: number) => Reply) {
+async function oneTokenService() {
   let [given, refused] = [0, 0];
+  const revoke = () => {
+    given += 1;
+  };
   const service = await tinyService(
-    (seen, nth) => {
-      if (seen.params.get('access_token') === secretToken(given)) return reply(seen, nth);
+    (seen) => {
+      if (tokenOf(seen) === secretToken(given)) return orderOf(seen);
       refused += 1;
       return { status: 401 };
     },
     () => {
-      given += 1;
+      revoke();
       return json({ access_token: secretToken(given) });
     },
   );
-  const revoke = () => {
-    given += 1;
-  };
   return { ...service, refused: () => refused, revoke };
 }
 
-const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
-
-test('clients that share a session use one token of a service that revokes all others, and renew it once', async () => {
-  const service = await oneTokenService(orderOf);
+test('clients that share a session use one token, and renew it once when it is revoked', async () => {
+  const service = await oneTokenService();
   const session = sharedStore();
   const apis = [1, 2, 3].map(() => client(service.url, { session, concurrency: 8 }));
-  const readAll = () =>
-    Promise.all(apis.flatMap((api) => Array.from({ length: 100 }, (_, n) => api.orders.get(n + 1))));
+  const readAll = () => Promise.all(apis.map((api) => manyOf(100, (n) => api.orders.get(n))));
   await readAll();
   expect([service.tokenRequests(), service.refused()]).toEqual([1, 0]);
   service.revoke();
@@ -67,9 +158,27 @@ test('clients that share a session use one token of a service that revokes all o
   expect(session.session.refusedAtMs).toHaveLength(1);
 });
 
+test('another program that revokes the token again and again is answered by a growing wait', async () => {
+  const service = await oneTokenService();
+  const waits: string[] = [];
+  const api = client(service.url, { concurrency: 1, onWait: ({ reason }) => waits.push(reason) });
+  for (let n = 1; n <= 3; n += 1) {
+    await api.orders.get(n);
+    service.revoke();
+  }
+  expect(service.tokenRequests()).toBe(3);
+  expect(waits).toEqual(Array.from({ length: 2 }, () => 'the token was revoked soon after it was obtained'));
+});
+
 test('a Retry-After holds all clients that share a session, until then and no longer', async () => {
-  let opensAt: number | undefined;
-  let early = 0;
+  let [opensAt, early]: [number | undefined, number] = [undefined, 0];
+  const held = Promise.withResolvers<void>();
+  const session = sharedStore();
+  const set = session.set;
+  session.set = async (changed) => {
+    await set(changed);
+    if (changed.heldUntilMs !== undefined) held.resolve();
+  };
   const service = await tinyService((seen) => {
     if (opensAt === undefined) {
       opensAt = performance.now() + 500;
@@ -78,69 +187,9 @@ test('a Retry-After holds all clients that share a session, until then and no lo
     if (performance.now() < opensAt) early += 1;
     return orderOf(seen);
   });
-  const session = sharedStore();
   const open = () => client(service.url, { session, concurrency: 1 });
   const [first, second] = [open(), open()];
   await first.authenticate();
-  await Promise.all([first.orders.get(1), until(() => session.session.heldUntilMs).then(() => second.orders.get(2))]);
+  await Promise.all([first.orders.get(1), held.promise.then(() => second.orders.get(2))]);
   expect([early, service.calls().length]).toEqual([0, 3]);
-});
-
-const until = async <T>(look: () => T | undefined): Promise<T> => {
-  for (;;) {
-    const found = look();
-    if (found !== undefined) return found;
-    await new Promise(setImmediate);
-  }
-};
-
-test('a call that may not wait so long ends at once with the end of the hold, and sends nothing', async () => {
-  const service = await tinyService(orderOf);
-  const session = sharedStore();
-  await session.set({ heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' });
-  const api = client(service.url, { session, retry: { ...quick, maxRetryAfterMs: 1000 } });
-  const error = await failureOf(api.orders.get(1));
-  expect(error).toBeInstanceOf(LimitedError);
-  expect(error.message).toContain('no request may be sent before 2200-01-01T00:00:00');
-  expect(service.seen).toEqual([]);
-});
-
-test.each([
-  [503, 'before those that were sent later', 20],
-  [503, 'after them', -20],
-  [429, 'after them', -20],
-])('one order that always gets a %i with Retry-After, %s, does not keep the others', async (status, _, aheadMs) => {
-  const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
-  const service = await tinyService(async (seen) => {
-    const isBad = seen.path.endsWith('/9');
-    await after(isBad ? -aheadMs : aheadMs);
-    return isBad ? { status, headers: { 'retry-after': status === 503 ? '3600' : '0.3' } } : orderOf(seen);
-  });
-  const api = client(service.url, { concurrency: 8 });
-  const calls = Array.from({ length: 200 }, (_none, n) => api.orders.get(n + 1, { giveUpAfterMs: 200 }));
-  const failed = (await Promise.allSettled(calls)).filter((end) => end.status === 'rejected');
-  expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
-});
-
-test('credentials that the service refuses for all are found out once, not by each of five hundred calls', async () => {
-  const service = await tinyService(() => ({ status: 401, body: { error: 'disabled' } }));
-  const api = client(service.url, { concurrency: 8 });
-  const ends = await Promise.all(Array.from({ length: 500 }, (_, n) => failureOf(api.orders.get(n + 1))));
-  expect(ends.every((error) => error instanceof AuthenticationError && error.isForAll)).toBe(true);
-  expect(service.seen.length).toBeLessThan(30);
-});
-
-test('another program that revokes the token again and again is answered by a growing wait', async () => {
-  const service = await oneTokenService(orderOf);
-  const waits: string[] = [];
-  const api = client(service.url, { concurrency: 1, onWait: ({ reason }) => waits.push(reason) });
-  for (let n = 1; n <= 3; n += 1) {
-    await api.orders.get(n);
-    service.revoke();
-  }
-  expect(service.tokenRequests()).toBe(3);
-  expect(waits).toEqual([
-    'the token was revoked soon after it was obtained',
-    'the token was revoked soon after it was obtained',
-  ]);
 });

@@ -1,0 +1,338 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import {
+  MalformedResponseError,
+  NotFoundError,
+  RefusedError,
+  type ReviewApi,
+  UnavailableError,
+  UnknownOutcomeError,
+} from '../../src/review-api/index.ts';
+import { client, failureOf, january, json, order, quick, type Reply, tinyService } from './tiny-service.ts';
+
+type ApiCall = (api: ReviewApi) => Promise<unknown>;
+
+const orderBody = { code: 'A-1', created_at: '2024-01-01T00:00:00+09:00', total_price: '12.50' };
+const page: ApiCall = (api) => api.reviews.page(january, 1);
+const list: ApiCall = (api) => api.reviews.list(january);
+const upsert: ApiCall = (api) => api.orders.upsert(orderBody);
+const getOrder: ApiCall = (api) => api.orders.get(1);
+const getReview: ApiCall = (api) => api.reviews.get(7);
+const overview: ApiCall = (api) => api.reviews.overview();
+const updates: ApiCall[] = [
+  (api) => api.subOrders.update(5, 6, { status: 'paid' }),
+  (api) => api.categories.update(5, { name: 'Shoes' }),
+  (api) => api.userGrades.update(5, { name: 'Gold' }),
+];
+const removals: ApiCall[] = [
+  (api) => api.subOrders.remove(5, 6),
+  (api) => api.orders.remove(5),
+  (api) => api.reviews.remove(5),
+];
+const creations: ApiCall[] = [
+  (api) => api.subOrders.create(5, { product_id: 3, price: '12.50' }),
+  (api) => api.userGrades.create({ name: 'Gold' }),
+  (api) => api.reviews.upsert({ product_code: 'P', score: 5, message: 'Fits well.' }),
+];
+
+const html = '<html><body>Maintenance [1]</body></html>';
+const warning =
+  '<br />\n<b>Warning</b>:  Undefined key "x[0]" of minji@shop.example in <b>/w/api.php</b> on line <b>7</b><br />\n';
+const tooBig = 'a number beyond 2^53 - 1';
+
+test.each<[detail: string, call: ApiCall, body: unknown]>([
+  ['expected JSON, got HTML with status 200; Maintenance', page, html],
+  ['expected an array as a list, got object', page, { error: 'busy' }],
+  ['expected JSON, got an empty body with status 200', page, undefined],
+  ['expected JSON, got text with status 200', page, 'Fatal error: see []'],
+  ['expected JSON, got HTML', page, `${warning}{"id":`],
+  ['expected JSON in UTF-8', list, Buffer.from([0x5b, 0x22, 0xc1, 0xaf, 0x22, 0x5d])],
+  ['item 2 of the list: expected an integer as score, got string', list, [{ id: 1 }, { id: 2, score: 'five' }]],
+  ['as first_review_created_at, got nothing', overview, { error: 'try again later' }],
+  ['an integer as id, got an array', upsert, '{"code": "A-1", "id": [], "sub_orders": []}'],
+  [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": 9007199254740992, "sub_orders": []}'],
+  [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": "9007199254740993", "sub_orders": []}'],
+  [`as sub_orders.id, got ${tooBig}`, upsert, '{"code": "A-1", "id": 1, "sub_orders": [{"id": 1e999}]}'],
+  ['as id', getOrder, {}],
+  ['as sub_orders', getOrder, { id: 1, code: 'A' }],
+  ['as id', getOrder, { id: 'x', code: 'A', sub_orders: [] }],
+  ['as sub_orders.id', getOrder, order(1, { sub_orders: [{ id: null }] })],
+  ['got an array', getOrder, []],
+  ['got another one (6)', getOrder, order(6)],
+  ['got another one', upsert, order(6)],
+  ['got another one (6)', (api) => api.categories.get(5), { id: 6, code: 'B' }],
+  ['got another one', (api) => api.categories.upsert({ code: 'A', name: 'Shoes' }), { id: 6, code: 'B' }],
+  ['got another one (6)', (api) => api.userGrades.get(5), { id: 6, name: 'Gold' }],
+  ['got another one (6)', getReview, { id: 6 }],
+  ['got another one (6)', (api) => api.reviews.getRaw(5), { id: 6 }],
+  ['got another one', (api) => api.orders.getByCode('A-3'), order(1)],
+  ['as score', getReview, { id: 7, score: 'five' }],
+  ['as score, got a number with a fraction', getReview, { id: 7, score: 4.5 }],
+  ['as display', getReview, { id: 7, display: 'yes' }],
+  ['as images', getReview, { id: 7, images: 'none' }],
+  ['as message', getReview, { id: 7, message: { text: 'Kim Minji' } }],
+  ['as options.id', getReview, { id: 7, options: [{ value: 'x' }] }],
+  ['as id', getReview, { id: null }],
+  ...[...updates, ...removals].map((call): [string, ApiCall, string] => ['expected no web page', call, html]),
+])('a 200 that is not what was asked for: %s', async (detail, call, body) => {
+  const service = await tinyService(() => ({ body }));
+  const error = await failureOf(call(client(service.url)));
+  expect(error).toBeInstanceOf(MalformedResponseError);
+  expect(error).toMatchObject({ attempts: 4, detail: expect.stringContaining(detail) });
+  expect(service.calls()).toHaveLength(4);
+  expect(String(error)).not.toMatch(/Minji|five/);
+});
+
+test.each<[reply: Reply]>(
+  ['lost', 'half', { status: 408 }, { status: 502, body: html }, { status: 201, body: html }].map((reply) => [
+    reply as Reply,
+  ]),
+)('a creation is not sent again after %o', async (reply) => {
+  const service = await tinyService(() => reply);
+  for (const [index, create] of creations.entries()) {
+    const error = await failureOf(create(client(service.url)));
+    expect(error).toBeInstanceOf(UnknownOutcomeError);
+    expect(service.calls()).toHaveLength(index + 1);
+    expect(error).toMatchObject({ method: 'POST', path: service.calls().at(-1)?.path });
+  }
+});
+
+test('a creation is sent again after a 429, and while nothing accepts a connection', async () => {
+  const service = await tinyService((_seen, nth) => (nth < 3 ? { status: 429 } : { status: 201, body: { id: 8 } }));
+  expect(await creations[0]?.(client(service.url))).toEqual({ id: 8 });
+  const closed = await tinyService(() => json([]));
+  await new Promise((resolve) => closed.server.close(resolve));
+  const error = await failureOf(
+    client(closed.url, { retry: { ...quick, attempts: 3 } }).subOrders.create(5, { product_id: 3, price: '1' }),
+  );
+  expect(error).toBeInstanceOf(UnavailableError);
+  // Without a status: the service was not reached, rather than failing on this request.
+  expect(error).toMatchObject({ status: undefined, attempts: 3 });
+});
+
+test.each(['lost', 'half', 'silent', 'trickling', { status: 408 }] as const)(
+  'a read and an upsert are sent again after a first response that is %o',
+  async (reply) => {
+    const silent = new Promise<Reply>(() => {});
+    const service = await tinyService(({ method }, nth) => {
+      if (nth === 1) return reply === 'silent' ? silent : reply;
+      return method === 'GET' ? json([{ id: 1 }]) : { status: 201, body: order(4, { code: 'A-1' }) };
+    });
+    const api = client(service.url, { timeouts: { connectMs: 1000, headersMs: 500, bodyMs: 500 } });
+    const both = await Promise.all([page(api), upsert(api)]);
+    expect(both).toMatchObject([{ items: [{ id: 1 }] }, { id: 4 }]);
+  },
+);
+
+test('refusals are sent once; a redirect is not followed, and its token not told', async () => {
+  const location = 'http://127.0.0.1:1/x?access_token=t';
+  for (const status of [301, 400, 403, 404, 409, 422]) {
+    const service = await tinyService(() => ({ status, headers: { location }, body: { message: 'price is odd' } }));
+    const error = await failureOf(upsert(client(service.url)));
+    expect(error).toBeInstanceOf(status === 404 ? NotFoundError : RefusedError);
+    const detail = status === 301 ? 'redirected to http://127.0.0.1:1/x' : 'message: price is odd';
+    expect(error).toMatchObject({ status, detail, retryable: false });
+    expect(service.calls()).toHaveLength(1);
+  }
+});
+
+test('a deletion is done with 200, 201, 204 and 404; another success says nothing', async () => {
+  for (const status of [200, 201, 204, 404]) {
+    const service = await tinyService(() => ({ status, body: status === 404 ? html : 'gone' }));
+    for (const remove of removals) await remove(client(service.url));
+    expect(service.calls()).toHaveLength(removals.length);
+  }
+  for (const status of [202, 203, 205]) {
+    const service = await tinyService(() => ({ status }));
+    for (const write of [...updates, ...removals]) {
+      const error = await failureOf(write(client(service.url)));
+      expect(error).toBeInstanceOf(UnknownOutcomeError);
+      expect(error.message).toContain(`expected status 200, 201 or 204, got ${status}`);
+    }
+    expect(service.calls()).toHaveLength(6);
+  }
+});
+
+const encoded = (body: Buffer | string, encoding?: string) => ({
+  body,
+  headers: encoding === undefined ? {} : { 'content-encoding': encoding },
+});
+const text = JSON.stringify([{ id: 1 }]);
+
+test.each([
+  ['gzip, as the header says', encoded(gzipSync(text), 'gzip')],
+  ['deflate', encoded(deflateSync(text), 'deflate')],
+  ['brotli', encoded(brotliCompressSync(text), 'br')],
+  ['gzip without a header', encoded(gzipSync(text))],
+  ['plain with the header of gzip', encoded(text, 'gzip')],
+  ['plain with the header of brotli', encoded(text, 'br')],
+  ['a byte order mark', encoded(`\ufeff${text}`)],
+])('a body in %s is read', async (_name, reply) => {
+  const service = await tinyService(() => reply);
+  const { reviews } = client(service.url);
+  expect((await reviews.page(january, 1)).rawBody.toString()).toBe(text);
+  expect((await reviews.list(january)).items).toMatchObject([{ id: 1 }]);
+});
+
+test('a token and a refusal in gzip are read, and we say what we read', async () => {
+  let accepted: string | undefined;
+  const service = await tinyService(
+    () => ({ status: 422, ...encoded(gzipSync(JSON.stringify({ message: 'price is odd' })), 'gzip') }),
+    () => encoded(gzipSync(JSON.stringify({ access_token: 'tok-1' })), 'gzip'),
+  );
+  service.server.on('request', ({ headers }) => {
+    accepted = headers['accept-encoding'];
+  });
+  const error = await failureOf(getOrder(client(service.url)));
+  expect([error.detail, accepted]).toEqual(['message: price is odd', 'gzip']);
+});
+
+test('a body in brotli is read, whatever its first byte is', async () => {
+  const bodies = Array.from({ length: 40 }, (_, n) => JSON.stringify([{ id: 1, message: 'x'.repeat(n) }]));
+  const packed = bodies.map((body) => brotliCompressSync(body));
+  // A vertical tab, which a pattern of white space matches.
+  expect(packed.some(([first]) => first === 0x0b)).toBe(true);
+  const service = await tinyService((_seen, nth) => encoded(packed[nth - 1] ?? Buffer.of(), 'br'));
+  const api = client(service.url);
+  for (const body of bodies) expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(body);
+});
+
+test('a body may be as large as allowed, inflated, and bytes that no text has are kept', async () => {
+  const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024, ' '));
+  const bytes = Buffer.concat([Buffer.from('[{"id":1,"message":"'), Buffer.from([0xc1, 0xaf]), Buffer.from('"}]')]);
+  const replies = [encoded(bomb, 'gzip'), encoded(gzipSync(text).subarray(0, 20), 'gzip'), { body: bytes }];
+  const service = await tinyService((_seen, nth) => replies[nth - 1] ?? 'lost');
+  const api = client(service.url, { retry: { ...quick, attempts: 1 } });
+  const error = await failureOf(page(api));
+  expect(error).toBeInstanceOf(MalformedResponseError);
+  expect(error.message).toContain('larger than allowed, 8,388,608 bytes');
+  expect((await failureOf(page(api))).message).toContain('the body is compressed, and broken');
+  expect((await api.reviews.page(january, 1)).rawBody).toEqual(bytes);
+
+  const large = await tinyService(() => json([{ id: 1, message: 'x'.repeat(50_000) }]));
+  const small = client(large.url, { maxBodyBytes: 20_000 });
+  expect((await failureOf(page(small))).message).toContain('the body is larger than allowed');
+  expect(await failureOf(small.userGrades.create({ name: 'Gold' }))).toBeInstanceOf(UnknownOutcomeError);
+});
+
+test('JSON behind a warning is used, and the warning is logged once, masked', async () => {
+  const lines: string[] = [];
+  const warn = (fields: object, message: string) => lines.push(JSON.stringify(fields) + message);
+  const service = await tinyService(({ method, path }) => {
+    if (method === 'PUT') return { body: `${warning}{"ok":true}` };
+    return path.endsWith('/reviews') ? { body: `\ufeff\nDeprecated: old\n${text}` } : { body: `${warning}{"id":5}` };
+  });
+  const api = client(service.url, { log: { debug() {}, info() {}, warn } });
+  await api.subOrders.update(1, 2, { status: 'paid' });
+  expect(await api.subOrders.create(1, { product_id: 3, price: '1' })).toEqual({ id: 5 });
+  expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(text);
+  expect(lines).toEqual([
+    expect.stringMatching(/Warning : Undefined key .*the review service writes text before its JSON/),
+  ]);
+  expect(lines[0]).not.toContain('minji');
+});
+
+test('a stored detail is refused, a stored list proves what was so when it was stored', async () => {
+  const [old, caching] = [{ age: '540', 'x-cache': 'HIT' }, [] as (string | undefined)[]];
+  const service = await tinyService(({ path }, nth) => {
+    if (path === '/v1/reviews') return json([], old);
+    if (path === '/v1/reviews/overview')
+      return json({ first_review_created_at: null, last_review_created_at: null }, old);
+    return json(order(1), nth < 3 || path.endsWith('/2') ? old : {});
+  });
+  service.server.on('request', ({ headers }) => caching.push(headers['cache-control']));
+  const api = client(service.url);
+  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
+  expect(service.calls()).toHaveLength(3);
+  const before = Date.now();
+  for (const { requestedAt } of [await api.reviews.page(january, 1), await api.reviews.overview()])
+    expect(before - requestedAt.getTime()).toBeGreaterThan(538_000);
+  expect(api.stats().oldestMs).toBe(540_000);
+  expect(new Set(caching.slice(1))).toEqual(new Set(['no-cache']));
+  for (const headers of [{ age: '60' }, { 'x-cache': 'MISS' }]) {
+    const fresh = await tinyService(() => json(order(1), headers));
+    expect(await client(fresh.url).orders.get(1)).toMatchObject({ id: 1 });
+    expect(fresh.calls()).toHaveLength(1);
+  }
+  expect((await failureOf(api.orders.get(2))).detail).toBe('it comes from a cache and is 540 s old');
+});
+
+test.each([
+  ['older than a minute', { age: '61' }, 2],
+  ['of a cache', { 'x-cache': 'HIT from edge-7', age: '3' }, 2],
+  ['not older than a minute', { age: '60' }, 1],
+  ['that a cache has passed on', { 'x-cache': 'MISS from edge-7' }, 1],
+])('a list %s is asked for again, once, where that helps', async (_, headers, requests) => {
+  const obeying = await tinyService((_seen, nth) => json([], nth % 2 === 1 ? headers : {}));
+  const api = client(obeying.url);
+  for (let lists = 1; lists <= 3; lists += 1) {
+    const { requestedAt } = await api.reviews.page(january, 1);
+    if (requests === 2) expect(Date.now() - requestedAt.getTime()).toBeLessThan(2000);
+    expect(obeying.calls()).toHaveLength(lists * requests);
+  }
+  const deaf = await tinyService(() => json([], headers));
+  const other = client(deaf.url);
+  for (let lists = 1; lists <= 3; lists += 1) await other.reviews.page(january, 1);
+  expect(deaf.calls()).toHaveLength(2 + requests);
+});
+
+const shown = <T>(body: T) => tinyService(() => json(body)).then(({ url }) => client(url));
+
+test('an order: ids as text become numbers, unknown fields pass, absent ones stay absent', async () => {
+  const price = { cents: 1250, currency_iso: 'USD' };
+  const sent = order(4, { id: '4', store: 'x', sub_orders: [{ id: '11', product_id: 3, product_options: [], price }] });
+  const found = await (await shown(sent)).orders.get(4);
+  expect(found).toMatchObject({ id: 4, store: 'x', sub_orders: [{ id: 11, product_options: {}, price }] });
+  expect(found).not.toHaveProperty('user_code');
+  expect(found.sub_orders[0]).toMatchObject({ reviews_count: null });
+});
+
+test('a review: absent fields are null, lists empty, unknown fields pass, types are read', async () => {
+  const bare = await (await shown({ id: '7' })).reviews.get(7);
+  const empty = { images: [], options: [], comments: null, product_options: {} };
+  expect(bare).toMatchObject({ id: 7, score: null, display: null, ...empty });
+
+  const odd = { display: 1, store_order: 0, code: 12, sub_brand_id: '-3', product_options: { Size: null } };
+  const image = { url: 'https://i/1', width: 10, alt: 'x' };
+  const option = { id: 1, review_id: 7, review_option_type_id: 2, value: '165', created_at: null, updated_at: null };
+  const v2 = { ...option, id: 2, option_type_name: 'Height', value_text: '165 cm' };
+  const sent = { id: 7, mood: 'sunny', images: [image], videos: [{ sd_url: 'https://v/1', length: 3 }] };
+  const review = await (await shown({ ...sent, ...odd, comments: [{ id: 1 }], options: [option, v2] })).reviews.get(7);
+  const read = { display: true, store_order: false, code: '12', sub_brand_id: -3, product_options: { Size: '' } };
+  expect(review).toMatchObject({ ...sent, ...read, comments: [{ id: 1 }] });
+  expect(review.images[0]).toMatchObject({ gallery_url: null, thumbnail_height: null });
+  expect(review.videos[0]?.hd_url).toBeNull();
+  expect(review.options).toEqual([option, v2]);
+
+  // What the typed reading refuses, the export and the raw reading take as it is.
+  expect((await (await shown({ id: 7, score: 'five' })).reviews.getRaw(7)).item).toEqual({ id: 7, score: 'five' });
+  expect((await (await shown([{ id: 2, score: 'five' }, 'poison'])).reviews.page(january, 1)).items).toHaveLength(2);
+});
+
+test('a record by its code is taken from a list too, trimmed and in any case', async () => {
+  const service = await tinyService(({ path }) =>
+    path === '/v1/orders' ? json([order(1), order(2)]) : json(order(2, { code: ' a-2' })),
+  );
+  const api = client(service.url);
+  expect((await api.orders.getByCode('A-2')).id).toBe(2);
+  expect((await api.categories.getByCode('A-2 ')).id).toBe(2);
+});
+
+test('the overview tells the bounds and the clock of the service', async () => {
+  const bounds = { first_review_created_at: '2013-01-01T00:00:00.000+09:00', last_review_created_at: null };
+  const service = await tinyService(() => json(bounds, { date: 'Wed, 01 May 2024 00:00:30 GMT' }));
+  const serviceNow = new Date('2024-05-01T00:00:30Z');
+  expect(await client(service.url).reviews.overview()).toEqual({
+    ...bounds,
+    serviceNow,
+    requestedAt: expect.any(Date),
+  });
+});
+
+test('a list that gives the same page again ends in an error, not in a loop', async () => {
+  const api = await shown([{ id: 1, code: 'c' }]);
+  const read = async () => {
+    for await (const _page of api.categories.listAll({ limit: 1 }));
+  };
+  await expect(read()).rejects.toThrow(/page 2 repeats the page before it/);
+});

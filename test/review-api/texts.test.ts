@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { errorText } from '../../src/review-api/http/error-text.ts';
+import { lastPage } from '../../src/review-api/http/link-header.ts';
+import { retryAfterMs } from '../../src/review-api/http/retry-policy.ts';
+
+const orders = 'https://s.example/v1/orders';
+
+test.each([
+  // Raw commas, and a target without its question mark.
+  [5, `<${orders}?page=5&usernames=su1,su2>; rel="last", <${orders}&page=2&usernames=su1,su2>; rel="next"`],
+  [9, `<${orders}?page=2>; rel="next", <${orders}&page=9>; rel=last`],
+  [31, '<https://s.example/x?per_page=7&page=31>; title="a, b"; REL="next last"'],
+  [undefined, undefined],
+  [undefined, ''],
+  [undefined, `<${orders}>; rel="last", <${orders}?page=2>; rel="next"`],
+  [undefined, `<${orders}?page=1>; rel="next"`],
+  [undefined, `<${orders}?page=0>; rel="last"`],
+  [undefined, `<${orders}?per_page=3>; rel="last"`],
+  [undefined, 'nonsense <<>>, "last"'],
+])('the last page is %s in the header %s', (page, header) => {
+  expect(lastPage(header)).toBe(page);
+});
+
+test('Retry-After is read as seconds or as a date, and never below zero', () => {
+  const now = Date.parse('2024-05-01T00:00:00Z');
+  expect(retryAfterMs('120', now)).toBe(120_000);
+  expect(retryAfterMs('Wed, 01 May 2024 00:00:30 GMT', now)).toBe(30_000);
+  expect(retryAfterMs('Tue, 30 Apr 2024 00:00:00 GMT', now)).toBe(0);
+  for (const header of [undefined, '', '-5', 'soon', '1e9']) expect(retryAfterMs(header, now)).toBeUndefined();
+});
+
+test('an error text masks tokens, e-mail addresses and phone numbers; codes and dates stay', () => {
+  const words = errorText(
+    JSON.stringify({
+      errors: { user_email: ['kim@shop.example is taken'], user_phone: ['010-1234-5678 and +82 10 1234 5678'] },
+      message: 'order 20240101-0000012 of 2024-01-01T09:00:00+09:00, access_token=abc123def, eyJhbGciOi hidden',
+    }),
+    ['hidden'],
+  );
+  expect(words).toBe(
+    'user_email: [e-mail] is taken; user_phone: [phone] and [phone]; ' +
+      'message: order 20240101-0000012 of 2024-01-01T09:00:00+09:00, access_token=[masked], eyJhbGciOi [masked]',
+  );
+});
+
+const twice = ['code: found nothing, expected a value', 'score: found 9, expected 1 to 5'];
+
+test.each([
+  ['<html><head><style>p{}</style></head><body><h1>502</h1>Bad  gateway</body></html>', '502 Bad gateway'],
+  ['', undefined],
+  ['{"error":"the access token expired"}', 'error: the access token expired'],
+  [JSON.stringify({ error: twice.join('; '), errors: twice, line: 5 }), `error: ${twice.join('; ')}; line: 5`],
+  // No column of Postgres can hold NUL and half a surrogate pair.
+  ['{"error":"bad\\u0000name \\ud83d"}', 'error: bad name \ufffd'],
+  ['bad\u0000name', 'bad name'],
+])('of the body %j its text is told: %s', (body, text) => {
+  expect(errorText(body)).toBe(text);
+});
+
+test('an error text has at most 300 characters, and no half of one', () => {
+  expect(errorText('x '.repeat(400))).toHaveLength(300);
+  expect(errorText('😀'.repeat(400))?.isWellFormed()).toBe(true);
+});

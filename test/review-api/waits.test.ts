@@ -1,0 +1,175 @@
+import { expect, test } from 'vitest';
+import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
+import { client, failureOf, json, order, quick, type Seen, tinyService } from './tiny-service.ts';
+
+const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
+const busy = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
+
+test('a 429 slows everybody: no request starts before the time, and the wait is reported', async () => {
+  let opensAt: number | undefined;
+  const service = await tinyService((seen) => {
+    opensAt ??= performance.now() + 200;
+    return performance.now() < opensAt ? busy(0.2) : orderOf(seen);
+  });
+  const waits: string[] = [];
+  const api = client(service.url, { onWait: ({ reason }) => waits.push(reason), concurrency: 1 });
+  await Promise.all(Array.from({ length: 5 }, () => api.orders.get(1)));
+  expect(waits).toContain('the review service asked for fewer requests');
+  // Five answers and the one refusal: the four others would have been refused too, had they not waited.
+  expect(service.calls()).toHaveLength(6);
+  expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
+});
+
+test('waits and requests are reported; a named time is read by the clock of the service', async () => {
+  const [nowMs, reported] = [Date.parse('2024-05-01T00:00:00Z'), [] as unknown[]];
+  const headers = { date: 'Wed, 01 May 2024 01:00:00 GMT', 'retry-after': 'Wed, 01 May 2024 01:00:01 GMT' };
+  const service = await tinyService((_seen, nth) =>
+    nth === 1 ? { status: 503, headers, body: { error: 'busy' } } : json(order(1)),
+  );
+  const log = (level: string) => (fields: object, message: string) => reported.push([level, message, fields]);
+  const api = client(service.url, {
+    now: () => nowMs,
+    retry: { baseDelayMs: 0, maxRetryAfterMs: 2000 },
+    log: { debug: log('debug'), info: log('info'), warn: log('warn') },
+    onWait: (wait) => reported.push(wait),
+    onRequestEnd: (facts) => reported.push(facts),
+  });
+  await api.authenticate();
+  reported.length = 0;
+  await api.orders.get(1);
+  const request = (status: number) => ({ method: 'GET', path: '/v1/orders/1', status, durationMs: expect.any(Number) });
+  const [untilMs, until] = [nowMs + 1000, new Date(nowMs + 1000)];
+  const waits = [
+    'the review service asked for fewer requests',
+    'waiting to retry GET /v1/orders/1: 503 error: busy',
+  ] as const;
+  expect(reported).toEqual([
+    ...[['debug', 'request to the review service', request(503)], request(503)],
+    ...[['warn', waits[0], { until }], { untilMs, reason: waits[0] }],
+    ...[['info', waits[1], { until }], { untilMs, reason: waits[1] }],
+    ...[['debug', 'request to the review service', request(200)], request(200)],
+  ]);
+});
+
+test('a request that waits for the ceiling does not go into a pause that begins meanwhile', async () => {
+  const isHeld = Promise.withResolvers<void>();
+  let [acquired, opensAt, early] = [0, 0, 0];
+  const service = await tinyService((seen, nth) => {
+    if (seen.path.endsWith('/2') && performance.now() < opensAt) early += 1;
+    if (seen.path.endsWith('/2') || nth > 1) return orderOf(seen);
+    opensAt = performance.now() + 200;
+    return busy(0.2);
+  });
+  // The token and the first order go at once.
+  const acquire = async () => {
+    acquired += 1;
+    if (acquired === 3) await isHeld.promise;
+  };
+  const api = client(service.url, { acquire, onWait: () => isHeld.resolve() });
+  await Promise.all([api.orders.get(1), api.orders.get(2)]);
+  expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
+});
+
+test('a shorter wait that is named while a longer one lasts does not end the longer one', async () => {
+  const [bothSent, isHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let [opensAt, early] = [0, 0];
+  const service = await tinyService(async (seen, nth) => {
+    if (nth > 1) {
+      if (performance.now() < opensAt) early += 1;
+      return orderOf(seen);
+    }
+    if (seen.path.endsWith('/2')) {
+      bothSent.resolve();
+      await isHeld.promise;
+      return busy(0.02);
+    }
+    await bothSent.promise;
+    opensAt = performance.now() + 300;
+    return busy(0.3);
+  });
+  const api = client(service.url, { onWait: () => isHeld.resolve() });
+  await Promise.all([api.orders.get(1), api.orders.get(2)]);
+  expect({ requests: service.calls().length, early }).toEqual({ requests: 4, early: 0 });
+});
+
+test('waiting ends when the signal aborts, and a write in flight is then of unknown outcome', async () => {
+  const stop = new AbortController();
+  const waiting = await tinyService(() => busy(60));
+  const api = client(waiting.url, { signal: stop.signal, onWait: () => stop.abort(new Error('stopped')) });
+  await expect(api.orders.get(1)).rejects.toThrow('stopped');
+
+  const halt = new AbortController();
+  const hanging = await tinyService(() => {
+    halt.abort(new Error('stopped'));
+    return new Promise<'lost'>(() => {});
+  });
+  const write = client(hanging.url, { signal: halt.signal }).subOrders.create(1, { product_id: 3, price: '1' });
+  expect(await failureOf(write)).toBeInstanceOf(UnknownOutcomeError);
+});
+
+test('closing lets a request in flight finish and starts no other', async () => {
+  const [arrival, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const service = await tinyService(async (seen) => {
+    arrival.resolve();
+    await answer.promise;
+    return orderOf(seen);
+  });
+  const api = client(service.url, { concurrency: 1 });
+  const both = Promise.allSettled([api.orders.get(1), api.orders.get(2)]);
+  await arrival.promise;
+  const closed = api.close();
+  answer.resolve();
+  const closing = { reason: { message: expect.stringContaining('closed') } };
+  expect(await both).toMatchObject([{ value: { id: 1 } }, closing]);
+  await closed;
+  expect(service.calls()).toHaveLength(1);
+});
+
+test('a call that may spend 200 ms on failures gives up by then, and says after how many', async () => {
+  const service = await tinyService(() => ({ status: 500, body: { message: 'always' } }));
+  const api = client(service.url, { retry: { baseDelayMs: 50, maxDelayMs: 100 } });
+  const error = await failureOf(api.orders.get(1, { giveUpAfterMs: 200 }));
+  expect(error).toBeInstanceOf(UnavailableError);
+  const sent = service.calls().length;
+  expect(error).toMatchObject({ status: 500, attempts: sent, retryable: true });
+  expect(sent).toBeLessThan(14);
+});
+
+test('waits count up to the limit of all waiting; those of a 429 are not what a call spends', async () => {
+  const failing = await tinyService(() => ({ status: 503, headers: { 'retry-after': '0.02' } }));
+  const retry = { ...quick, totalWaitMs: 20 };
+  expect(await failureOf(client(failing.url, { retry }).orders.get(1))).toMatchObject({ attempts: 2 });
+
+  const replies = [busy(1), { status: 500 }, json(order(1))];
+  const service = await tinyService((_seen, nth) => replies[nth - 1] ?? 'lost');
+  await client(service.url).orders.get(1, { giveUpAfterMs: 1000 });
+});
+
+test.each([
+  [503, 'before those that were sent later', 20],
+  [503, 'after them', -20],
+  [429, 'after them', -20],
+])('one order that always gets a %i with Retry-After, %s, does not keep the others', async (status, _, aheadMs) => {
+  const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
+  const service = await tinyService(async (seen) => {
+    const isBad = seen.path.endsWith('/9');
+    await after(isBad ? -aheadMs : aheadMs);
+    return isBad ? { status, headers: { 'retry-after': status === 503 ? '3600' : '0.3' } } : orderOf(seen);
+  });
+  const api = client(service.url, { concurrency: 8 });
+  const calls = Array.from({ length: 200 }, (_none, n) => api.orders.get(n + 1, { giveUpAfterMs: 200 }));
+  const failed = (await Promise.allSettled(calls)).filter((end) => end.status === 'rejected');
+  expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
+});
+
+test('a call that may not wait so long ends at once with the end of the hold, and sends nothing', async () => {
+  const service = await tinyService(orderOf);
+  const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' };
+  const session: SessionStore = { get: async () => kept, set: async () => {} };
+  const error = await failureOf(
+    client(service.url, { session, retry: { ...quick, maxRetryAfterMs: 1000 } }).orders.get(1),
+  );
+  expect(error).toMatchObject({ name: 'LimitedError' });
+  expect(error.message).toContain('no request may be sent before 2200-01-01T00:00:00');
+  expect(service.seen).toEqual([]);
+});
