@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
-import { hourlyReviews, hourMs } from '../harness/hourly-reviews.ts';
+import { hourlyReviews, hourMs, reviewAt } from '../harness/hourly-reviews.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
 import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
@@ -440,6 +440,44 @@ test('an overview that fails, is empty or absurd stops no command of reviews', a
     expect((await world.warehouse(unread)).length).toBeGreaterThan(5);
     expect((await cli('status')).stdout).toContain('review-sync backfill reviews --gaps');
   }
+});
+
+test('a first sync of an empty service costs few requests, and an overview that wrongly names no date hides nothing for long', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ shop: 'empty' });
+  const twist: Twist = {};
+  await world.through((url) => startChangingProxy(url, { answer: (answer, call) => twist.change?.(answer, call) }));
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(listed(world)).toBeLessThan(36);
+
+  // One and three years old: no list of the newest days shows them.
+  const moments = [365, 1000].map((days) => reviewAt(Date.now() - days * day));
+  await seedReviews(world.serviceDatabaseUrl, moments);
+  const none = { first_review_created_at: null, last_review_created_at: null };
+  twist.change = (answer, { path }) => {
+    if (path === '/v1/reviews/overview') Object.assign(answer, { body: none });
+  };
+  for (const known of [1, 2]) {
+    await world.warehouse('delete from sync.export_windows');
+    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+    expect(await held(world)).toBe(known);
+  }
+});
+
+test('what a cache answers proves what was so when the cache stored it, and doctor says so', async ({ hourly }) => {
+  const { world, twist, cli } = await hourly(30);
+  twist.change = (answer, { method }) => {
+    if (method === 'GET') Object.assign(answer.headers, { age: '540' });
+  };
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await held(world)).toBe(30);
+  const ages = `select extract(epoch from now() - captured_at)::float8 as captured,
+    (select extract(epoch from now() - max(started_at))::float8 from sync.export_windows) as read from warehouse.review_overview`;
+  const [{ captured, read } = { captured: 0, read: 0 }] =
+    await world.warehouse<Record<'captured' | 'read', number>>(ages);
+  expect([captured > 530, read > 530]).toEqual([true, true]);
+  expect((await cli('doctor')).stdout).toContain('a cache in front of it answers, up to 540 s old');
 });
 
 test('days on which no review can be are a usage error, not "done" or "the same"', async ({ hourly }) => {

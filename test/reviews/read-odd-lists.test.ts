@@ -54,7 +54,14 @@ function answering(
   };
 }
 
-async function idsRead(service: Service, timeZone = mood.zone, present = new Date('2026-12-01T00:00:00Z')) {
+const freshPages = (): ReadDeps['pages'] => ({ slots: pLimit(8), largest: 0, guess: 1, areNumbersRight: false });
+
+async function idsRead(
+  service: Service,
+  timeZone = mood.zone,
+  present = new Date('2026-12-01T00:00:00Z'),
+  pages = freshPages(),
+) {
   const ids = new Set<number>();
   let requests = 0;
   const reviews: Service = {
@@ -66,7 +73,7 @@ async function idsRead(service: Service, timeZone = mood.zone, present = new Dat
   const { signal } = new AbortController();
   const plausible = { start: at('2000-01-01') / 1000, end: 4e9 };
   const now = () => present;
-  const deps = { reviews, timeZone, signal, plausible, pages: { slots: pLimit(8), largest: 0, guess: 1 }, now };
+  const deps = { reviews, timeZone, signal, plausible, pages, now };
   const sink = {
     async land(page: { ids: readonly string[] }) {
       for (const id of page.ids) ids.add(Number(id));
@@ -152,6 +159,40 @@ test.each(['absent', 'fixed', 'for the limit'] as const)(
     expect(read.requests).toBeLessThan(120);
   },
 );
+
+test.each([
+  ['real', 0, 2],
+  ['capped', 0, 2],
+  ['absent', 0, 4],
+  ['real', 40, 3],
+  ['absent', 40, 7],
+  ['real', 450, 8],
+] as const)(
+  'a list that names the last page %s and holds %i reviews costs %i requests',
+  async (lastPage, count, most) => {
+    const read = await idsRead(listed(spread(count, at('2026-10-28T12:00:00Z'), 86_400), { lastPage }));
+    expect({ ...read, ids: read.ids.length }).toMatchObject({ ids: count, reasons: [], requests: most });
+  },
+);
+
+test('a short last page is believed where numbers were right before, a full one never, and one wrong number ends that', async () => {
+  const pages = freshPages();
+  const long = spread(350, at('2026-10-28T12:00:00Z'), 86_400);
+  const costs: number[] = [];
+  for (const [count, how] of [
+    [350, {}],
+    [40, {}],
+    [200, {}],
+    [250, { lastPage: 'cached' }],
+    [40, {}],
+  ] as const) {
+    const read = await idsRead(listed(long.slice(0, count), { lastPage: 'real', ...how }), undefined, undefined, pages);
+    expect(read).toMatchObject({ ids: idsOf(long.slice(0, count)), reasons: [] });
+    costs.push(read.requests);
+  }
+  // One page; two pages, a look at the first, the page behind them, and the last again; one page, and the page behind it.
+  expect([costs[1], costs[2], costs[4]]).toEqual([1, 5, 2]);
+});
 
 type Row = { id: number };
 /** A service whose pages are of these sizes, whatever the limit, and whose number of the last page is always this one. */

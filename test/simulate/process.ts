@@ -83,7 +83,7 @@ export async function openProcess(
       api,
       queues,
       orderStore,
-      pages: { slots: pLimit(concurrency + 4), largest: 0, guess: 1 },
+      pages: { slots: pLimit(concurrency + 4), largest: 0, guess: 1, areNumbersRight: false },
       sliceSlots: pLimit(2),
       orderSlots: pLimit(384),
       abort,

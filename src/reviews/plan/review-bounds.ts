@@ -45,6 +45,9 @@ export async function allReviews(deps: ReviewDeps): Promise<Span> {
   return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
 }
 
+/** Windows that are read of a service without reviews: a year and a half. All plausible ones are more than 220. */
+const emptyWindows = 12;
+
 /** The newest days that one window holds. */
 const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - windowLimits.seconds, end });
 
@@ -54,7 +57,8 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - win
  *
  * It may be hours old, or a day off where the service computes it in another zone. So the bounds reach to the newest
  * review of the list too, and are wider by `zonesApart` where the list shows none. Where there is no overview, or it names
- * no plausible first date, the bounds are those of the plausible dates.
+ * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
+ * the newest days nor the warehouse show one, the bounds are the last `emptyWindows`.
  *
  * @throws ReviewSyncError where the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
@@ -70,21 +74,22 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
   const clampedIso = (second: Second) => isoOf(clamp(second));
   const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
-  let dates = first === undefined || last === undefined ? [] : [first, last, newest ?? last];
-  if (dates.length === 0 && newest !== undefined) {
-    // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
-    const held = await storedBounds(deps.warehouse.db);
-    dates = [newest, held ? secondOf(held.first) : newest];
-  }
+  const isNamed = first !== undefined && last !== undefined;
+  const held = isNamed ? undefined : await storedBounds(deps.warehouse.db);
+  // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
+  const found = newest === undefined ? [] : [newest, held ? secondOf(held.first) : newest];
+  const dates = isNamed ? [first, last, newest ?? last] : found;
   if (overview || dates.length > 0) {
     const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(clampedIso);
     await recordOverview(deps.warehouse.db, { capturedAt, first: least ?? null, last: most ?? null });
   }
   // A list that is not in order shows an older review first.
   const lastDate = newest === undefined ? (last ?? end - zonesApart) + zonesApart : Math.max(newest, last ?? newest);
-  const isBelieved = first !== undefined && last !== undefined && first <= last;
+  const isBelieved = isNamed && first <= last;
+  const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
+  const isEmpty = areNone && newest === undefined && held === undefined;
   return {
-    start: isBelieved ? clamp(first - zonesApart) : start,
+    start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyWindows * windowLimits.seconds) : start,
     end: clamp(lastDate) + 1,
   };
 }

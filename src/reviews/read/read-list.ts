@@ -24,10 +24,10 @@ const looksAtMost = 8;
  * Reads a list by page numbers (docs/interface.md, "Reviews"). The number `last` says where to look; the pages say what
  * is there.
  *
- * 1. Find the last page by the number that the service names. A list of one page is one response: one moment. An empty
- *    one is requested twice.
- * 2. Read all pages before it side by side. The page behind it must show nothing, which is asked once. Read the last
- *    page again: its number and its length say how many records there are.
+ * 1. Find the last page by the number that the service names. A list of one page is one response: one moment.
+ * 2. Read all pages before it side by side. The page behind it must show nothing: it is asked for once, unless the
+ *    service's numbers were right before and the last page is short. Read the last page again: its number and its length
+ *    say how many records there are.
  * 3. The list is whole if at least as many different records were shown, and the last page still has the records that it
  *    had at first: nothing was deleted meanwhile, which would shift others to pages that were read already.
  * 4. Otherwise something was added or deleted, or the count is of no use (hidden reviews). The list is read again, from
@@ -39,7 +39,7 @@ const looksAtMost = 8;
  *
  * A page that is empty although others follow, or although it is the only one, is all hidden, or shown wrongly. Before
  * two readings prove the list, such pages are looked at as smaller pages are cut. Without a number, that is done with
- * the end and the two pages behind it, too.
+ * the end and the two pages behind it, too. A list that shows nothing at all is proven by these looks alone.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -56,13 +56,18 @@ export async function readList(
   let isNumbered = true;
   /** A page that shows records, although an empty one before it looked like the end. */
   let least = 1;
+  let first: ListPage | undefined;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
     let reading: Reading;
     if (isNumbered) {
       const known = attempt === 1 && start.last;
       const found = known ? { number: reader.most, page: known } : await findLast(reader, query, number);
-      if (found === 'unnumbered') isNumbered = false;
-      if (found === 'unnumbered' || found === 'moving') continue;
+      if (found === 'moving') continue;
+      if ('first' in found) {
+        isNumbered = false;
+        first = found.first;
+        continue;
+      }
       if ('kind' in found) return found;
       const read = await readNumbered(reader, query, found, shown, attempt === 1);
       if (read.kind === 'contradicted') isNumbered = false;
@@ -74,13 +79,14 @@ export async function readList(
       if (read.kind !== 'read') return read;
       reading = read;
     } else {
-      const read = await readUp(reader, query, least);
+      const read = await readUp(reader, query, least, first);
+      first = undefined;
       if (read.kind !== 'read') return read;
       reading = read;
     }
     const isSameAgain = before && showsSame(before, reading.ids);
     before = reading.ids;
-    if (!isSameAgain) continue;
+    if (!isSameAgain && reading.ids.length > 0) continue;
     const more = await pageWithMore(reader, query, reading);
     if (more === undefined) return { kind: 'whole' };
     if (typeof more !== 'number') return more;
@@ -92,17 +98,19 @@ export async function readList(
 
 type Last = { number: number; page: ListPage };
 
+/** No number is named, or the pages contradict it. `first`: page 1, if it was looked at and nothing speaks against it. */
+type Unnumbered = { first: ListPage | undefined };
+
 /**
  * Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so.
  *
- * @returns `unnumbered`: no number is named, or the pages contradict it. `moving`: the list became longer or shorter at
- *   each look.
+ * @returns `moving`: the list became longer or shorter at each look.
  */
 async function findLast(
   reader: Reader,
   query: PageQuery,
   guess: number,
-): Promise<Last | 'unnumbered' | 'moving' | ListEnd> {
+): Promise<Last | Unnumbered | 'moving' | ListEnd> {
   const { most } = reader;
   let number = Math.max(1, Math.min(most, guess));
   let first: ListPage | undefined;
@@ -116,7 +124,7 @@ async function findLast(
       first = asked;
     }
     const last = (page.kind === 'page' ? page.lastPage : undefined) ?? first?.lastPage;
-    if (last === undefined) return 'unnumbered';
+    if (last === undefined) return { first };
     if (Math.min(last, most) !== number) {
       number = Math.min(last, most);
       continue;
@@ -124,10 +132,10 @@ async function findLast(
     if (page.kind === 'refused') {
       // A service that always names the same number refuses all pages that the list does not have.
       const before = await reader.ask(query, number - 1);
-      return before.kind === 'page' && before.ids.length > 0 ? page : 'unnumbered';
+      return before.kind === 'page' && before.ids.length > 0 ? page : { first: undefined };
     }
     if (last === number) return { number, page };
-    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return 'unnumbered';
+    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return { first: undefined };
     return { kind: 'too-long', page, pages: last };
   }
   return 'moving';
@@ -164,19 +172,22 @@ async function readNumbered(
   await landing;
 
   const pages = [top, ...below];
-  if (below.some((page, index) => isSame(page, pages[index] ?? page))) return { kind: 'contradicted' };
+  if (below.some((page, index) => isSame(page, pages[index] ?? page))) return contradicted(reader);
   // A number may be too small, and a page short because hidden reviews were taken off it.
-  if ((top.ids.length > 0 || number > 1) && shown.end !== number) {
+  const isFull = recordsOn(top) >= reader.largest() && !isSmall(reader);
+  const isEnd = shown.end === number || (number === 1 && top.ids.length === 0);
+  if (!isEnd && (isFull || isSmall(reader) || !reader.deps.pages.areNumbersRight)) {
     const next = await pageBehind(reader, query, { number, page: top });
     if (next.kind === 'failed') return next;
     const isLonger = next.kind === 'page' && (next.lastPage ?? 0) > number;
     if (isLonger) return { kind: 'moved', number: next.lastPage ?? number };
-    if (next.kind === 'page' || next.kind === 'unknown') return { kind: 'contradicted' };
+    if (next.kind === 'page' || next.kind === 'unknown') return contradicted(reader);
     shown.end = number;
+    const areAllFull = below.every((page) => recordsOn(page) === limitsOf(reader.deps).pageSize);
+    if (number > 1 && areAllFull) reader.deps.pages.areNumbersRight = true;
   }
 
   // One response of one page is one moment. From behind a full one, a deletion may have brought a record onto it.
-  const isFull = recordsOn(top) >= reader.largest() && !isSmall(reader);
   const end = number > 1 || isFull ? await reader.ask(query, number) : top;
   if (end.kind === 'failed') return end;
   if (end.kind === 'refused') return refusedOrMoved(reader, query, { ...end, number });
@@ -193,6 +204,11 @@ async function readNumbered(
   const empty = [number, ...numbers].filter((_, index) => pages[index]?.ids.length === 0);
   const isStill = top.ids.every((id) => end.ids.includes(id));
   return isCounted && (isStill || !isFirst) ? { kind: 'whole' } : { kind: 'read', ids, empty };
+}
+
+function contradicted({ deps }: Reader): Read {
+  deps.pages.areNumbersRight = false;
+  return { kind: 'contradicted' };
 }
 
 /** Reads the pages one after the other. One lands while the next is requested. */
@@ -226,14 +242,19 @@ async function refusedOrMoved(
  * Reads upwards from page 1. A short page is no end, since a service may take hidden reviews off the pages that it has
  * cut.
  *
- * @param least a page up to which empty pages are no end.
+ * @param least a page up to which empty pages are no end. `first`: page 1, if it was just requested.
  */
-async function readUp(reader: Reader, query: PageQuery, least: number): Promise<Reading | ListEnd> {
+async function readUp(
+  reader: Reader,
+  query: PageQuery,
+  least: number,
+  first: ListPage | undefined,
+): Promise<Reading | ListEnd> {
   const ids: string[] = [];
   const empty: number[] = [];
   let last: ListPage | undefined;
   let landing: Promise<unknown> | undefined;
-  let page = await reader.ask(query, 1);
+  let page = first ?? (await reader.ask(query, 1));
   for (let number = 1; ; number += 1) {
     if (page.kind !== 'page') return page;
     const isEmpty = page.ids.length === 0;

@@ -16,6 +16,11 @@ export type Pages = {
   largest: number;
   /** The page at which the list of a long span ended last: the next one is looked at there first. */
   guess: number;
+  /**
+   * Whether the service's numbers of the last page were right, on a list of several full pages: then a short page that
+   * is named as the last one is believed to be it.
+   */
+  areNumbersRight: boolean;
 };
 
 /** Lands a page: its reviews are true whether or not their span is proven. */
