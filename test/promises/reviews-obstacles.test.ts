@@ -390,7 +390,7 @@ test('while the clocks differ by more than a day, runs of reviews fail and say s
     (select extract(epoch from now() - max(started_at)) > 530 from sync.export_windows) as read
     from warehouse.review_overview order by captured_at desc limit 1`;
   expect(await world.warehouse(ages)).toEqual([{ captured: true, read: true }]);
-  expect((await cli('doctor')).stdout).toContain('a cache in front of it answers, up to 540 s old');
+  expect((await cli('doctor')).stdout).toContain('a cache in front of it answers, up to 9 min old');
 });
 
 /** The overview of the service. */
@@ -463,21 +463,6 @@ test('a first sync of an empty service costs few requests, and an overview that 
     expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
     expect(await held(world)).toBe(known);
   }
-});
-
-test('what a cache answers proves what was so when the cache stored it, and doctor says so', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(30);
-  twist.change = (answer, { method }) => {
-    if (method === 'GET') Object.assign(answer.headers, { age: '540' });
-  };
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await held(world)).toBe(30);
-  const ages = `select extract(epoch from now() - captured_at)::float8 as captured,
-    (select extract(epoch from now() - max(started_at))::float8 from sync.export_windows) as read from warehouse.review_overview`;
-  const [{ captured, read } = { captured: 0, read: 0 }] =
-    await world.warehouse<Record<'captured' | 'read', number>>(ages);
-  expect([captured > 530, read > 530]).toEqual([true, true]);
-  expect((await cli('doctor')).stdout).toContain('a cache in front of it answers, up to 540 s old');
 });
 
 test('days on which no review can be are a usage error, not "done" or "the same"', async ({ hourly }) => {

@@ -227,7 +227,7 @@ test('JSON behind a warning is used, and the warning is logged once, masked', as
   expect(await api.subOrders.create(1, { product_id: 3, price: '1' })).toEqual({ id: 5 });
   expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(text);
   expect(lines).toEqual([
-    expect.stringMatching(/Warning : Undefined key .*the review service writes text before its JSON/),
+    expect.stringMatching(/Warning : Undefined key .*the review service writes text beside its JSON/),
   ]);
   expect(lines[0]).not.toContain('minji');
 });
@@ -254,7 +254,7 @@ test('a stored detail is refused, a stored list proves what was so when it was s
     expect(await client(fresh.url).orders.get(1)).toMatchObject({ id: 1 });
     expect(fresh.calls()).toHaveLength(1);
   }
-  expect((await failureOf(api.orders.get(2))).detail).toBe('it comes from a cache and is 540 s old');
+  expect((await failureOf(api.orders.get(2))).detail).toBe('it comes from a cache and is 9 min old');
 });
 
 test.each([
@@ -335,4 +335,34 @@ test('a list that gives the same page again ends in an error, not in a loop', as
     for await (const _page of api.categories.listAll({ limit: 1 }));
   };
   await expect(read()).rejects.toThrow(/page 2 repeats the page before it/);
+});
+
+const notice = 'Warning: key "a" of array[0] in {closure} and "{" on line 7';
+const reviews = '[{"id":1,"message":"a } \\" [b"},{"id":2}]';
+
+test.each([
+  [notice, reviews, ''],
+  ['', reviews, `<br />\n<b>Warning</b>: {"a":1} on line 7`],
+  [`${notice}: `, reviews, `\n${notice}\n`],
+  ['[12:00:00] Deprecated\n\ufeff', reviews, ' '],
+  [`${warning}`, '[]', `\n${notice}`],
+])('the JSON between %j and what follows is used', async (before, body, behind) => {
+  const service = await tinyService(() => ({ body: before + body + behind }));
+  expect((await client(service.url).reviews.page(january, 1)).rawBody.toString()).toBe(body);
+});
+
+test.each([
+  '<html><body>[1]</body></html>',
+  '<!doctype html><script>[{"id":1}]</script>',
+  'Fatal error: see []',
+  'Fatal error: Uncaught Exception: [{"id":1}] in /w/api.php',
+  'Cannot use [] for reading',
+  `${warning}{"id":`,
+  `${notice}[{"id":1},{"id":2`,
+  `${notice}[{"id":1,"b":[{"id":2}],"c":"x\n${notice}]}`,
+  `{"data":[{"id":1}]`,
+  `"a":[{"id":1}]}`,
+])('a page or a text that ends otherwise is no data: %s', async (body) => {
+  const service = await tinyService(() => ({ body }));
+  await expect(client(service.url).reviews.page(january, 1)).rejects.toThrow(MalformedResponseError);
 });

@@ -1,4 +1,5 @@
 import { describeError, hintOf } from '../../base/errors.ts';
+import { durationText } from '../../base/time/duration.ts';
 import { isoOf, localPeriod, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
@@ -87,7 +88,7 @@ async function checkPages(api: ReviewApi, last: Second, timeZone: string): Promi
 function checkCache(api: ReviewApi): Finding[] {
   const { oldestMs } = api.stats();
   if (oldestMs <= 60_000) return [];
-  const what = `a cache in front of it answers, up to ${Math.round(oldestMs / 1000)} s old, although we send Cache-Control: no-cache`;
+  const what = `a cache in front of it answers, up to ${durationText(oldestMs / 1000)} old, although we send Cache-Control: no-cache`;
   return [warning(what, 'have it leave out the paths below /v1: orders are not pushed by old answers')];
 }
 

@@ -20,26 +20,54 @@ export async function decodeBody(bytes: Buffer, encoding: string | undefined, ma
   return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
 }
 
-/** Places of a body that are tried as the beginning of its JSON. */
-const mostTried = 10;
+/** How a record, or a list of records, begins. An empty one counts on a line of its own: PHP says "Cannot use [] for reading". */
+const beginning = /(?:\[\s*)?\{\s*"\w|(?=[[{])(?<=(?:^|[\n>\xbf])[ \t]*)(?:\[\s*\]|\{\s*\})(?=[ \t\r]*(?:[\n<]|$))/g;
+
+/** A web page may have JSON in a script, and a program that broke off has nothing to say. */
+const isNoWarning = /<(?:!doctype|html|head|body|script)\b|\b(?:fatal|parse) error\b/i;
 
 /**
- * Splits a body into its JSON and the text before it, such as the warnings of PHP. The JSON begins a line or follows a
- * tag, and goes on to the end of the body. A body without such a text is returned unchanged.
+ * The JSON within other text, such as warnings of PHP before and behind it; the longest one, if a warning has some, too.
+ * Undefined if there is no text beside the JSON, or if any JSON in it is not whole.
  */
-export function splitWarning(bytes: Buffer): { bytes: Buffer; warning?: string } {
-  const first = bytes.find((byte) => byte > 0x20);
-  if (first === undefined || first === 0x5b || first === 0x7b) return { bytes };
+export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | undefined {
   // One character a byte, so that an index is one of bytes.
-  const text = bytes.toString('latin1');
-  for (const { index } of [...text.matchAll(/(?<=[\n>]|\xef\xbb\xbf)[[{]/g)].slice(0, mostTried)) {
-    const json = bytes.subarray(index);
-    try {
-      JSON.parse(json.toString());
-      return { bytes: json, warning: bytes.toString('utf8', 0, index) };
-    } catch {
-      // Part of the text before the JSON.
-    }
+  const body = bytes.toString('latin1');
+  let [from, to] = [0, 0];
+  beginning.lastIndex = 0;
+  for (let found = beginning.exec(body); found; found = beginning.exec(body)) {
+    const end = endOfJson(bytes, found.index);
+    if (end === undefined || !isJson(bytes.subarray(found.index, end))) return undefined;
+    if (end - found.index > to - from) [from, to] = [found.index, end];
+    beginning.lastIndex = end;
   }
-  return { bytes };
+  const [before, behind] = [bytes.toString('utf8', 0, from).trim(), bytes.toString('utf8', to).trim()];
+  const isPart = /(?:[,[{]|"\s*:)$/.test(before) || /^[,:\]}]/.test(behind);
+  if (to === 0 || before + behind === '' || isPart || isNoWarning.test(before)) return undefined;
+  return { json: bytes.subarray(from, to), text: `${before} ${behind}` };
+}
+
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const [quote, backslash] = [0x22, 0x5c];
+const [opening, closing] = [[0x5b, 0x7b] as (number | undefined)[], [0x5d, 0x7d] as (number | undefined)[]];
+
+/** Where the JSON ends that begins at `start`; undefined if it does not end. */
+function endOfJson(bytes: Buffer, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at += 1) {
+    if (bytes[at] === quote) {
+      for (at += 1; at < bytes.length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
+    } else if (opening.includes(bytes[at])) depth += 1;
+    else if (closing.includes(bytes[at])) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return undefined;
 }

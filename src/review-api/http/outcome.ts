@@ -1,5 +1,6 @@
 import { explainError } from '../../base/hints.ts';
 import { mask } from '../../base/mask.ts';
+import { durationText } from '../../base/time/duration.ts';
 import {
   AuthenticationError,
   LimitedError,
@@ -11,15 +12,22 @@ import {
   UnknownOutcomeError,
 } from '../review-api-errors.ts';
 import type { Call, HttpResponse } from './call.ts';
+import { jsonWithin } from './decode.ts';
 import { errorText } from './error-text.ts';
 import { NotConfirmedError } from './response-body.ts';
 import { type Failure, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
 
+/** A list that a cache has kept for longer is refused: as a proof of what was so then, it would hold a run up silently. */
+const oldestOfUseMs = 24 * 3_600_000;
+
 export const tokenPath = '/oauth/token';
 
-/** What the result of a request means. `detail` is masked; `status` is set where there was a response. */
+/**
+ * What the result of a request means. `detail` is masked; that of a success is the text that came with its JSON. `status`
+ * is set where there was a response.
+ */
 export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string | undefined } & (
   | { kind: 'success'; value: T }
   | { kind: 'token-refused' }
@@ -49,8 +57,9 @@ export function outcomeOf<T>(
   }
   const { status, headers, bytes, ageMs, isStored, incomplete } = reply;
   const isSuccess = (status >= 200 && status <= 299) || (status === 404 && call.notFoundIsSuccess === true);
-  if (call.isOfNow && isStored && (isSuccess || status === 404)) {
-    const detail = `it comes from a cache${ageMs > 0 ? ` and is ${Math.round(ageMs / 1000)} s old` : ''}`;
+  const isTooOld = isStored && (call.isOfNow || (call.method === 'GET' && ageMs > oldestOfUseMs));
+  if (isTooOld && (isSuccess || status === 404)) {
+    const detail = `it comes from a cache${ageMs > 0 ? ` and is ${durationText(ageMs / 1000)} old` : ''}`;
     return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
   }
   if (isSuccess && incomplete && status !== 204 && status !== 404) {
@@ -87,20 +96,24 @@ function readWith<T>(
   read: (response: HttpResponse) => T,
   response: HttpResponse,
   secrets: () => (string | undefined)[],
+  detail?: string,
 ): Outcome<T> {
   const { status, bytes } = response;
   try {
-    return { kind: 'success', status, value: read(response) };
+    return { kind: 'success', status, value: read(response), detail };
   } catch (error) {
     if (error instanceof NotConfirmedError) {
       return { kind: 'failure', failure: { kind: 'not-confirmed' }, status, detail: error.message };
     }
     if (!(error instanceof ShapeError)) throw error;
+    const within = detail === undefined ? jsonWithin(bytes) : undefined;
+    if (within)
+      return readWith(read, { ...response, bytes: within.json }, secrets, errorText(within.text, secrets()) ?? '');
     // Only an HTML page is quoted: a JSON body may hold customers' data.
     const text = bytes.toString();
     const page = text.trimStart().startsWith('<') ? errorText(text, secrets()) : undefined;
-    const detail = (page === undefined ? error.message : `${error.message}; ${page}`).slice(0, 300);
-    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
+    const what = (page === undefined ? error.message : `${error.message}; ${page}`).slice(0, 300);
+    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail: what };
   }
 }
 

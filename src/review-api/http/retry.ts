@@ -3,8 +3,7 @@ import pLimit from 'p-limit';
 import { sleep } from '../../base/timeout.ts';
 import { AuthenticationError, LimitedError } from '../review-api-errors.ts';
 import type { Call, HttpResponse, Send } from './call.ts';
-import { errorText } from './error-text.ts';
-import { errorOf, type Outcome, outcomeOf, privateValues, tokenPath } from './outcome.ts';
+import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
 import { readToken } from './response-body.ts';
 import { defaultRetryLimits, nextStep, type RetryLimits } from './retry-policy.ts';
 import { openSend, type Timeouts } from './send.ts';
@@ -307,13 +306,10 @@ export function openHttpClient({
     const outcome = outcomeOf(reply, call, read, { tokens, now, maxBodyBytes });
     if (outcome.kind === 'success' || outcome.kind === 'refused') await session.succeeded(sentMs);
     const { method, path } = call;
-    if (reply.kind === 'response') {
-      stats.oldestMs = Math.max(stats.oldestMs, reply.ageMs);
-      if (reply.warning !== undefined && !hasWarned) {
-        hasWarned = true;
-        const text = errorText(reply.warning, [...tokens, ...privateValues(call)]);
-        log?.warn({ method, path, text }, 'the review service writes text before its JSON');
-      }
+    if (reply.kind === 'response') stats.oldestMs = Math.max(stats.oldestMs, reply.ageMs);
+    if (outcome.kind === 'success' && outcome.detail !== undefined && !hasWarned) {
+      hasWarned = true;
+      log?.warn({ method, path, text: outcome.detail }, 'the review service writes text beside its JSON');
     }
     const facts = { method, path, status: reply.kind === 'response' ? reply.status : undefined, durationMs };
     log?.debug(facts, 'request to the review service');

@@ -1,6 +1,6 @@
 import type { Pool } from 'undici';
 import type { Call, HttpResponse } from './call.ts';
-import { decodeBody, splitWarning } from './decode.ts';
+import { decodeBody } from './decode.ts';
 import { encodeParams } from './encode.ts';
 
 export type Timeouts = {
@@ -12,9 +12,9 @@ export type Timeouts = {
   bodyMs: number;
 };
 
-/** How one attempt ended. `incomplete`: why there is no body. `warning`: the text before its JSON. */
+/** How one attempt ended. `incomplete`: why there is no body. */
 export type Reply =
-  | (HttpResponse & { kind: 'response'; warning?: string; incomplete?: 'lost' | 'too-large' | 'undecodable' })
+  | (HttpResponse & { kind: 'response'; incomplete?: 'lost' | 'too-large' | 'undecodable' })
   | { kind: 'no-response'; cause: unknown };
 
 type SendOptions = {
@@ -78,7 +78,7 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
       head = headOf(statusCode, singleValues(headers), requestedAtMs);
       const raw = Buffer.from(await body.arrayBuffer());
       const bytes = await decodeBody(raw, head.headers['content-encoding'], maxBodyBytes);
-      return { kind: 'response', ...head, ...(statusCode < 300 ? splitWarning(bytes) : { bytes }) };
+      return { kind: 'response', ...head, bytes };
     } catch (cause) {
       if (!head) return { kind: 'no-response', cause };
       // The status still counts when the body of an error response is lost.
