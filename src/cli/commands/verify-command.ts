@@ -106,7 +106,7 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
       'have that deleted at the service first.';
   const stuck =
     ` The warehouse cannot hold ${formatCount(unrepairable)} of them: ` +
-    'see review-sync dead-letters, which leaves out discarded ones.';
+    'correct the field at the service that review-sync dead-letters names (it leaves out discarded ones).';
   return summary + (repair && !isStuck ? done : next) + (unrepairable > 0 ? stuck : '');
 }
 
