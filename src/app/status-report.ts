@@ -1,5 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
-import { describeError } from '../base/errors.ts';
+import { describeError, hintOf } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues } from '../queue/index.ts';
 import { type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
@@ -31,9 +31,9 @@ type FlowStatus = {
   overdueSeconds: number | null;
 };
 
-/** `error`: why the queue cannot be read; then nothing else is known of it. */
+/** `error`: why the queue cannot be read; then nothing else is known of it. `hint`: what helps. */
 type QueueStatus = {
-  queue: { kind: 'redis' | 'postgres'; jobs: Record<string, Record<string, number>>; error?: string };
+  queue: { kind: 'redis' | 'postgres'; jobs: Record<string, Record<string, number>>; error?: string; hint?: string };
   scheduled: PlannedRun[];
   /** Open runs that no process carries out, with the steps that wait, where the queue says how many. */
   leftRuns: (Run & { stepsLeft: number | undefined })[];
@@ -124,7 +124,8 @@ async function readQueue(
     return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), leftRuns };
   } catch (error) {
     const leftRuns = unattended.map((run) => ({ ...run, stepsLeft: undefined }));
-    return { queue: { kind, jobs: {}, error: describeError(error) }, scheduled: [], leftRuns };
+    const hint = hintOf(error, 'QUEUE_URL') ?? 'start its server';
+    return { queue: { kind, jobs: {}, error: describeError(error), hint }, scheduled: [], leftRuns };
   }
 }
 

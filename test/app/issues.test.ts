@@ -196,7 +196,7 @@ const troubled = (): StatusReport => ({
   waitingForGrades: { orders: 1, grades: 2 },
   absentOrders: { ...calm.absentOrders, orders: 6, examples: ['A', 'B', 'C', 'D', 'E'] },
   webhooks: { waiting: 2, oldestAt: ago(3_600_000), dueSince: ago(3_600_000), lastReceivedAt: new Date(1000) },
-  queue: { kind: 'redis', jobs: {}, error: 'down' },
+  queue: { kind: 'redis', jobs: {}, error: 'down', hint: 'start its server' },
 });
 const waiting =
   '1 order line of 1 order wait until the service is known to have the product; the oldest (A/1, product P) for 15 d';
