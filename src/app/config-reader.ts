@@ -28,6 +28,15 @@ const address = (protocols: readonly string[], example: string) =>
 export const databaseUrl = (...protocols: readonly string[]) =>
   address(protocols, `${protocols[0]}//user:password@host:port/name`);
 
+/** A path that is no number would silently mean another database of a Redis. */
+export const queueUrl = v.pipe(
+  databaseUrl('redis:', 'rediss:', 'postgres:', 'postgresql:'),
+  v.check(
+    (value) => !/^rediss?:/.test(value) || /^(\/\d*)?$/.test(new URL(value).pathname),
+    'the number of a database behind the host of a Redis, such as redis://host:6379/0',
+  ),
+);
+
 const httpUrl = address(['http:', 'https:'], 'https://reviews.example.com');
 
 /** Paths can be added to it: it has no query, no fragment, and no password, which would show in errors. */

@@ -9,6 +9,7 @@ import {
   number,
   oneOf,
   openReader,
+  queueUrl,
   secretPath,
   text,
   timeZone,
@@ -31,7 +32,7 @@ function allOf(read: Reader) {
   return {
     shop: shopOf(read),
     warehouseDatabaseUrl,
-    queueUrl: optional('QUEUE_URL', databaseUrl('redis:', 'rediss:', 'postgres:', 'postgresql:'), warehouseDatabaseUrl),
+    queueUrl: optional('QUEUE_URL', queueUrl, warehouseDatabaseUrl),
     api: {
       baseUrl: required('REVIEW_API_BASE_URL', baseUrl),
       clientId: required('REVIEW_API_CLIENT_ID', text),

@@ -42,6 +42,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server at this port is not a Postgres',
     'correct the port in {address}; the address of a MySQL or MariaDB begins with mysql://',
   ],
+  [
+    /DB index is out of range/,
+    'the server has no database of this number',
+    'correct the number in {address}, 0 is always there',
+  ],
   [/^28P01$|^WRONGPASS/, 'user or password is wrong', 'correct them in {address}'],
   [/^ER_ACCESS_DENIED_/, 'the server refuses this user, or its password is wrong', 'correct them in {address}'],
   [/^ER_BAD_DB_ERROR$/, undefined, 'create the database, or correct its name in {address}'],

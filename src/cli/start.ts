@@ -81,10 +81,12 @@ function ownFile(path: string): string {
   try {
     const stats = fstatSync(file);
     if (!stats.isFile() && !stats.isDirectory()) throw new Error('it is no file');
-    const { uid, mode } = stats;
-    const own = process.getuid?.();
-    if (own !== undefined && uid !== own && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
-    if (own !== undefined && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');
+    const { uid, gid, mode } = stats;
+    const own = process.getuid?.() ?? uid;
+    if (own !== uid && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
+    if (process.getuid && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');
+    // Where each user has a group of the same number, files are 664 by default.
+    if (gid !== uid && (mode & 0o020) !== 0) throw new Error(`its group may change it (gid ${gid})`);
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);

@@ -3,7 +3,6 @@ import type { Server, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { throttled } from '../base/timeout.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { cached } from './cached.ts';
 import type { MeasuredApp } from './measured-app.ts';
@@ -51,10 +50,14 @@ export async function startServer(
   healthRoutes(server, warehouse);
   server.register(async (counted) => {
     limitRequests(counted);
-    metricsRoute(counted, measured, wrongTokenLog(log, '/metrics'));
+    const wrongToken = (what: string) => {
+      const write = onceAMinute(log, 'a request had a wrong token');
+      return () => write({ what });
+    };
+    metricsRoute(counted, measured, wrongToken('/metrics'));
     if (!isPublic) return;
-    webhookRoute(counted, measured.app, wrongTokenLog(log, 'a webhook'));
-    statusRoutes(counted, measured, wrongTokenLog(log, 'the status page'));
+    webhookRoute(counted, measured.app, wrongToken('a webhook'), onceAMinute(log, 'a webhook was refused'));
+    statusRoutes(counted, measured, wrongToken('the status page'));
   });
   try {
     const url = await server.listen({ host: config.host, port });
@@ -106,10 +109,14 @@ async function closeWithin(ms: number, server: FastifyInstance): Promise<void> {
   await server.close().finally(() => clearTimeout(timer));
 }
 
-/** Logs that a request for `what` had a wrong token, at most once a minute: guesses must not fill the log. */
-function wrongTokenLog(log: Logger, what: string): () => void {
-  const write = throttled(60_000, (text) => log.warn({ what }, text));
-  return () => write('a request had a wrong token');
+/** Warns at most once a minute: neither guesses nor a sender that repeats itself may fill the log. */
+function onceAMinute(log: Logger, message: string): (fields: object) => void {
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  return (fields) => {
+    if (performance.now() - warnedMs < 60_000) return;
+    warnedMs = performance.now();
+    log.warn(fields, message);
+  };
 }
 
 /** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */

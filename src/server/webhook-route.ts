@@ -11,8 +11,13 @@ const mostBytes = 256 * 1024;
  * are stored durably, with 400, 415 or 422 where the body is refused, and with 503 and `Retry-After` where the service
  * should send it again.
  */
-export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: () => void): void {
-  const { warehouse, fieldShapes, config, log } = app;
+export function webhookRoute(
+  parent: FastifyInstance,
+  app: App,
+  logWrongToken: () => void,
+  logRefused: (fields: object) => void,
+): void {
+  const { warehouse, fieldShapes, config } = app;
   const { secret, brandIds } = config.webhooks;
   if (secret === undefined) return;
   fieldShapes.begin();
@@ -20,7 +25,7 @@ export function webhookRoute(parent: FastifyInstance, app: App, logWrongToken: (
     server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
       // With the right secret only: the service may have changed its format. Strangers must not fill the log.
       const { secret: given = '' } = params as { secret?: string };
-      if (status >= 400 && isEqualSecret(given, secret)) log.warn({ status }, 'a webhook was refused');
+      if (status >= 400 && isEqualSecret(given, secret)) logRefused({ status });
     });
     server.post<{ Params: { secret: string }; Body: unknown }>(
       '/webhooks/:secret',

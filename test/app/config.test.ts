@@ -96,6 +96,8 @@ describe('readConfig', () => {
     ['SHOP_DATABASE_URL', 'oracle://shop:geheim@host/db'],
     ['WAREHOUSE_DATABASE_URL', 'geheim'],
     ['QUEUE_URL', 'amqp://guest:geheim@host'],
+    ['QUEUE_URL', 'redis://:geheim@host/abc'],
+    ['QUEUE_URL', 'redis://:geheim@host/-1'],
     ['REVIEW_API_BASE_URL', 'reviews.example.com?secret=geheim'],
     ['REVIEW_API_BASE_URL', 'https://user:geheim@reviews.example.com'],
     ['REVIEW_API_BASE_URL', 'https://reviews.example.com/?key=geheim'],

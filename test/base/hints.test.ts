@@ -138,6 +138,11 @@ redisTest('a Redis that refuses the login, and a server that is not a Redis, are
   expect(await failure(openQueues(redis.url.replace('//', '//:wrong@'), 'test'))).toMatch(
     /user or password is wrong \(WRONGPASS/,
   );
+  for (const database of ['99', '?db=99'])
+    expect(await failure(openQueues(`${redis.url.replace('//', '//:secret@')}/${database}`, 'test'))).toMatch(
+      /the server has no database of this number .*correct the number in/,
+    );
+  await (await openQueues(`${redis.url.replace('//', '//:secret@')}/3`, 'test')).close();
   expect(await failure(openQueues('redis://127.0.0.1:1', 'test'))).toMatch(
     /nothing listens there \(connect ECONNREFUSED/,
   );

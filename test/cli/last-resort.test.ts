@@ -54,20 +54,21 @@ test('a .env that cannot be read is no fault of the program', async () => {
   expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
 });
 
-test.skipIf(process.getuid?.() !== 0)(
-  'a .env of another user, or that every user may change, is not read',
-  async () => {
-    const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
-    onTestFinished(() => rm(cwd, { recursive: true }));
-    const file = join(cwd, '.env');
-    await writeFile(file, 'QUEUE_URL=no address');
-    await chmod(file, 0o646);
-    expect((await runProcess(['status'], {}, cwd)).stderr).toContain('every user of this machine may change it');
-    await chmod(file, 0o600);
-    await chown(file, 65_534, 65_534);
-    expect((await runProcess(['status'], {}, cwd)).stderr).toContain('it belongs to another user (uid 65534)');
-  },
-);
+test.skipIf(process.getuid?.() !== 0)('a .env of another user, or that others may change, is not read', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+  onTestFinished(() => rm(cwd, { recursive: true }));
+  const file = join(cwd, '.env');
+  await writeFile(file, 'QUEUE_URL=no address');
+  await chmod(file, 0o646);
+  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('every user of this machine may change it');
+  await chmod(file, 0o664);
+  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('QUEUE_URL is malformed');
+  await chown(file, 0, 65_534);
+  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('its group may change it (gid 65534)');
+  await chmod(file, 0o600);
+  await chown(file, 65_534, 65_534);
+  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('it belongs to another user (uid 65534)');
+});
 
 test.skipIf(process.platform === 'win32')('a .env that is a pipe is refused, and not waited for', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
