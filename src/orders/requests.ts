@@ -13,11 +13,12 @@ import {
 import { type FailureKind, failuresInARow, type RequestLimits } from './limits.ts';
 
 /**
- * How a request about one record ended. `unknown`: nobody knows whether it was carried out. `absent`: 404. `isRefused`:
- * the service responded with 4xx, so it did not carry the request out.
+ * How a request about one record ended. `attempts`: how often it was sent, as after a 429 or a 401. `unknown`: nobody knows
+ * whether it was carried out. `absent`: 404. `isRefused`: the service responded with 4xx, so it did not carry the request
+ * out.
  */
 export type Sent<T> =
-  | { kind: 'done'; value: T }
+  | { kind: 'done'; value: T; attempts: number }
   | { kind: 'absent' }
   | { kind: 'unknown'; reason: string }
   | { kind: 'failed'; reason: string; failure: FailureKind; isRefused?: true };
@@ -45,14 +46,17 @@ export function openRequests(
   const send =
     (beforeAttempt?: () => void): Send =>
     async (request) => {
+      let attempts = 0;
       // The client sends eight orders at a time. After an abort, the waiting ones must not start.
       const beforeSend = () => {
         signal.throwIfAborted();
         beforeAttempt?.();
+        attempts += 1;
       };
       signal.throwIfAborted();
       try {
-        return { kind: 'done', value: await request({ giveUpAfterMs, beforeSend }) };
+        const value = await request({ giveUpAfterMs, beforeSend });
+        return { kind: 'done', value, attempts };
       } catch (error) {
         if (error instanceof NotFoundError) return { kind: 'absent' };
         if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message };

@@ -84,3 +84,25 @@ test('verify names a second sub-order as one that a push removes, and --repair d
   await world.cli('verify', 'orders', '--repair');
   expect(await subOrders()).toEqual([medium, small]);
 });
+
+test.for([429, 401])(
+  'what a service made that answers %i all the same is removed an hour later, with one look at its order',
+  async (status, { world }) => {
+    await world.place(order('A', line('1', 7)), order('B', line('1', 7)));
+    let left = 1;
+    world.serviceRule((request) => (isCreate(request) && left-- > 0 ? { carriedOutWith: status } : 'pass'));
+    expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
+    const count = async () => (await world.atService('select from reference_service.sub_orders')).length;
+    expect(await count()).toBe(3);
+    await world.timePasses('1 hour');
+    const before = world.requests().length;
+    expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
+    expect(
+      world
+        .requests()
+        .slice(before)
+        .map(({ method }) => method),
+    ).toEqual(['POST', 'DELETE']);
+    expect(await count()).toBe(2);
+  },
+);

@@ -103,7 +103,8 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
     case 'create': {
       if (isDone) {
         const { id } = sent.value as { id: number };
-        return { ...link, subOrderId: id, idsBefore: request.isSentAgain ? link.idsBefore : null };
+        const isSentOnce = !request.isSentAgain && sent.attempts === 1;
+        return { ...link, subOrderId: id, idsBefore: isSentOnce ? null : link.idsBefore };
       }
       // A refused creation created nothing: no sub-order that appears later is this line's, unless an earlier request
       // made it.
