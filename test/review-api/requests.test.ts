@@ -35,8 +35,9 @@ test('what the service would refuse is a TypeError before anything is sent', asy
   const noScore = { score: null } as unknown as { score: number };
   const calls: (() => Promise<unknown>)[] = [
     ...noFilters.flatMap((filter) => {
-      const params = 'start_date' in filter || 'start_datetime' in filter ? filter : { ...january, ...filter };
-      const lists = [() => reviews.list(params as ReviewListParams), () => reviews.listAll(params as ReviewListParams).next()];
+      const isDated = 'start_date' in filter || 'start_datetime' in filter;
+      const params = (isDated ? filter : { ...january, ...filter }) as ReviewListParams;
+      const lists = [() => reviews.list(params), () => reviews.listAll(params).next()];
       return 'page' in filter ? lists.slice(0, 1) : lists;
     }),
     ...[{ paid_on: '05.01.2024' }, { usernames: [] }, { usernames: ['a,b'] }, { page: 0 }].map(
