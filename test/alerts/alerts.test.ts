@@ -15,14 +15,9 @@ import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const start = Date.UTC(2026, 0, 1);
-const trouble = (key: string, isUrgent = true): Issue => ({
-  key,
-  what: `${key} is wrong`,
-  hint: 'correct it',
-  isUrgent,
-});
-
-const urgentKeys = (all: Issue[]) => all.filter(({ isUrgent }) => isUrgent).map(({ key }) => key);
+const trouble = (key: string, isUrgent = true): Issue => {
+  return { key, what: `${key} is wrong`, hint: 'correct it', isUrgent };
+};
 
 /** Checks as any process would; `texts` is what arrived. */
 async function openAlerts(world: World) {
@@ -46,65 +41,41 @@ async function openAlerts(world: World) {
   return { app, texts, faults, check };
 }
 
-test('what is wrong is reported once, however many processes look and however often, and its recovery once', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const { texts, check } = await openAlerts(world);
-  await Promise.all([check([trouble('reviews')]), check([trouble('reviews')]), check([trouble('reviews')])]);
-  await check([trouble('reviews')]);
-  await check([trouble('reviews'), trouble('orders'), trouble('a hole', false)]);
-  expect(texts).toEqual(['review-sync: reviews is wrong\n→ correct it', 'review-sync: orders is wrong\n→ correct it']);
-  await check([trouble('orders')], 60);
-  await check([trouble('orders')]);
-  expect(texts.slice(2)).toEqual([expect.stringMatching(/^review-sync: recovered after 1 h.*: reviews is wrong$/)]);
-  await check([]);
-  await check([trouble('reviews')]);
-  expect(texts.slice(3)).toEqual([expect.stringContaining('recovered'), 'review-sync: reviews is wrong\n→ correct it']);
-});
-
-test('a message that was not accepted is sent again; what was over before anybody heard needs none', async () => {
+test('what is wrong is reported once, until somebody heard it, and so is its recovery', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const { texts, faults, check } = await openAlerts(world);
+  const [reviews, orders] = [trouble('reviews'), trouble('orders')];
+  await Promise.all([check([reviews]), check([reviews]), check([reviews])]);
+  await check([reviews]);
+  await check([reviews, orders, trouble('a hole', false)]);
+  expect(texts.splice(0)).toEqual(['reviews', 'orders'].map((one) => `review-sync: ${one} is wrong\n→ correct it`));
+  await check([orders], 60);
+  await check([orders]);
+  expect(texts.splice(0)).toEqual([expect.stringMatching(/^review-sync: recovered after 1 h.*: reviews is wrong$/)]);
+  await check([]);
+  await check([reviews]);
+  expect(texts.splice(0)).toEqual([expect.stringContaining('recovered'), expect.stringMatching(/reviews is wrong/)]);
+  await check([]);
+  texts.splice(0);
+
+  // What was over before anybody heard needs no message.
   faults.isDeaf = true;
-  await check([trouble('orders'), trouble('reviews')]);
-  await check([trouble('orders')]);
+  await check([orders, reviews]);
+  await check([orders]);
   faults.isDeaf = false;
-  await check([trouble('orders')]);
+  await check([orders]);
   faults.isDeaf = true;
   await check([]);
   faults.isDeaf = false;
   // It is back before anybody heard that it was over.
-  await check([trouble('orders')]);
+  await check([orders]);
   expect(texts).toHaveLength(1);
   await check([]);
   await check([]);
   expect(texts).toEqual([expect.stringMatching(/orders is wrong/), expect.stringMatching(/recovered .*orders/)]);
 });
 
-test('a worker alerts about a failed run, and about its recovery', async () => {
-  const receiver = await startReceiver();
-  await using world = await openWorld({ service: { failRate: 0 } });
-  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
-    values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
-  const environment = { ...world.environment, ...noSchedules, ALERT_WEBHOOK_URL: receiver.url };
-  const worker = startHere(['worker'], environment);
-  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
-  await until(async () => texts().length >= 1);
-  worker.kill('SIGTERM');
-  expect((await worker.ended).status).toBe(0);
-  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome)
-    values ('r2', 'sync-reviews', 'schedule', now(), now(), 'done')`);
-  const next = startHere(['worker'], environment);
-  await until(async () => texts().length >= 2);
-  next.kill('SIGTERM');
-  expect((await next.ended).status).toBe(0);
-  expect(texts()).toEqual([
-    'review-sync: the last sync-reviews failed: the service is down\n→ review-sync doctor says what is broken',
-    expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
-  ]);
-  expect(worker.saidSoFar()).not.toContain(receiver.url);
-});
-
-test('where the warehouse does not answer, so that nothing can be seen, that is reported until somebody heard it, and its end once', async () => {
+test('a warehouse that does not answer is reported until somebody heard it, by one process', async () => {
   const receiver = await startReceiver();
   receiver.answer = 503;
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
@@ -129,18 +100,15 @@ test('where the warehouse does not answer, so that nothing can be seen, that is 
     expect.stringMatching(/^review-sync: the warehouse cannot be used: .+\n→ review-sync doctor/),
     'review-sync: recovered: the warehouse can be used again',
   ]);
-});
-
-test('of several processes one posts that the warehouse is down, and another one once the first is gone', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const { db } = (await world.openApp()).warehouse;
-  const isTaken = (watcher: string) => takeWatch(db, watcher);
+  // Of several processes one posts, and another one once the first is gone.
+  const isTaken = (watcher: string) => takeWatch(app.warehouse.db, watcher);
+  await world.warehouse(`update sync.alert_watch set watched_at = now() - interval '91 seconds'`);
   expect([await isTaken('a'), await isTaken('b'), await isTaken('a')]).toEqual([true, false, true]);
   await world.warehouse(`update sync.alert_watch set watched_at = now() - interval '91 seconds'`);
   expect([await isTaken('b'), await isTaken('a')]).toEqual([true, false]);
 });
 
-test('a check that fails alone, as while Postgres restarts, is not reported; alerts that cannot be recorded are', async () => {
+test('a check that fails alone is not reported; alerts that cannot be recorded are', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
@@ -164,13 +132,10 @@ test('a check that fails alone, as while Postgres restarts, is not reported; ale
   expect(JSON.stringify(posted?.body)).toMatch(/the warehouse cannot be used: .*sync\.alerts.* does not exist/);
 });
 
-redisTest('alert, page and status report a Redis that is down, within seconds, and show everything else', async () => {
+redisTest('alert, page and status report a Redis that is down, and show everything else', async () => {
   const [receiver, redis] = [await startReceiver(), await startRedis()];
-  const environment = {
-    QUEUE_URL: redis.url,
-    STATUS_TOKEN: 'the-token-of-the-page',
-    ALERT_WEBHOOK_URL: receiver.url,
-  };
+  const token = 'the-token-of-the-page';
+  const environment = { QUEUE_URL: redis.url, STATUS_TOKEN: token, ALERT_WEBHOOK_URL: receiver.url };
   await using serving = await openServe(environment, { environment });
   const app = await serving.world.openApp();
   const worker = startHere(['worker'], serving.environment);
@@ -180,7 +145,7 @@ redisTest('alert, page and status report a Redis that is down, within seconds, a
   const alerts = startAlertWatcher(app, 20);
   onTestFinished(() => alerts?.close());
   const [page, status] = await Promise.all([
-    fetch(serving.url, { headers: { authorization: 'Bearer the-token-of-the-page' } }),
+    fetch(serving.url, { headers: { authorization: `Bearer ${token}` } }),
     runCli(['status'], serving.environment),
   ]);
   expect([page.status, await page.text()]).toEqual([
@@ -196,7 +161,7 @@ redisTest('alert, page and status report a Redis that is down, within seconds, a
   expect((await worker.ended).status).toBe(0);
 });
 
-test('while the queue is down, that and all other alerts are posted, and of both the end', async () => {
+test('while the queue is down, that and all other alerts are posted, and the end of each', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
@@ -225,7 +190,17 @@ test('while the queue is down, that and all other alerts are posted, and of both
   ]);
 });
 
-test('a flow that never ran is said to be so, and wakes nobody; a lag that is worth an alert is shown too', async () => {
+test('a worker alerts', async () => {
+  const receiver = await startReceiver();
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
+    values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
+  const worker = startHere(['worker'], { ...world.environment, ...noSchedules, ALERT_WEBHOOK_URL: receiver.url });
+  await until(async () => receiver.received.length > 0);
+  expect(worker.saidSoFar()).not.toContain(receiver.url);
+});
+
+test('a flow that never ran wakes nobody; a lag that is worth an alert is shown', async () => {
   const others = { ALERT_DEAD_LETTERS: '3', ALERT_WAITING_DAYS: '2', ORDER_DELETES: 'send' };
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_LAG_MINUTES: '5', ...others } });
   const app = await world.openApp();
@@ -239,10 +214,10 @@ test('a flow that never ran is said to be so, and wakes nobody; a lag that is wo
   await world.warehouse(`update sync.settings
     set reviews_cursor = jsonb_build_object('at', now(), 'readTo', now() - interval '21 minutes')`);
   // The next was due at least six minutes ago: there is one every quarter of an hour.
-  expect(urgentKeys(await issues())).toEqual(['lag reviews']);
+  expect((await issues()).filter(({ isUrgent }) => isUrgent)).toMatchObject([{ key: 'lag reviews' }]);
 });
 
-test('a day that was not read completely is named by the status until it is read, without an alert', async () => {
+test('a day that was not read completely is named until it is read, without an alert', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
   // The newest was created days before the newest change: between them lies nothing, and no hole.

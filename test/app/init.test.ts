@@ -22,7 +22,7 @@ const table = (name: string, ...columns: string[]) => ({ name, columns, schema: 
 const fits = (presets: Preset[], ...tables: ReturnType<typeof table>[]) =>
   recognise(presets, { dialect: 'mysql', tables }).map((one) => [one.preset.name, one.prefix, ...one.renames.values()]);
 
-test('a system is recognised by all its tables under one prefix, and by the columns that tell its versions apart', () => {
+test('a system is recognised by its tables under one prefix, and a version by its columns', () => {
   const woo = preset('woo', { wp_orders: ['id'], wp_items: [] });
   expect(fits([woo], table('wp_orders', 'id'), table('wp_items'))).toEqual([['woo', 'wp_']]);
   expect(fits([woo], table('x7_orders', 'id'), table('x7_items'))).toEqual([['woo', 'x7_', 'x7_orders', 'x7_items']]);
@@ -30,15 +30,13 @@ test('a system is recognised by all its tables under one prefix, and by the colu
   expect(fits([woo], table('x7_orders', 'id'), table('x8_items'))).toEqual([]);
   expect(fits([woo], table('wp_orders'), table('wp_items'))).toEqual([]);
   expect(fits([preset('pg', { wp_orders: [] }, { database: 'postgres' })], table('wp_orders'))).toEqual([]);
-});
-
-test('a column that only a later version has tells the earlier one apart', () => {
+  // A column that only a later version has tells the earlier one apart.
   const [old, recent] = [preset('old', { wp_orders: ['!status'] }), preset('recent', { wp_orders: ['status'] })];
   expect(fits([old, recent], table('wp_orders', 'id'))).toEqual([['old', 'wp_']]);
   expect(fits([old, recent], table('wp_orders', 'id', 'status'))).toEqual([['recent', 'wp_']]);
 });
 
-test('of several systems that fit, the one that reads more tables comes first; two prefixes are two shops', () => {
+test('of several systems that fit, the one that reads more tables comes first', () => {
   const small = preset('small', { wp_orders: [] });
   const large = preset('large', { wp_orders: [], wp_items: [] });
   expect(fits([small, large], table('a_orders'), table('a_items'), table('b_orders')).map(([a, b]) => [a, b])).toEqual([
@@ -48,7 +46,7 @@ test('of several systems that fit, the one that reads more tables comes first; t
   ]);
 });
 
-test('a system of which the user may not see every table is named as the nearest one, from half of its tables on', () => {
+test('a system of which half of the tables are seen is named as the nearest one', () => {
   const woo = preset('woo', { wp_orders: ['id'], wp_items: [], wp_terms: [], wp_posts: [] });
   const near = (...tables: ReturnType<typeof table>[]) => nearest([woo], { dialect: 'mysql', tables })?.prefix;
   expect(near(table('x7_orders', 'id'), table('x7_terms'))).toBe('x7_');
@@ -57,7 +55,7 @@ test('a system of which the user may not see every table is named as the nearest
   expect(near(table('x7_orders', 'id'), table('x8_terms'))).toBeUndefined();
 });
 
-test('tables are renamed as whole words outside of texts and comments, and words of SQL only in quotes', () => {
+test('tables are renamed as whole words outside of texts, words of SQL only in quotes', () => {
   const renamed = (sql: string, dialect: 'mysql' | 'postgres', schema?: string) =>
     renameTables(
       sql,
@@ -96,7 +94,7 @@ test('a table whose name has a quote or a space gets into no query and no comman
   );
 });
 
-test('.env gets only what it lacks, in a form that is read back as it was, and only its owner may read it', async () => {
+test('.env gets only what it lacks, as it is read back, for its owner alone', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'review-sync-env-')), '.env');
   const line = (name: string, value: string) => ({ name, value, comment: `about ${name}` });
   const values = { A: 'postgres://u:p%23@h/d?x=1', B: 'a b # c', C: `it's`, D: '', E: '/shop#1/orders.sql' };
@@ -127,11 +125,7 @@ test('a zone of the service is named only where its offset is that of the newest
   expect(zoneProblem('2026-01-01T12:00:00+02:00', 'Europe/Paris')).toMatch(
     /the offset \+02:00, but Europe\/Paris has \+01:00 then/,
   );
-  expect([null, 'odd', '2026-01-01T12:00:00'].map((text) => zoneProblem(text, 'UTC'))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
+  for (const text of [null, 'odd', '2026-01-01T12:00:00']) expect(zoneProblem(text, 'UTC')).toBeUndefined();
   const asked = (last: string | null, ...zones: string[]) => askedBoth(last, last, zones);
   const askedBoth = async (first: string | null, last: string | null, zones: string[]) => {
     const overview = { first_review_created_at: first, last_review_created_at: last };

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
@@ -31,19 +31,16 @@ async function ills(world: World, environment: Record<string, string> = {}) {
 async function withReader(world: World): Promise<Record<string, string>> {
   const user = `reader_${new URL(world.shopUrl).pathname.slice(1)}`;
   await world.shop(`create role ${user} login password 'reader'`);
-  onTestFinished(() =>
-    world.warehouse(`drop owned by ${user}; drop role ${user}`).then(
-      () => {},
-      () => {},
-    ),
-  );
+  onTestFinished(async () => {
+    await world.warehouse(`drop owned by ${user}; drop role ${user}`).catch(() => {});
+  });
   await world.shop(`grant usage on schema shop to ${user}; grant select on all tables in schema shop to ${user}`);
   const url = new URL(world.shopUrl);
   [url.username, url.password] = [user, 'reader'];
   return { SHOP_DATABASE_URL: url.href };
 }
 
-test('where nothing is wrong, doctor reports every system as ok, changes nothing and exits with 0', async () => {
+test('where nothing is wrong, doctor reports every system as ok and changes nothing', async () => {
   await using world = await openWorld();
   // Which orders have shipping costs and coupons depends on the day on which the sample shop is made.
   await world.shop('update shop.orders set paid_amount = goods_amount');
@@ -54,9 +51,6 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
     'schedules warning: the queue holds no schedule: no run starts by itself → start review-sync worker',
   ]);
   expect(status).toBe(0);
-  expect(new Set(findings.map(({ area }) => area))).toEqual(
-    new Set(['configuration', 'warehouse', 'shop', 'service', 'queue', 'schedules']),
-  );
   expect(await world.warehouse('select count(*) from sync.touches')).toEqual(before);
   expect(findings.flatMap(({ level, what }) => (level === 'ok' ? what : []))).toEqual([
     'every variable is well-formed',
@@ -81,12 +75,11 @@ test('where nothing is wrong, doctor reports every system as ok, changes nothing
   expect(Object.keys(world.service.requests()).filter((route) => !/^GET|oauth/.test(route))).toEqual([]);
 
   const text = await runCli(['doctor'], { ...world.environment, ...reader });
-  expect(text.stdout).toMatch(/orders\.sql fits the contract: 60 rows/);
   expect(text.stdout).toMatch(/its timestamps have the offset of Asia\/Seoul$/m);
   expect(text.stdout).toMatch(/0 faults, 1 warning\.$/m);
 });
 
-test('each setting that is legal and risky is warned of, and nothing of it where it is not', async () => {
+test('each setting that is legal and risky is warned of', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const risky = {
     ...{ HOST: '0.0.0.0', STATUS_TOKEN: 'the-token-of-the-page', REVIEW_API_BASE_URL: 'http://reviews.invalid' },
@@ -119,32 +112,22 @@ test('each setting that is legal and risky is warned of, and nothing of it where
 
 test('one call reports every fault, each with its hint', async () => {
   await using world = await openWorld();
-  const wrong = (url: string, change: (url: URL) => void) => {
-    const changed = new URL(url);
-    change(changed);
-    return changed.href;
-  };
   const environment = {
-    WAREHOUSE_DATABASE_URL: wrong(world.warehouseUrl, (url) => {
-      url.pathname = '/nowhere';
-    }),
-    SHOP_DATABASE_URL: wrong(world.shopUrl, (url) => {
-      url.port = '1';
-    }),
+    WAREHOUSE_DATABASE_URL: new URL('/nowhere', world.warehouseUrl).href,
+    SHOP_DATABASE_URL: Object.assign(new URL(world.shopUrl), { port: '1' }).href,
     QUEUE_URL: 'redis://127.0.0.1:1',
     REVIEW_API_CLIENT_SECRET: 'not-the-secret',
   };
   const { status, said } = await ills(world, environment);
-  expect(status).toBe(1);
-  expect(said).toHaveLength(4);
-  expect(said[0]).toMatch(/^warehouse fault: .*"nowhere" does not exist → create the database/);
-  expect(said[1]).toMatch(
-    /^shop fault: .*ECONNREFUSED.* → start the server, or correct host and port in SHOP_DATABASE_URL/,
-  );
-  expect(said[2]).toMatch(
-    /^service fault: POST \/oauth\/token: .*did not accept the credentials.* → check the client id/,
-  );
-  expect(said[3]).toMatch(/^queue fault: cannot be reached: .* → .*QUEUE_URL/);
+  expect([status, said]).toEqual([
+    1,
+    [
+      /^warehouse fault: .*"nowhere" does not exist → create the database/,
+      /^shop fault: .*ECONNREFUSED.* → start the server, or correct host and port in SHOP_DATABASE_URL/,
+      /^service fault: POST \/oauth\/token: .*did not accept the credentials.* → check the client id/,
+      /^queue fault: cannot be reached: .* → .*QUEUE_URL/,
+    ].map((one) => expect.stringMatching(one)),
+  ]);
   expect(said.join()).not.toContain('not-the-secret');
   const text = await runCli(['doctor'], { ...world.environment, ...environment });
   expect(text.status).toBe(1);
@@ -173,17 +156,18 @@ test('the shop is checked before there is a warehouse, and the missing variables
   expect(await runCli(['doctor'], {})).toMatchObject({ status: 2, stdout: '' });
 });
 
-test('a shop user who may write is warned of, and a wrong password is named', async () => {
+test('a shop user who may write is warned of', async () => {
   await using world = await openWorld();
   expect((await ills(world)).said[0]).toMatch(
     /^shop warning: .*who is a superuser \(.* → create a user with select only/,
   );
-  const reader = new URL((await withReader(world)).SHOP_DATABASE_URL ?? '');
+  const reader = await withReader(world);
+  const { username } = new URL(reader.SHOP_DATABASE_URL ?? '');
   // Who may not use a schema cannot write to its tables.
   await world.shop(`create table shop.log (n integer) partition by range (n); create schema hidden; create table hidden.t (n integer);
-    grant update on shop.log to ${reader.username}; grant delete on shop.members to ${reader.username};
-    grant truncate on shop.orders to ${reader.username}; grant insert on hidden.t to ${reader.username}`);
-  expect((await ills(world, { SHOP_DATABASE_URL: reader.href })).said[0]).toMatch(
+    grant update on shop.log to ${username}; grant delete on shop.members to ${username};
+    grant truncate on shop.orders to ${username}; grant insert on hidden.t to ${username}`);
+  expect((await ills(world, reader)).said[0]).toMatch(
     /who may write to 3 tables \(shop\.log, shop\.members, shop\.orders/,
   );
 });
@@ -191,16 +175,15 @@ test('a shop user who may write is warned of, and a wrong password is named', as
 test('each shop query is held against the contract, with a sample of its rows', async () => {
   await using world = await openWorld();
   const folder = await sampleShopQueries();
-  const edit = async (name: string, change: (sql: string) => string) => {
-    const file = join(folder, `${name}.sql`);
-    await writeFile(file, change(await readFile(file, 'utf8')));
+  const inner = async (name: string) => {
+    const sql = await readFile(join(folder, `${name}.sql`), 'utf8');
+    return `(${sql.replace(/;\s*$/, '')}\n) one`;
   };
-  await edit(
-    'order_lines',
-    (sql) => `select l.* from (${sql.replace(/;\s*$/, '')}\n) l cross join generate_series(1, 2)`,
-  );
-  await edit('categories', () => 'select code, title as name from categories_of_old');
-  await edit('user_grades', () => `select rolpassword as code, rolname as name from pg_authid`);
+  await writeQueries(folder, {
+    order_lines: `select one.* from ${await inner('order_lines')} cross join generate_series(1, 2)`,
+    categories: 'select code, title as name from categories_of_old',
+    user_grades: 'select rolpassword as code, rolname as name from pg_authid',
+  });
   const environment = { SHOP_SQL_DIR: folder, ...(await withReader(world)) };
   const { said } = await ills(world, environment);
   expect(said[0]).toMatch(
@@ -212,7 +195,7 @@ test('each shop query is held against the contract, with a sample of its rows', 
   expect(said[2]).toMatch(
     /^shop fault: .*user_grades\.sql cannot be run: permission denied .* → Grant the user of SHOP/,
   );
-  await edit('orders', (sql) => `select o.*, 1 as colour from (${sql.replace(/;\s*$/, '')}\n) o`);
+  await writeQueries(folder, { orders: `select one.*, 1 as colour from ${await inner('orders')}` });
   expect((await ills(world, environment)).said[0]).toMatch(
     /^shop fault: .*orders\.sql: column colour is not of the contract; leave it out/s,
   );
@@ -220,7 +203,7 @@ test('each shop query is held against the contract, with a sample of its rows', 
   expect((await ills(world, environment)).said[0]).toContain(`orders.sql is missing in ${folder}`);
 });
 
-test('a service in another zone, and a web site in place of the service, are faults', async () => {
+test('a service in another zone, one that fails and a web site are faults', async () => {
   await using world = await openWorld({ service: { timeZone: 'America/New_York' } });
   const reader = await withReader(world);
   const { status, said } = await ills(world, reader);
@@ -237,6 +220,10 @@ test('a service in another zone, and a web site in place of the service, are fau
   expect((await ills(world, { ...reader, REVIEW_API_BASE_URL: url })).said[0]).toMatch(
     /^service fault: .*the response is not what this request returns.*Hello.* → REVIEW_API_BASE_URL may name a web site/,
   );
+  const api = client((await tinyService(() => ({ status: 503 }))).url, { retry: { ...quick, attempts: 1 } });
+  const found = await checkService({ api, timeZone: 'UTC', plausible: {} as Span, now: () => new Date() });
+  const hint = 'check whether the service is up, and its log';
+  expect(found[1]).toMatchObject({ level: 'fault', what: expect.stringContaining('(status 503)'), hint });
 });
 
 test.each([
@@ -254,7 +241,7 @@ test.each([
   }
 });
 
-test('an empty query, orders without lines and a catalog that is absent, repeated or odd are each said', async () => {
+test('an empty query, orders without lines and an odd catalog are each said', async () => {
   const changed_orders = 'select code, updated_at as changed_at from o where updated_at >= :since';
   const folder = await orderShopQueries({ changed_orders });
   await using world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
@@ -366,26 +353,13 @@ test.each<[claim: string, dates: [first: string | null, last: string | null], re
   expect(found.slice(2).map(({ level, what, hint }) => `${level}: ${what}${hint ? ` → ${hint}` : ''}`)).toEqual(said);
 });
 
-test('of a service that fails it is said where to look', async () => {
-  const api = client((await tinyService(() => ({ status: 503 }))).url, { retry: { ...quick, attempts: 1 } });
-  const found = await checkService({ api, timeZone: 'UTC', plausible: {} as Span, now: () => new Date() });
-  expect(found[1]).toMatchObject({
-    level: 'fault',
-    what: expect.stringContaining('(status 503)'),
-    hint: 'check whether the service is up, and its log',
-  });
-});
-
 test('a warehouse that lacks a migration, a column or a right is a fault', async () => {
   await using world = await openWorld();
   const reader = await withReader(world);
   const [url, { username }] = [new URL(world.warehouseUrl), new URL(reader.SHOP_DATABASE_URL ?? '')];
   [url.username, url.password] = [username, 'reader'];
-  const asOther = async () => {
-    return (
-      await ills(world, { ...reader, WAREHOUSE_DATABASE_URL: url.href, QUEUE_URL: world.warehouseUrl })
-    ).said.filter((one) => one.startsWith('warehouse'));
-  };
+  const other = { ...reader, WAREHOUSE_DATABASE_URL: url.href, QUEUE_URL: world.warehouseUrl };
+  const asOther = async () => (await ills(world, other)).said.filter((one) => one.startsWith('warehouse'));
   await world.warehouse(`grant usage on schema warehouse, sync, bi, review_sync_migrations to ${username};
     grant all on all tables in schema warehouse, sync, bi, review_sync_migrations to ${username}`);
   expect(await asOther()).toEqual([
@@ -429,14 +403,15 @@ redisTest('missing, changed, duplicate and unknown schedules are reported, and a
   onTestFinished(redis.close);
   await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
   const app = await world.openApp();
-  const scheduled = app.queues.scheduled;
-  const at = (pattern: string) => ({ pattern, tz: 'Asia/Seoul' });
-  await scheduled.upsertJobScheduler('sync-orders', at('0 3 * * *'), { name: 'sync-orders' });
-  await scheduled.upsertJobScheduler('sync-orders-again', at('*/5 * * * *'), { name: 'sync-orders' });
-  await scheduled.upsertJobScheduler('mail-everybody', at('0 0 1 1 *'), { name: 'mail-everybody' });
-  await scheduled.upsertJobScheduler('sync-reviews', at('*/15 * * * *'), { name: 'sync-reviews' });
-  await scheduled.upsertJobScheduler('reconcile-reviews', at('30 4 * * *'), { name: 'reconcile-reviews' });
-  await scheduled.upsertJobScheduler('rescan-orders', at('30 4 * * *'), { name: 'rescan-orders' });
+  for (const [id, pattern, name = id] of [
+    ['sync-orders', '0 3 * * *'],
+    ['sync-orders-again', '*/5 * * * *', 'sync-orders'],
+    ['mail-everybody', '0 0 1 1 *'],
+    ['sync-reviews', '*/15 * * * *'],
+    ['reconcile-reviews', '30 4 * * *'],
+    ['rescan-orders', '30 4 * * *'],
+  ] as const)
+    await app.queues.scheduled.upsertJobScheduler(id, { pattern, tz: 'Asia/Seoul' }, { name });
   const { said } = await ills(world, await withReader(world));
   const schedules = said.filter((line) => line.startsWith('schedules'));
   expect(schedules).toEqual([

@@ -17,73 +17,49 @@ function faulty(program: string) {
 }
 const sentence = (words: string) => `review-sync: ${words}. This is a fault of review-sync; please report it.\n`;
 
-test('a promise that fails and that nobody waits for is reported, and ends nothing', () => {
+test('a fault of the program is reported in a sentence, and only a lost promise goes on', () => {
   expect(faulty(`Promise.reject(new Error('lost')); setTimeout(() => console.log('went on'), 1)`)).toEqual({
     status: 0,
     stdout: 'went on\n',
     stderr: sentence('a failure that nothing waits for: lost'),
   });
+  const broken = { status: 1, stdout: '', stderr: sentence('an error that nothing expects: broken') };
+  expect(faulty(`setTimeout(() => { throw new Error('broken') }, 1)`)).toEqual(broken);
+  const waits = { status: 1, stderr: expect.stringContaining(sentence('ended before its work was done')) };
+  expect(faulty(`await new Promise(() => {})`)).toMatchObject(waits);
 });
 
-test('an error thrown outside of any work ends the process with a sentence', () => {
-  expect(faulty(`setTimeout(() => { throw new Error('broken') }, 1)`)).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: sentence('an error that nothing expects: broken'),
-  });
-});
-
-test('a program that waits for what cannot come ends with a sentence', () => {
-  expect(faulty(`await new Promise(() => {})`)).toMatchObject({
-    status: 1,
-    stderr: expect.stringContaining(sentence('ended before its work was done')),
-  });
-});
-
-test('a .env that cannot be read is no fault of the program', async () => {
+/** What `status` says in a folder with this .env. */
+async function statusWith(makeEnv: (file: string) => unknown, ...args: string[]) {
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
   onTestFinished(() => rm(cwd, { recursive: true }));
-  await mkdir(join(cwd, '.env'));
-  expect(await runProcess(['status'], {}, cwd)).toMatchObject({
+  await makeEnv(join(cwd, '.env'));
+  return runProcess(['status', ...args], {}, cwd);
+}
+
+test('a .env that cannot be read, or that another user may change, is refused', async () => {
+  expect(await statusWith((file) => mkdir(file))).toMatchObject({
     status: 2,
     stdout: '',
     stderr: expect.stringMatching(/^review-sync: \.env cannot be read: EISDIR.*\nIt must be a file/),
   });
-  const { status, stdout } = await runProcess(['status', '--json'], {}, cwd);
+  const { status, stdout } = await statusWith((file) => mkdir(file), '--json');
   const error = { code: 'usage', message: expect.stringContaining('EISDIR'), hint: expect.stringContaining('a file') };
   expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
-});
-
-test.skipIf(process.getuid?.() !== 0)('a .env of another user, or that others may change, is not read', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
-  onTestFinished(() => rm(cwd, { recursive: true }));
-  const file = join(cwd, '.env');
-  await writeFile(file, 'QUEUE_URL=no address');
-  await chmod(file, 0o646);
-  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('every user of this machine may change it');
-  await chmod(file, 0o664);
-  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('QUEUE_URL is malformed');
-  await chown(file, 0, 65_534);
-  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('its group may change it (gid 65534)');
-  await chmod(file, 0o600);
-  await chown(file, 65_534, 65_534);
-  expect((await runProcess(['status'], {}, cwd)).stderr).toContain('it belongs to another user (uid 65534)');
-});
-
-test.skipIf(process.platform === 'win32')('a .env that is a pipe is refused, and not waited for', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
-  onTestFinished(() => rm(cwd, { recursive: true }));
-  execFileSync('mkfifo', [join(cwd, '.env')]);
-  const end = await runProcess(['status'], {}, cwd);
-  expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('it is no file') });
-});
-
-test('the first variable of a .env that an editor on Windows wrote is read', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
-  onTestFinished(() => rm(cwd, { recursive: true }));
-  await writeFile(join(cwd, '.env'), '\uFEFFQUEUE_URL=no address\r\n');
-  expect(await runProcess(['status'], {}, cwd)).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('  QUEUE_URL is malformed'),
-  });
+  const refused = async (makeEnv: (file: string) => unknown, said: string) =>
+    expect(await statusWith(makeEnv)).toMatchObject({ status: 2, stderr: expect.stringContaining(said) });
+  if (process.platform !== 'win32') await refused((file) => execFileSync('mkfifo', [file]), 'it is no file');
+  const text = '\uFEFFQUEUE_URL=no address\r\n';
+  // An editor on Windows wrote it: its first variable is read.
+  await refused((file) => writeFile(file, text), '  QUEUE_URL is malformed');
+  if (process.getuid?.() !== 0) return;
+  const asOf = (uid: number, gid: number, mode: number) => async (file: string) => {
+    await writeFile(file, text);
+    await chmod(file, mode);
+    await chown(file, uid, gid);
+  };
+  await refused(asOf(0, 0, 0o646), 'every user of this machine may change it');
+  await refused(asOf(0, 0, 0o664), '  QUEUE_URL is malformed');
+  await refused(asOf(0, 65_534, 0o664), 'its group may change it (gid 65534)');
+  await refused(asOf(65_534, 65_534, 0o600), 'it belongs to another user (uid 65534)');
 });

@@ -9,36 +9,25 @@ import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
-const letters = 2000;
-
-/** `dead-letters --json` in a process of its own, with more to say than a pipe of 64 KiB holds. */
-async function listDeadLetters(world: Awaited<ReturnType<typeof openWorld>>) {
+test('a reader of a pipe that is slow gets the whole output; one that goes away, no error', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  // More to say than a pipe of 64 KiB holds.
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
-    select 'review', n::text, 'field ' || translate(n::text, '0123456789', 'abcdefghij'), '{}' from generate_series(1, ${letters}) n`);
-  const child = spawn(process.execPath, [packagePath('src', 'cli', 'main.ts'), 'dead-letters', 'list', '--json'], {
-    env: world.environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  return { child, ended: once(child, 'close') };
-}
-
-test('a pipe whose reader is slow gets the whole output', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const { child, ended } = await listDeadLetters(world);
+    select 'review', n::text, 'field ' || translate(n::text, '0123456789', 'abcdefghij'), '{}' from generate_series(1, 2000) n`);
+  const list = () => {
+    const args = [packagePath('src', 'cli', 'main.ts'), 'dead-letters', 'list', '--json'];
+    const child = spawn(process.execPath, args, { env: world.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    return { child, ended: once(child, 'close') };
+  };
+  const [slow, gone] = [list(), list()];
+  gone.child.stdout.once('data', () => gone.child.stdout.destroy());
   // The pipe is full before anything is read.
-  await once(child.stdout, 'readable');
-  const stdout = await text(child.stdout);
+  await once(slow.child.stdout, 'readable');
+  const stdout = await text(slow.child.stdout);
   expect(stdout.length).toBeGreaterThan(3 * 65_536);
-  expect(JSON.parse(stdout)).toHaveLength(letters);
-  expect((await ended)[0]).toBe(0);
-});
-
-test('a command whose reader goes away before the end ends without an error', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const { child, ended } = await listDeadLetters(world);
-  child.stdout.once('data', () => child.stdout.destroy());
-  expect(await text(child.stderr)).toBe('');
-  expect((await ended)[0]).toBe(0);
+  expect(JSON.parse(stdout)).toHaveLength(2000);
+  expect(await text(gone.child.stderr)).toBe('');
+  expect([(await slow.ended)[0], (await gone.ended)[0]]).toEqual([0, 0]);
 });
 
 test('with --json a command that fails prints one document with the error', async () => {
@@ -78,6 +67,7 @@ test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take e
 test('a queue that was never migrated is named in a sentence by every command that needs it', async () => {
   await using world = await openWorld({ shop: 'empty' });
   world.environment.QUEUE_URL = await createDatabase();
+  const said = expect.stringMatching(/lacks its tables.*Run: review-sync migrate/s);
   for (const command of [
     'sync reviews',
     'runs',
@@ -87,11 +77,7 @@ test('a queue that was never migrated is named in a sentence by every command th
     'dead-letters retry',
   ]) {
     const { status, stderr } = await world.cli(...command.split(' '));
-    expect([command, status, stderr]).toEqual([
-      command,
-      1,
-      expect.stringMatching(/lacks its tables.*Run: review-sync migrate/s),
-    ]);
+    expect([command, status, stderr]).toEqual([command, 1, said]);
     expect(stderr).not.toContain('node_modules');
   }
   const { stdout } = await world.cli('status');

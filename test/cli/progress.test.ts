@@ -15,7 +15,7 @@ function openLines() {
   return { lines, clock, progress: openProgress(terminal, 'sync orders', 'orders', () => clock.ms) };
 }
 
-test('a wait is said once until there is progress', () => {
+test('a wait is said once until there is progress, or a much longer wait', () => {
   const { lines, clock, progress } = openLines();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     clock.ms += 10_000;
@@ -26,35 +26,17 @@ test('a wait is said once until there is progress', () => {
   clock.ms += 10_000;
   progress.wait('POST /v1/orders: status 503', clock.ms + 9000);
   expect(lines).toHaveLength(3);
-});
 
-test('many requests that wait at the same time are one line, but a much longer wait is said', () => {
-  const { lines, progress } = openLines();
-  for (let order = 1; order <= 100; order += 1) progress.wait(`order ${order}: status 503`, 1000 + order);
-  progress.wait('the review service asked for fewer requests', 300_000);
-  expect(lines).toEqual([
+  const many = openLines();
+  for (let order = 1; order <= 100; order += 1) many.progress.wait(`order ${order}: status 503`, 1000 + order);
+  many.progress.wait('the review service asked for fewer requests', 300_000);
+  expect(many.lines).toEqual([
     'waiting until 00:00:01 UTC: order 1: status 503',
     'waiting until 00:05:00 UTC: the review service asked for fewer requests',
   ]);
-});
-
-test('on a terminal the line that is drawn shows a wait for as long as it lasts', () => {
-  const drawn: string[] = [];
-  let ms = 0;
-  const terminal = { isTerminal: true, say() {}, draw: (line: string) => drawn.push(line) };
-  const progress = openProgress(terminal, 'sync reviews', 'windows', () => ms);
-  progress.wait('GET /v1/reviews: 503', 30_000);
-  for (ms of [29_000, 31_000]) progress.update(0, undefined);
-  expect(drawn).toEqual([
-    'sync reviews: planning · 29 s · waiting until 00:00:30 UTC: GET /v1/reviews: 503',
-    'sync reviews: planning · 31 s',
-  ]);
-});
-
-test('a wait without a known end is said', () => {
-  const { lines, progress } = openLines();
-  progress.wait('the queue does not respond', undefined);
-  expect(lines).toEqual(['waiting: the queue does not respond']);
+  const endless = openLines();
+  endless.progress.wait('the queue does not respond', undefined);
+  expect(endless.lines).toEqual(['waiting: the queue does not respond']);
 });
 
 test('a rate is a whole number, a minute where less than one a second is done', () => {
@@ -66,10 +48,16 @@ test('a rate is a whole number, a minute where less than one a second is done', 
   const slow = openLines();
   slow.clock.ms = 60_000;
   slow.progress.update(22, 40);
-  expect([...lines, ...slow.lines]).toEqual([
+  // Without a known total, and where nothing is planned.
+  const endless = openLines();
+  endless.clock.ms = 10_000;
+  endless.progress.update(200, undefined, '3 differ');
+  endless.progress.update(0, 0);
+  expect([...lines, ...slow.lines, ...endless.lines]).toEqual([
     'sync orders: 1834/4000 orders · 10 s, 183/s, 12 s left',
     'sync orders: 1836/4000 orders · 20 s, 92/s, 24 s left',
     'sync orders: 22/40 orders · 1 min, 22/min, 49 s left',
+    'sync orders: 200 orders · 3 differ · 10 s, 20/s',
   ]);
 });
 
@@ -93,15 +81,7 @@ test('a line is written every two seconds where it says something new, and one a
   ]);
 });
 
-test('what is counted without a known total is shown, and a run that plans nothing is not', () => {
-  const { lines, clock, progress } = openLines();
-  clock.ms = 10_000;
-  progress.update(200, undefined, '3 differ');
-  progress.update(0, 0);
-  expect(lines).toEqual(['sync orders: 200 orders · 3 differ · 10 s, 20/s']);
-});
-
-test('on a terminal one line with a bar is drawn again and again; a wait takes its place, and the end keeps it', () => {
+test('on a terminal one line with a bar is drawn again and again, and shows a wait', () => {
   const shown: string[] = [];
   const clock = { ms: 0 };
   const terminal = {
@@ -119,7 +99,7 @@ test('on a terminal one line with a bar is drawn again and again; a wait takes i
   progress.stop();
   progress.stop();
   const bar = (filled: number) => '█'.repeat(filled) + '░'.repeat(30 - filled);
-  expect(shown).toEqual([
+  expect(shown.splice(0)).toEqual([
     'sync: planning · 0 s',
     `sync: ${bar(0)} 0/100 orders · 1 h`,
     '',
@@ -128,9 +108,20 @@ test('on a terminal one line with a bar is drawn again and again; a wait takes i
     `sync: ${bar(30)} 100/100 orders · 1 h, 2/min`,
     '\n',
   ]);
+  // For as long as it lasts.
+  const waits = openProgress(terminal, 'sync', 'windows', () => clock.ms);
+  waits.wait('status 503', clock.ms + 30_000);
+  for (const ms of [29_000, 2000]) {
+    clock.ms += ms;
+    waits.update(0, undefined);
+  }
+  expect(shown.slice(1)).toEqual([
+    'sync: planning · 29 s · waiting until 01:00:30 UTC: status 503',
+    'sync: planning · 31 s',
+  ]);
 });
 
-test('a run is drawn with what it did and, where it is not done, why; only one that is done is complete', () => {
+test('a run is drawn with what it did, or why it is not done', () => {
   const text = (report: Parameters<typeof drawRun>[1]) => {
     const drawn = drawRun('sync', report);
     expect(drawn).toMatchObject({ json: report, incomplete: report.outcome !== 'done' });
@@ -170,7 +161,7 @@ const gone = () => {
   throw new Error('gone');
 };
 
-test('a command ends with a sentence where the queue has lost its run, where it is stopped, and where the queue stays away for two minutes', async () => {
+test('a command ends with a sentence if its run is lost, or the queue stays away', async () => {
   const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
   await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
   const signal = AbortSignal.abort();
@@ -206,7 +197,7 @@ test('a command ends where the row of its run has ended, though a dead process h
   expect(await followRun({ warehouse, queues: { progress } as never }, 'held', following)).toEqual(report);
 });
 
-test('what a run has brought is asked for as often as a line is written, and once at its end', async () => {
+test('what a run has brought is asked for as often as a line is written, and at its end', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const running: RunProgress = { state: 'running', planned: 2, ended: 1 };
@@ -224,7 +215,7 @@ test('what a run has brought is asked for as often as a line is written, and onc
   expect(notes).toEqual(['note 1', 'note 1', 'note 2', 'note 2', 'note 3']);
 });
 
-test('a queue that does not respond for a moment is waited for, however long the run has taken until then', async () => {
+test('a queue that does not respond for a moment is waited for', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const running: RunProgress = { state: 'running', planned: 2, ended: 1 };

@@ -2,12 +2,7 @@ import { expect, test } from 'vitest';
 import { runCli, startHere } from '../harness/cli.ts';
 import { openWorld, until } from '../harness/world.ts';
 
-type Status = {
-  flows: { flow: string; watermark: string | null }[];
-  issues: { key: string; what: string }[];
-};
-
-test('a run that waits for a service that fails says so in status and, from the third retry on, in the log', async () => {
+test('a run that waits for a failing service says so in status, and later in the log', async () => {
   await using world = await openWorld({ shop: 'empty' });
   world.service.setFaults({ failRate: 1 });
   const command = startHere(['sync', 'reviews'], { ...world.environment, LOG_LEVEL: 'warn' });
@@ -32,13 +27,9 @@ test('status works while shop and service are down, and says which run could not
   };
   expect(await runCli(['sync', 'orders'], down)).toMatchObject({ status: 1 });
   const { status, stdout } = await runCli(['status', '--json'], down);
-  const report = JSON.parse(stdout) as Status;
+  const report = JSON.parse(stdout);
   expect(status).toBe(0);
-  expect(report.flows.find(({ flow }) => flow === 'reviews')?.watermark).not.toBeNull();
-  expect(report.issues).toContainEqual(
-    expect.objectContaining({
-      key: 'failed sync-orders',
-      what: expect.stringMatching(/^the last sync-orders failed: .*ECONNREFUSED/),
-    }),
-  );
+  expect(report.flows).toContainEqual(expect.objectContaining({ flow: 'reviews', watermark: expect.any(String) }));
+  const what = expect.stringMatching(/^the last sync-orders failed: .*ECONNREFUSED/);
+  expect(report.issues).toContainEqual(expect.objectContaining({ key: 'failed sync-orders', what }));
 });

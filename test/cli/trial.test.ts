@@ -11,9 +11,7 @@ import { query } from '../harness/database.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
-test('a trial of an own shop sends every order line and brings reviews, with the lines that the reference service prints', async ({
-  world,
-}) => {
+test('a trial of an own shop works with the lines that the reference service prints', async ({ world }) => {
   await world.place(
     order('A', { user_email: 'a@example.com' }, line('1', 'P1'), line('2', 'P2')),
     order('B', line('1', 'P2')),
@@ -31,12 +29,8 @@ test('a trial of an own shop sends every order line and brings reviews, with the
   onTestFinished(() => service.kill('SIGTERM'));
   await service.says('listens on');
   expect(service.saidSoFar()).toContain('It knows 2 products of the shop.');
-  const lines =
-    service
-      .saidSoFar()
-      .match(/^ {2}\w+=.*$/gm)
-      ?.join('\n') ?? '';
-  const printed = parseEnv(lines) as Record<string, string>;
+  const lines = service.saidSoFar().match(/^ {2}\w+=.*$/gm) ?? [];
+  const printed = parseEnv(lines.join('\n')) as Record<string, string>;
   const environment = { ...printed, SHOP_DATABASE_URL, SHOP_SQL_DIR };
   // Its Postgres leaves no password where others could read it, and has none that they know.
   expect(seen.filter((name) => !name.startsWith('node-compile-cache'))).toEqual([]);

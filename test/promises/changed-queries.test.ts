@@ -6,7 +6,7 @@ import { line, order } from '../harness/shop-orders.ts';
 
 const notice = 'orders that were pushed before are at the service as they were read then';
 
-test('a changed query is said by the next run, status and doctor, until all orders were read again', async () => {
+test('a changed query is said by the next run, status and doctor until a backfill', async () => {
   await using world = await openOrderWorld();
   await world.place(order('A', line('1', 1)), order('B', line('1', 1)));
   const folder = world.environment.SHOP_SQL_DIR;

@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest';
-import { openApp } from '../../src/app/app.ts';
-import { readConfig } from '../../src/app/config.ts';
-import { openLog } from '../../src/base/log.ts';
 import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
 import { acceptWebhook } from '../../src/webhooks/accept-webhook.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
@@ -88,7 +85,7 @@ test('orders, their sub-orders and webhooks are looked at too, and thousands of 
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   const kinds = `select distinct record from sync.field_shapes order by 1`;
   expect(await world.warehouse(kinds)).toEqual([{ record: 'order' }, { record: 'review' }, { record: 'sub_order' }]);
-  await using app = await openApp(readConfig(world.environment), { log: openLog('fatal') });
+  const app = await world.openApp();
   const shapes = openFieldShapes(app.warehouse, 3_600_000);
   shapes.begin();
   const names = Object.fromEntries(

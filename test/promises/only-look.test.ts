@@ -5,10 +5,7 @@ import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
-/**
- * Every table of the warehouse, which holds the queue too, and of the shop, with its rows. The overview of the service is
- * a history: each capture of it is kept.
- */
+/** Every row of the warehouse, which holds the queue too, and of the shop. Each capture of the overview is kept. */
 async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
   const rows: unknown[] = [];
   for (const query of [warehouse, shop]) {
@@ -21,10 +18,7 @@ async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
   return rows;
 }
 
-/**
- * Orders that are equal, changed, new, refused, waiting, broken off and gone, and reviews that are new, changed, refused
- * and gone: each command below has something that it would be tempted to write down.
- */
+/** Each command below has something that it would be tempted to write down. */
 async function makeDifferences(world: OrderWorld): Promise<void> {
   await seedReviews(
     world.serviceDatabaseUrl,

@@ -27,9 +27,7 @@ const reuse = (world: OrderWorld, codes: number) =>
     [codes],
   );
 
-test('a number that the shop uses again is a dead letter with both dates, and nothing is sent', async ({
-  openWorld,
-}) => {
+test('a number that the shop uses again is a dead letter, and nothing is sent', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
   await pushNine(world);
   await reuse(world, 2);
@@ -46,13 +44,8 @@ test('a number that the shop uses again is a dead letter with both dates, and no
   const today = new Date().toISOString().slice(0, 10);
   expect(letters[0]?.reason).toContain(`created at ${today}`);
   expect(letters[0]?.reason).toContain(`pushed before at ${daysAgo(3).toISOString().slice(0, 10)}`);
-  for (const command of [
-    'verify orders --repair',
-    'dead-letters retry',
-    'backfill orders --with-email',
-    'sync reconcile',
-  ])
-    await world.cli(...command.split(' '));
+  const others = ['verify orders --repair', 'dead-letters retry', 'backfill orders --with-email', 'sync reconcile'];
+  for (const command of others) await world.cli(...command.split(' '));
   expect((await world.cli('preview', 'order', 'O0')).stdout).toContain('it is another order');
   expect(await atService(world)).toEqual(before);
   expect(writes(world).filter(({ form }) => form.get('code') !== 'O2')).toEqual([]);
@@ -86,7 +79,7 @@ test('a shop that is numbered again is sent nothing of until a person accepts it
   });
 });
 
-test('an order is looked at again after its lease, in case another process pushed its code', async ({ world }) => {
+test('an order is looked at again after its lease: another process may have pushed it', async ({ world }) => {
   await world.place(order('A', { created_at: daysAgo(9) }, line('1', 7)));
   await world.sync();
   world.serviceRule(() => 'pass');

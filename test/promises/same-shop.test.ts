@@ -70,20 +70,15 @@ test('nothing of another shop is sent by a repair or a retry, and doctor says so
   );
   for (const command of ['verify orders --repair', 'dead-letters retry']) {
     const end = await runCli(command.split(' '), environment);
-    expect(end).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('none of 12 orders of all ages'),
-    });
-    expect(end.stderr).toContain('review-sync migrate --same-shop');
+    expect(end.status).toBe(1);
+    expect(end.stderr).toMatch(/none of 12 orders of all ages.*review-sync migrate --same-shop/s);
   }
   expect((await runCli(['doctor'], environment)).stdout).toContain('none of 12 orders of all ages');
   expect((await world.cli('doctor')).stdout).not.toContain('orders of all ages');
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 });
 
-test('a command on another shop takes no step of its run that a worker has planned from the right one', async ({
-  world,
-}) => {
+test('a command on another shop takes no step that a worker planned from the right one', async ({ world }) => {
   await pushForty(world);
   await world.place(order('NEW', { user_email: 'ours@example.com' }, line('1', 7)));
   const other = await createDatabase();
@@ -105,19 +100,7 @@ test('a command on another shop takes no step of its run that a worker has plann
   expect(await world.atService(`select from reference_service.orders where code = 'NEW'`)).toEqual([]);
 });
 
-test('a run that is left because the shop was empty is carried out once the shop is back', async ({ world }) => {
-  await pushForty(world);
-  await world.shop('create table kept as table o');
-  await world.shop('delete from o');
-  const app = await world.openApp();
-  await startDueRun(app, syncOrders, 'due');
-  const choice = openRunChoice(app, jobs);
-  expect(await choice.runsToCarryOut()).toEqual([]);
-  await world.shop('insert into o select * from kept');
-  await until(async () => (await choice.runsToCarryOut()).includes('due'));
-});
-
-test('a shop that does not respond delays the runs that read no shop by a second at most', async ({ world }) => {
+test('a shop that does not respond delays no other run, and its runs until it is back', async ({ world }) => {
   await pushForty(world);
   const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
@@ -133,6 +116,12 @@ test('a shop that does not respond delays the runs that read no shop by a second
   // The question to the shop is still open.
   expect(socket.destroyed).toBe(false);
   socket.destroy();
+  // A run that is left because the shop was empty is carried out once the shop is back.
+  await world.shop('create table kept as table o; delete from o');
+  const choice = openRunChoice(await world.openApp(), jobs);
+  expect(await choice.runsToCarryOut()).toEqual(['reviews']);
+  await world.shop('insert into o select * from kept');
+  await until(async () => (await choice.runsToCarryOut()).includes('orders'));
 });
 
 test('a person says that a shop without its orders is the same; a third shop is noticed then', async ({ world }) => {

@@ -17,12 +17,9 @@ async function analyst(owner: string): Promise<string> {
   const name = `analyst_${randomBytes(6).toString('hex')}`;
   await query(owner, `create role ${name} login password 'analyst' in role bi_reader`);
   await query(owner, 'grant create on schema public to public');
-  onTestFinished(() =>
-    query(owner, `drop owned by ${name}; drop role ${name}`).then(
-      () => {},
-      () => {},
-    ),
-  );
+  onTestFinished(async () => {
+    await query(owner, `drop owned by ${name}; drop role ${name}`).catch(() => {});
+  });
   const url = new URL(owner);
   [url.username, url.password] = [name, 'analyst'];
   return url.href;
@@ -47,19 +44,16 @@ const traps = `
 
 test('a function that a BI user puts into public never runs with the rights of the owner', async () => {
   await using world = await openWorld();
+  expect((await world.cli('doctor')).stdout).toMatch(/no other role can create functions/);
   const reader = await analyst(world.warehouseUrl);
   await query(reader, traps);
-  for (const args of [
-    ['sync', 'reviews'],
-    ['sync', 'reconcile'],
-    ['verify', 'reviews'],
-    ['backfill', 'reviews', '--gaps'],
-    ['migrate'],
-    ['status'],
-    ['doctor'],
-  ]) {
-    await world.cli(...args);
-  }
+  const commands = ['sync reviews', 'sync reconcile', 'verify reviews', 'backfill reviews --gaps', 'migrate', 'status'];
+  for (const command of commands) await world.cli(...command.split(' '));
+  await world.shop('grant create on schema public to public');
+  const { stdout } = await world.cli('doctor');
+  expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
+  expect(stdout).toMatch(/revoke create on schema public from public/);
+  expect(stdout).toMatch(/every role of the shop's database may create functions in the schema public: one could read/);
   expect(await query(world.warehouseUrl, 'select who, count(*) from public.loot group by 1')).toEqual([]);
 });
 
@@ -74,7 +68,7 @@ test('a function that waits in public before the first migrate gets into no view
   expect(await query(url, 'select * from public.loot')).toEqual([]);
 });
 
-test('every connection looks for functions in pg_catalog first, also where the address has options of its own', async () => {
+test('every connection looks for functions in pg_catalog, or in the schema of the queue, first', async () => {
   const address = new URL(await createDatabase('migrated'));
   address.searchParams.set('options', '-c search_path=public -c statement_timeout=7777');
   const warehouse = await openWarehouse({ url: address.href, connections: 1 });
@@ -85,28 +79,13 @@ test('every connection looks for functions in pg_catalog first, also where the a
   );
   // 150 s: a process that hangs within a transaction loses its locks.
   expect(rows).toEqual([{ path: 'pg_catalog,pg_temp', timeout: '7777ms', idle: '150s' }]);
-});
-
-test('every connection of the queue looks for functions in the schema of the queue, never in public', async () => {
   const { connection, close } = await queueClasses(await createDatabase('migrated'));
   onTestFinished(() => close());
-  const { rows } = await (connection as pg.Pool).query(`select current_setting('search_path') as path`);
-  expect(rows).toEqual([{ path: 'bullmq,pg_temp' }]);
+  const ofQueue = await (connection as pg.Pool).query(`select current_setting('search_path') as path`);
+  expect(ofQueue.rows).toEqual([{ path: 'bullmq,pg_temp' }]);
 });
 
-test('doctor warns where everybody may create functions', async () => {
-  await using world = await openWorld();
-  const before = await world.cli('doctor');
-  expect(before.stdout).toMatch(/no other role can create functions/);
-  await analyst(world.warehouseUrl);
-  await world.shop('grant create on schema public to public');
-  const { stdout } = await world.cli('doctor');
-  expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
-  expect(stdout).toMatch(/revoke create on schema public from public/);
-  expect(stdout).toMatch(/every role of the shop's database may create functions in the schema public: one could read/);
-});
-
-test('each function of ours has a search path of its own, and no view of ours calls a function of somebody else', async () => {
+test('each function of ours has a search path of its own; no view calls one of others', async () => {
   const url = await createDatabase('migrated');
   const ours = `select oid from pg_namespace where nspname in ('sync', 'warehouse', 'bi')`;
   const unpinned = `select p.oid::regprocedure::text as name from pg_proc p where p.pronamespace in (${ours})
@@ -119,7 +98,7 @@ test('each function of ours has a search path of its own, and no view of ours ca
   expect(await query(url, `${unpinned} union all ${foreign}`)).toEqual([]);
 });
 
-test('a BI user who holds every advisory lock that it can guess stops neither alerts nor migrate nor grants', async () => {
+test('a BI user who holds every advisory lock that it can guess stops nothing', async () => {
   const url = await createDatabase();
   await using world = await openWorld({ environment: { WAREHOUSE_DATABASE_URL: url } });
   await query(url, 'select 1');
@@ -141,26 +120,14 @@ test('a BI user who holds every advisory lock that it can guess stops neither al
   expect(entered.raised).toMatchObject([{ key: 'a' }]);
 });
 
-test('a BI user can lock no table that serves as a lock', async () => {
-  const url = await createDatabase('migrated');
-  const reader = await analyst(url);
-  await expect(query(reader, 'select from sync.settings for update')).rejects.toThrow(/permission denied/);
-  for (const table of ['sync.settings', 'sync.alerts', 'sync.product_counts', 'review_sync_migrations.applied']) {
-    await expect(query(reader, `begin; lock table ${table} in access share mode`)).rejects.toThrow(/permission denied/);
-  }
-});
-
-test('the example BI user has a limit on connections and on the time of statements, locks and idle transactions', async () => {
+test('the example BI user has limits, and can lock no table that serves as a lock', async () => {
   const url = await createDatabase('migrated');
   const name = `bi_user_${randomBytes(6).toString('hex')}`;
   const text = await readFile(packagePath('examples', 'bi', 'user.sql'), 'utf8');
   await query(url, `create role ${name} login`);
-  onTestFinished(() =>
-    query(url, `drop role ${name}`).then(
-      () => {},
-      () => {},
-    ),
-  );
+  onTestFinished(async () => {
+    await query(url, `drop role ${name}`).catch(() => {});
+  });
   const plain = text.replaceAll(/^\\.*$|^select .*$/gm, '').replaceAll(`:'password'`, `'analyst'`);
   await query(url, plain.replaceAll('bi_user', name));
   const reader = new URL(url);
@@ -171,6 +138,10 @@ test('the example BI user has a limit on connections and on the time of statemen
       current_setting('idle_in_transaction_session_timeout') as idle from pg_roles where rolname = current_user`,
   );
   expect(limits).toEqual({ rolconnlimit: 10, statement: '1min', lock: '5s', idle: '1min' });
+  const denied = async (sql: string) => expect(query(reader.href, sql)).rejects.toThrow(/permission denied/);
+  await denied('select from sync.settings for update');
+  for (const table of ['sync.settings', 'sync.alerts', 'sync.product_counts', 'review_sync_migrations.applied'])
+    await denied(`begin; lock table ${table} in access share mode`);
 });
 
 test('no statement of ours takes an advisory lock, which any role of the database could hold', async () => {

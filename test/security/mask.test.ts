@@ -58,7 +58,7 @@ test.each([
   expect(mask(text, [secret])).not.toMatch(/minji|5678|김|EA%B9|uae40|ｍｉｎｊｉ|EF%BC|@/iu);
 });
 
-test('a complaint of the database about a value is reported without the value, one about a constraint with its name', () => {
+test('a complaint of the database is reported without values, and with names', () => {
   const complaint = (code: string, message: string) => Object.assign(new Error(message), { code });
   expect(describeError(complaint('22P02', 'invalid input syntax for type integer: "Kim\n"Minji" of Seoul"'))).toBe(
     'invalid input syntax for type integer: …',
@@ -81,33 +81,13 @@ test('what describes an error masks addresses and phone numbers in the error and
 });
 
 test('a field is private in whichever way its name is written', () => {
-  const secrets = [
-    'access_token',
-    'accessToken',
-    'token',
-    'client-secret',
-    'secret',
-    'password',
-    'Authorization',
-    'cookie',
-  ];
-  const personal = [
-    'user_email',
-    'UserPhone',
-    'user_name',
-    'username',
-    'email',
-    'phone',
-    'name',
-    'message',
-    'body',
-    'payload',
-  ];
+  const secrets = 'access_token accessToken token client-secret secret password Authorization cookie'.split(' ');
+  const personal = 'user_email UserPhone user_name username email phone name message body payload'.split(' ');
   for (const name of [...secrets, ...personal]) expect(isPrivateField(name), name).toBe(true);
   for (const name of ['run', 'queue', 'status', 'code', 'error']) expect(isPrivateField(name), name).toBe(false);
 });
 
-test('a wrong value is shown when it is a date or a short number; of all else its kind and length', () => {
+test('a wrong value is shown if it is a date or a short number, else its kind and length', () => {
   const shown = ['2024-02-30 00:00:00', 'infinity', 'NaN', 0, -3, null, true].map(shownValue);
   expect(shown).toEqual(['2024-02-30 00:00:00', 'infinity', 'NaN', '0', '-3', 'null', 'true']);
   const hidden = ['Minji', '010-1234-5678', 821012345678, '821012345678', { a: 1 }, [1], '1 Main Street'].map(
@@ -137,13 +117,8 @@ test('no text takes more time than in proportion to its length', () => {
     for (let times = 0; times < 20; times += 1) mask(part.repeat(2500));
   const names = Array.from({ length: 50_000 }, (_, index) => ({ name: `n${index}` }));
   expect(maskedReason({ kind: 'review', key: 'k', reason: 'a reason', payload: [names] })).toBe('[masked]');
-});
-
-test('reasons of webhooks are kept as they are: a sender may name thousands of values, and masking takes seconds a thousand', () => {
-  const names = Array.from({ length: 50_000 }, (_, index) => ({ name: String(index).padStart(39, '7') }));
-  expect(maskedReason({ kind: 'webhook', key: 'k', reason: 'expected a brand', payload: [names] })).toBe(
-    'expected a brand',
-  );
+  // Reasons of webhooks stay as they are: a sender may name thousands of values.
+  expect(maskedReason({ kind: 'webhook', key: 'k', reason: 'a reason', payload: [names] })).toBe('a reason');
 });
 
 test('a name that comes back with the entities of HTML is masked', () => {

@@ -6,12 +6,11 @@ import { openOrderWorld } from '../harness/order-world.ts';
 const hostile = 'Kim\u001b]0;owned\u0007\u001b[2J\u061c\u200e\u200f\u2028\u202e\u2066\u2069\u009bmA\r';
 const harmful = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-test('control and bidi characters of a customer reach no terminal: explain, preview and dead-letters show them as \\u{…}', async () => {
+test('control and bidi characters of a customer reach no terminal', async () => {
   await using world = await openOrderWorld();
-  const name = hostile;
-  await world.shop(`insert into o (code, user_code) values ('A', '${name}')`);
+  await world.shop(`insert into o (code, user_code) values ('A', '${hostile}')`);
   await world.shop(
-    `insert into l (order_code, line_code, product_id, status, invoice) values ('A', '1', 1, '${name}', '${name}')`,
+    `insert into l (order_code, line_code, product_id, status, invoice) values ('A', '1', 1, '${hostile}', '${hostile}')`,
   );
   await world.warehouse(
     `insert into warehouse.reviews (id, created_at, updated_at, user_name, message) values (5, now(), now(), $1, $1)`,

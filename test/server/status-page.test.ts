@@ -2,6 +2,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, startBrowser } from '../harness/browser.ts';
+import { addressOf, startHere } from '../harness/cli.ts';
 import { isExhaustive } from '../harness/sampled.ts';
 import { openServe, type Serving } from '../harness/serve.ts';
 import { until } from '../harness/world.ts';
@@ -11,10 +12,7 @@ const token = 'the-token:of-the-page';
 const environment = { STATUS_TOKEN: token, WEBHOOK_SECRET: 'a-secret-part-of-the-path' };
 const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${password}`)}` });
 
-/**
- * A world whose reviews are read except for one window, with dead letters that name a customer, and with runs of
- * orders on fourteen of fifteen days.
- */
+/** One window of reviews is not read, dead letters name a customer, and orders were synced on 14 of 15 days. */
 async function openTroubled(): Promise<Serving> {
   const serving = await openServe(environment, { shop: 'sample' });
   const { world } = serving;
@@ -31,31 +29,25 @@ async function openTroubled(): Promise<Serving> {
   return serving;
 }
 
-test('where the warehouse cannot be read, the page says why and what to do', async () => {
+test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is named', async () => {
   await using serving = await openServe(environment);
-  const { world, url } = serving;
-  const headers = asUser(token);
-  await world.warehouse('alter table sync.dead_letters rename to elsewhere');
-  const answer = await fetch(url, { headers });
+  await serving.world.warehouse('alter table sync.dead_letters rename to elsewhere');
+  const answer = await fetch(serving.url, { headers: asUser(token) });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '15']);
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
   const page = await answer.text();
-  expect(page).toContain('relation &#34;sync.dead_letters&#34; does not exist');
-  expect(page).toContain('review-sync doctor');
-  expect(page).toContain('<script>');
-  await world.warehouse('alter table sync.elsewhere rename to dead_letters');
+  for (const words of ['relation &#34;sync.dead_letters&#34; does not exist', 'review-sync doctor', '<script>'])
+    expect(page).toContain(words);
+
+  const closed = startHere(['serve'], { ...serving.environment, STATUS_TOKEN: '', WEBHOOK_SECRET: '' });
+  const url = await addressOf(closed);
+  expect((await fetch(url)).status).toBe(404);
+  expect((await fetch(`${url}/webhooks/`, { method: 'POST' })).status).toBe(404);
+  expect(closed.saidSoFar()).toContain('STATUS_TOKEN is not set: there is no status page');
+  expect(closed.saidSoFar()).toContain('WEBHOOK_SECRET is not set: no webhook is accepted');
 });
 
-test('without STATUS_TOKEN there is no page', async () => {
-  await using serving = await openServe({});
-  expect((await fetch(serving.url)).status).toBe(404);
-  expect((await fetch(`${serving.url}/webhooks/`, { method: 'POST' })).status).toBe(404);
-  const { stderr } = await serving.stop();
-  expect(stderr).toContain('STATUS_TOKEN is not set: there is no status page');
-  expect(stderr).toContain('WEBHOOK_SECRET is not set: no webhook is accepted');
-});
-
-test('the page shows flows, holes, runs and dead letters, escapes every text, and names no customer', async () => {
+test('the page shows all of the status, escapes every text, and names no customer', async () => {
   await using serving = await openTroubled();
   await serving.world.warehouse(`insert into sync.runs (id, job, started_by, trigger, started_at)
     select 'open-' || n, 'backfill-orders', 'command', 'backfill', now() - n * interval '1 minute' from generate_series(1, 6) n`);

@@ -15,14 +15,8 @@ test('the three events of the spec are told apart by their fields', () => {
     { kind: 'review', brandId: 1, id: 5 },
     { kind: 'product', brandId: 2, id: 7 },
     {
-      kind: 'summary',
-      brandId: 3,
-      id: 8,
-      code: '1234',
-      reviewsCount: 3,
-      score: 4.5,
-      metaReviewsCount: 4,
-      metaScore: 4.25,
+      ...{ kind: 'summary', brandId: 3, id: 8, code: '1234' },
+      ...{ reviewsCount: 3, score: 4.5, metaReviewsCount: 4, metaScore: 4.25 },
     },
   ]);
 });
@@ -50,37 +44,13 @@ test('what is wrong stays alone, and can be tried again by itself', () => {
   ]);
 });
 
-test('a code that Postgres cannot hold is a fault of its own, not of what comes with it', () => {
-  const products = ['a\u0000b', '\ud800', 'fine'].map((code, index) => ({
-    id: index + 1,
-    code,
-    reviews_count: 1,
-    score: 4,
-  }));
-  const { events, faults } = readEvents([{ brand_id: 1, products }]);
-  expect(events.map(({ id }) => id)).toEqual([3]);
-  expect(faults.map(({ reason }) => reason)).toEqual([
-    'expected a code of at most 1000 bytes that Postgres can hold, found a text of 3 characters',
-    'expected a code of at most 1000 bytes that Postgres can hold, found a text of 1 characters',
-  ]);
-});
-
-test('an id of 0 is a fault: it can be neither asked for nor stored', () => {
-  const { events, faults } = readEvents([{ brand_id: 1, reviews: [{ id: 0 }, { id: 5 }], products: [{ id: '0' }] }]);
-  expect(events).toMatchObject([{ kind: 'review', id: 5 }]);
-  expect(faults.map(({ payload }) => payload)).toEqual([
-    [{ brand_id: 1, reviews: [{ id: 0 }] }],
-    [{ brand_id: 1, products: [{ id: '0' }] }],
-  ]);
-});
-
 test('only what may be a brand counts as one', () => {
   const ids = [7, '8', 7, null, '', true, -1, 1.5, [5], undefined, 'x', 1e300];
   const { events } = readEvents([null, 5, ...ids.map((brand_id) => ({ brand_id, reviews: [{ id: 1 }] }))]);
   expect(events.map(({ brandId }) => brandId)).toEqual([7, 8, 7]);
 });
 
-test('a code beyond 1000 bytes and a summary without number of reviews are faults; what else is no number is left out', () => {
+test('a code or number that cannot be held is a fault of its own, or left out', () => {
   const product = (id: number, length: number) => ({ id, code: 'x'.repeat(length), reviews_count: 1 });
   const products = [
     product(4, 1000),
@@ -89,17 +59,26 @@ test('a code beyond 1000 bytes and a summary without number of reviews are fault
     { id: 7, code: '', reviews_count: '2147483647', score: 'good', meta_score: -0.5 },
     { id: 8, reviews_count: 2_147_483_648 },
     { id: 9, score: 3 },
+    // Neither can be asked for nor stored.
+    { ...product(10, 1), code: 'a\u0000b' },
+    { ...product(11, 1), code: '\ud800' },
+    { id: '0' },
   ];
-  const { events, faults } = readEvents([{ brand_id: 1, products }]);
+  const { events, faults } = readEvents([{ brand_id: 1, reviews: [{ id: 0 }], products }]);
   expect(events).toMatchObject([
     { id: 4, score: null, metaScore: null },
     { id: 6, metaReviewsCount: null },
     { id: 7, code: null, reviewsCount: 2_147_483_647, score: null, metaScore: -0.5 },
   ]);
+  const code = 'expected a code of at most 1000 bytes that Postgres can hold, found a text of';
   expect(faults.map(({ reason }) => reason)).toEqual([
-    'expected a code of at most 1000 bytes that Postgres can hold, found a text of 1001 characters',
+    'expected an integer id of a review, from 1, found 0',
+    `${code} 1001 characters`,
     'expected an integer reviews_count, found a number of 10 digits',
     'expected an integer reviews_count, found nothing',
+    `${code} 3 characters`,
+    `${code} 1 characters`,
+    'expected an integer id of a product, from 1, found a text of 1 characters',
   ]);
 });
 
