@@ -4,7 +4,6 @@ import { startRun } from '../../src/runs/start-run.ts';
 import { findRun } from '../../src/warehouse/runs/runs.ts';
 import { startCli, startHere } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import type { Fate } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 import { noSchedules, until } from '../harness/world.ts';
 
@@ -197,36 +196,6 @@ test('on a terminal the first sync of orders says who can be mailed, and can be 
   const end = await second.ended;
   expect(end).toMatchObject({ status: 0 });
   expect(end.stderr).not.toContain('begins in');
-});
-
-test('Ctrl-C of a backfill --with-email stops the workers too, and begins no later batch', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ...noSchedules, ORDER_BATCH_SIZE: '1000', LOG_LEVEL: 'info' } });
-  await world.shop(`
-    insert into o (code, user_email, created_at)
-    select 'O' || n, 'c' || n || '@example.com', now() - interval '300 days' from generate_series(1, 3000) n`);
-  const [isStopped, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let posts = 0;
-  world.serviceRule(async ({ path }): Promise<Fate> => {
-    posts += path === '/v1/orders' ? 1 : 0;
-    if (posts > 20) isStopped.resolve();
-    if (posts > 20) await end.promise;
-    return 'pass';
-  });
-  const worker = startHere(['worker'], world.environment);
-  await worker.says('worker ready');
-  const backfill = startHere(['backfill', 'orders', '--with-email'], world.environment);
-  const { queues } = await world.openApp();
-  await isStopped.promise;
-  const ids = (await world.warehouse<{ id: string }>('select id from sync.runs')).map(({ id }) => id);
-  await until(async () => ((await queues.counts(ids)).steps.active ?? 0) > 1);
-  backfill.kill('SIGINT');
-  expect(await backfill.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
-  end.resolve();
-  const left = async () => Object.values(await queues.counts(ids)).flatMap((states) => Object.values(states));
-  await until(async () => (await left()).every((n) => n === 0));
-  expect((await world.atService('select from reference_service.orders')).length).toBeLessThan(900);
-  const { stdout } = await world.cli('status');
-  expect(stdout).toMatch(/backfill-orders .* abandoned .*Run it again to continue/);
 });
 
 test('a backfill --with-email that was killed, run again and stopped mails nobody else', async ({ openWorld }) => {

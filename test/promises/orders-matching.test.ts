@@ -6,7 +6,6 @@ import { line, order } from '../harness/shop-orders.ts';
 
 const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size
   from reference_service.sub_orders order by product_id, size, price, status`;
-const isCreate = ({ method, path }: ProxiedRequest) => method === 'POST' && path.endsWith('/sub_orders');
 const small = line('1', 7, { product_options: { size: 'S' } });
 const medium = line('2', 7, { product_options: { size: 'M' } });
 const sizes = order('A', small, medium);
@@ -14,37 +13,6 @@ const both = [
   { product: 7, price: '10', status: 'paid', size: 'M' },
   { product: 7, price: '10', status: 'paid', size: 'S' },
 ];
-
-test('a creation that is carried out late leaves no duplicate for longer than an hour', async ({ world }) => {
-  await world.place(sizes);
-  const late = Promise.withResolvers<void>();
-  world.serviceRule((request) => (isCreate(request) ? { carriedOutAfter: late.promise } : 'pass'));
-  expect(await world.sync()).toMatchObject({ lines_failed: 2 });
-  const copies = world.requests().filter(isCreate).length;
-  world.serviceRule(() => 'pass');
-  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
-  late.resolve();
-  const atService = async () => (await world.atService(subOrders)).length;
-  await expect.poll(atService, { timeout: 20_000 }).toBe(copies + 2);
-
-  await world.timePasses('59 minutes');
-  await world.sync();
-  expect(await atService()).toBe(copies + 2);
-  await world.timePasses('1 minute');
-  world.serviceRule(({ method }) => (method === 'DELETE' ? { status: 403 } : 'pass'));
-  await world.sync();
-  expect(await world.openDeadLetters()).not.toEqual([]);
-  world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  expect(await world.sync()).toMatchObject({ sub_orders_removed: copies });
-  expect(await world.atService(subOrders)).toEqual(both);
-  expect(await world.openDeadLetters()).toEqual([]);
-  // It is looked for no more.
-  world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.sync();
-  expect(world.requests()).toEqual([]);
-});
 
 test('a process dies while it takes over a foreign sub-order: it is not created again', async ({ world }) => {
   await world.place(order('A', line('1', 7, { price: 20 })));

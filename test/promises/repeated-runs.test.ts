@@ -2,49 +2,14 @@ import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startHere } from '../harness/cli.ts';
 import { reviewAt } from '../harness/hourly-reviews.ts';
-import { startFaultProxy } from '../harness/proxy.ts';
-import type { World } from '../harness/world.ts';
 import { worldTest } from '../harness/world-test.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
 const backfill = ['backfill', 'reviews', ...range, '--json'];
-const reviewsOf = (world: World) =>
-  world.warehouse<{ id: number }>('select id from warehouse.reviews order by id').then((rows) => rows.length);
-
 const reviews = (from: number, count: number) =>
   Array.from({ length: count }, (_, n) => reviewAt(Date.UTC(2024, 0, 5 + ((from + n) % 80))));
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
-
-test('a run that has ended leaves nothing in the queue; the same command reads again', async ({ world: here }) => {
-  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-  expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
-  const [{ id } = { id: '' }] = await here.warehouse<{ id: string }>('select id from sync.runs');
-  expect(await (await here.openApp()).queues.progress(id)).toMatchObject({ state: 'lost' });
-  await seedReviews(here.serviceDatabaseUrl, reviews(20, 5));
-  const before = here.service.requests()['GET /v1/reviews'] ?? 0;
-  expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
-  expect(here.service.requests()['GET /v1/reviews']).toBeGreaterThan(before);
-  expect(await reviewsOf(here)).toBe(25);
-  const runs = await here.warehouse('select distinct id from sync.runs where outcome = $1', ['done']);
-  expect(runs).toHaveLength(2);
-});
-
-test('a backfill of which a step failed is completed by the same command', async ({ world: here }) => {
-  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
-  const proxy = await here.through(startFaultProxy);
-  let isRefusing = true;
-  // No request for the last window goes through.
-  proxy.refuse((path) => isRefusing && path.includes('2024-03'), 403);
-  const broken = await here.cli(...backfill);
-  isRefusing = false;
-  expect(broken.status).toBe(1);
-  expect(JSON.parse(broken.stdout)).toMatchObject({ outcome: 'incomplete', reason: 'steps-failed' });
-  const repeated = await here.cli(...backfill);
-  const { outcome, counts } = JSON.parse(repeated.stdout);
-  expect([outcome, counts.reviews]).toEqual(['done', 0]);
-  expect(await reviewsOf(here)).toBe(20);
-});
 
 test('of commands that start the same backfill at once one starts it, the others join', async ({ world: here }) => {
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));

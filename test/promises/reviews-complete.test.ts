@@ -45,14 +45,6 @@ const oneSecond = (count: number, score: (index: number) => number | null, produ
   }));
 const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')];
 
-test('a second of more than thirty pages is read by score, and by product if need be', async ({ world }) => {
-  const score = (index: number) => (index < 3100 ? 5 : ([null, 1, 2, 3, 4][index % 5] ?? null));
-  await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(3200, score, 20)]);
-  expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
-  const { service, warehouse } = await ids(world);
-  expect(warehouse).toEqual(service);
-});
-
 test('a second that no query can show whole is named, and all else is there', async ({ openWorld }) => {
   const world = await openWorld({ service: { lastPageLink: 'capped' } });
   await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(6500, () => 5)]);

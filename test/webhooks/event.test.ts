@@ -78,7 +78,7 @@ test('a code or number that cannot be held is a fault of its own, or left out', 
     'expected an integer reviews_count, found nothing',
     `${code} 3 characters`,
     `${code} 1 characters`,
-    'expected an integer id of a product, from 1, found a text of 1 characters',
+    'expected an integer id of a product, from 1, found 0',
   ]);
 });
 
