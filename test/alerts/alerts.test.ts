@@ -75,7 +75,7 @@ test('what is wrong is reported once, until somebody heard it, and so is its rec
   expect(texts).toEqual([expect.stringMatching(/orders is wrong/), expect.stringMatching(/recovered .*orders/)]);
 });
 
-test('a warehouse that does not answer is reported until somebody heard it, by one process', async () => {
+test('a warehouse that does not answer is reported until heard, by one process', async () => {
   const receiver = await startReceiver();
   receiver.answer = 503;
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
@@ -161,7 +161,7 @@ redisTest('alert, page and status report a Redis that is down, and show everythi
   expect((await worker.ended).status).toBe(0);
 });
 
-test('while the queue is down, that and all other alerts are posted, and the end of each', async () => {
+test('while the queue is down, that and all other alerts are posted, and their ends', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();

@@ -137,7 +137,7 @@ test('deliveries that are days, before their order, get the hint for days', () =
   ]);
 });
 
-test('a statement is named by what it reads as a whole, or by its time from five seconds on', async () => {
+test('a statement is named by what it reads as a whole, or from five seconds on', async () => {
   const cost = { file: 'orders', purpose: 'find 1 orders by code', seconds: 4.999, scans: [] };
   const said = async (costs: object[], hasFeed = true) => {
     const shop = { queryCosts: async () => costs, hasFeed: async () => hasFeed } as never;
@@ -170,7 +170,7 @@ test('a statement is named by what it reads as a whole, or by its time from five
   expect(await said([{ ...cost, scans }, none], false)).toHaveLength(1);
 });
 
-test('doctor expects each status that a preset or the template sends, and names any other', async () => {
+test('doctor knows each status that a preset or the template sends, and names others', async () => {
   const shopSql = join(import.meta.dirname, '..', '..', 'sql', 'shop');
   const files = (await readdir(shopSql, { recursive: true })).filter((file) => file.endsWith('order_lines.sql'));
   expect(files.length).toBeGreaterThan(10);

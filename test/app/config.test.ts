@@ -77,7 +77,7 @@ describe('readConfig', () => {
     for (const value of [least - 1, most + 1]) expect(refusalOf({ ...right, [name]: String(value) })).toContain(name);
   });
 
-  test('a value that does not fit is refused by name, a missing one with what is expected', () => {
+  test('a value that does not fit, or is missing, is refused by its name', () => {
     const shown = (name: string, value: string) => refusalOf({ ...right, [name]: value }).includes(name);
     const rates = ['0.009', '0.01', '10000', '10000.1'].map((rate) => shown('REVIEW_API_REQUESTS_PER_SECOND', rate));
     expect(rates).toEqual([true, false, false, true]);
@@ -135,7 +135,7 @@ describe('readConfig', () => {
     expect(others.split(' ').filter(isLoopback)).toEqual([]);
   });
 
-  test('an empty schedule turns it off; an empty other variable is as if it were not there', async () => {
+  test('an empty schedule is off; any other empty variable is as if it were not there', async () => {
     const empty = { SCHEDULE_ORDERS: '', SCHEDULE_REVIEWS: ' ', ORDER_OVERLAP_MINUTES: '' };
     const read = { schedules: { orders: '', reviews: '' }, orderOverlapMinutes: 10 };
     expect(readConfig({ ...right, ...empty })).toMatchObject(read);

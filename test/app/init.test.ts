@@ -22,7 +22,7 @@ const table = (name: string, ...columns: string[]) => ({ name, columns, schema: 
 const fits = (presets: Preset[], ...tables: ReturnType<typeof table>[]) =>
   recognise(presets, { dialect: 'mysql', tables }).map((one) => [one.preset.name, one.prefix, ...one.renames.values()]);
 
-test('a system is recognised by its tables under one prefix, and a version by its columns', () => {
+test('a system is recognised by its tables under one prefix, a version by its columns', () => {
   const woo = preset('woo', { wp_orders: ['id'], wp_items: [] });
   expect(fits([woo], table('wp_orders', 'id'), table('wp_items'))).toEqual([['woo', 'wp_']]);
   expect(fits([woo], table('x7_orders', 'id'), table('x7_items'))).toEqual([['woo', 'x7_', 'x7_orders', 'x7_items']]);
@@ -118,7 +118,7 @@ test('.env gets only what it lacks, as it is read back, for its owner alone', as
   await expect(completeEnvFile(tmpdir(), [])).rejects.toThrow(`${tmpdir()} cannot be read`);
 });
 
-test('a zone of the service is named only where its offset is that of the newest review', async () => {
+test('a zone of the service is named only if its offset is that of the newest review', async () => {
   const [summer, seoul] = ['2026-07-01T12:00:00+02:00', '2026-07-01T12:00:00+09:00'];
   expect(zoneProblem(seoul, 'Asia/Seoul')).toBeUndefined();
   expect(zoneProblem(summer, 'Europe/Paris')).toBeUndefined();
@@ -141,7 +141,7 @@ test('a zone of the service is named only where its offset is that of the newest
   expect(await Promise.all([...fixed, asked(null, 'UTC')])).toEqual(['Etc/GMT+10', 'Etc/GMT-5', undefined, undefined]);
 });
 
-test('each preset has its files, names every table that its queries read, and nothing else', async () => {
+test('each preset has its files, and names the tables that its queries read', async () => {
   for (const preset of await readPresets()) {
     const files = await readdir(presetFolder(preset.name));
     expect(files, preset.name).toEqual(expect.arrayContaining(['README.md', 'orders.sql', 'order_lines.sql']));

@@ -135,7 +135,7 @@ test('one call reports every fault, each with its hint', async () => {
   expect(text.stdout).toMatch(/\n4 faults, 0 warnings\. Correct the faults first\.\n$/);
 });
 
-test('the shop is checked before there is a warehouse, and the missing variables are faults', async () => {
+test('the shop is checked before there is a warehouse; missing variables are faults', async () => {
   await using world = await openWorld();
   const { SHOP_SQL_DIR = '' } = world.environment;
   const ofShop = { ...(await withReader(world)), ...(SHOP_SQL_DIR && { SHOP_SQL_DIR }) };
@@ -373,7 +373,7 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
   );
 });
 
-redisTest('missing, changed, duplicate and unknown schedules are reported, and a Redis that drops keys', async () => {
+redisTest('other schedules in the queue are reported, and a Redis that drops keys', async () => {
   const redis = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
   onTestFinished(redis.close);
   await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });

@@ -24,7 +24,7 @@ async function initWorld(sql: string) {
 
 const ofShop = (world: World) => ({ SHOP_DATABASE_URL: world.shopUrl });
 
-test('init recognises the shop, writes its queries and .env; a second run changes nothing', async () => {
+test('init recognises the shop, writes queries and .env; a second run changes nothing', async () => {
   const { world, cwd, init, read } = await initWorld(`${await schemaOf('solidus')};
     insert into spree_orders values (1, 'R1', 'complete', 10, 10, now(), now(), now(), 7, 'a@example.com', 1, 2, 'paid', 'ready');
     insert into spree_line_items values (1, 1, 11, 1, 10, 0, now())`);
@@ -108,7 +108,7 @@ test('of two shops in one database --prefix takes the other', async () => {
   );
 });
 
-test('an unknown shop gets the template, and a preset says which tables it does not see', async () => {
+test('an unknown shop gets the template; a preset says which tables it does not see', async () => {
   const { world, init, read } = await initWorld('create table something (id integer)');
   const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'mine' });
   expect(end).toMatchObject({ status: 0, stderr: '' });

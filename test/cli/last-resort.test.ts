@@ -17,7 +17,7 @@ function faulty(program: string) {
 }
 const sentence = (words: string) => `review-sync: ${words}. This is a fault of review-sync; please report it.\n`;
 
-test('a fault of the program is reported in a sentence, and only a lost promise goes on', () => {
+test('a fault of the program is a sentence, and only a lost promise goes on', () => {
   expect(faulty(`Promise.reject(new Error('lost')); setTimeout(() => console.log('went on'), 1)`)).toEqual({
     status: 0,
     stdout: 'went on\n',

@@ -9,7 +9,7 @@ import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
-test('a reader of a pipe that is slow gets the whole output; one that goes away, no error', async () => {
+test('a slow reader of a pipe gets the whole output; one that goes away, no error', async () => {
   await using world = await openWorld({ shop: 'empty' });
   // More to say than a pipe of 64 KiB holds.
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
@@ -47,7 +47,7 @@ test('with --json a command that fails prints one document with the error', asyn
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
 });
 
-test('numbers stand below each other by their last digit, and a Korean letter takes two columns', () => {
+test('numbers stand below each other, and a Korean letter takes two columns', () => {
   const rows = [
     ['주문', '7', '1 %'],
     ['b', '1,234', 'x'],
@@ -64,7 +64,7 @@ test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take e
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('could not be written: ENOSPC') });
 });
 
-test('a queue that was never migrated is named in a sentence by every command that needs it', async () => {
+test('a queue that was never migrated is named by every command that needs it', async () => {
   await using world = await openWorld({ shop: 'empty' });
   world.environment.QUEUE_URL = await createDatabase();
   const said = expect.stringMatching(/lacks its tables.*Run: review-sync migrate/s);

@@ -61,7 +61,7 @@ test('a rate is a whole number, a minute where less than one a second is done', 
   ]);
 });
 
-test('a line is written every two seconds where it says something new, and one at the end', () => {
+test('a line is written every two seconds if it says something new, and at the end', () => {
   const { lines, clock, progress } = openLines();
   const at = (ms: number, ...update: Parameters<typeof progress.update>) => {
     clock.ms = ms;
@@ -184,7 +184,7 @@ test('a command ends with a sentence if its run is lost, or the queue stays away
   expect(notes).toEqual(['']);
 });
 
-test('a command ends where the row of its run has ended, though a dead process has its job', async () => {
+test('a command ends with the row of its run, though a dead process has its job', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   await beginRun(warehouse.db, runOf('held'));
@@ -197,7 +197,7 @@ test('a command ends where the row of its run has ended, though a dead process h
   expect(await followRun({ warehouse, queues: { progress } as never }, 'held', following)).toEqual(report);
 });
 
-test('what a run has brought is asked for as often as a line is written, and at its end', async () => {
+test('what a run has brought is asked for once a line, and at its end', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const running: RunProgress = { state: 'running', planned: 2, ended: 1 };

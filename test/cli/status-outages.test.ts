@@ -17,7 +17,7 @@ test('a run that waits for a failing service says so in status, and later in the
   await command.ended;
 });
 
-test('status works while shop and service are down, and says which run could not reach them', async () => {
+test('status works while shop and service are down, and says which run failed', async () => {
   await using world = await openWorld();
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const down = {

@@ -62,7 +62,7 @@ test('after the shop’s clock was set back, a run finds what changed, and reads
   }
 });
 
-test('a feed without :since, or no feed and no updated_at, ends the command with a sentence', async () => {
+test('a feed without :since, or no feed and no updated_at, ends the command', async () => {
   const SHOP_SQL_DIR = await sampleShopQueries({
     changed_orders: () => 'select order_no as code, modified_at as changed_at from shop.orders -- >= :since',
   });
@@ -81,7 +81,7 @@ test('a feed without :since, or no feed and no updated_at, ends the command with
   await expect(shop.hasFeed()).rejects.toThrow(missing);
 });
 
-test('a feed whose dates move while they are read ends, with the shop’s clock as cursor', async () => {
+test('a feed whose dates move while they are read ends at the shop’s clock', async () => {
   const world = await pushedWorld();
   const SHOP_SQL_DIR = await sampleShopQueries({
     changed_orders: () => 'select order_no as code, now() as changed_at from shop.orders where now() >= :since',

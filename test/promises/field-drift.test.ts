@@ -25,7 +25,7 @@ async function changingWorld() {
   return { world, changes, drift };
 }
 
-test('a field that is new, gone, null or of another type, and a new word, are said once each', async () => {
+test('a field that is new, gone, null or of another type is said once', async () => {
   const { world, changes, drift } = await changingWorld();
   await using _world = world;
   let number = 0;
@@ -79,7 +79,7 @@ test('a field that is new, gone, null or of another type, and a new word, are sa
   expect(await drift()).not.toContainEqual(expect.objectContaining({ field: 'likes_count' }));
 });
 
-test('orders, their sub-orders and webhooks are looked at too, and thousands of names are one', async () => {
+test('orders and webhooks are looked at too, and thousands of names are one', async () => {
   await using world = await openWorld();
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });

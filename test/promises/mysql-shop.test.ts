@@ -47,7 +47,7 @@ async function openBoth(kind: (typeof mysqlKinds)[number]): Promise<Both> {
 test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path', () => {});
 
 describe.each(mysqlKinds)('%s', (kind) => {
-  test('sync, backfill, preview and rescan do what they do with the same shop on Postgres', async () => {
+  test('every command does what it does with the same shop on Postgres', async () => {
     const both = await openBoth(kind);
     const each = async (...args: string[]) => {
       const worlds = [both.postgres, both.mysql];

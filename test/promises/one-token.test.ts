@@ -43,7 +43,7 @@ async function openOneToken(): Promise<{ world: World; service: Awaited<ReturnTy
   return { world, service: await world.through(oneToken) };
 }
 
-test('three processes share the one token of a client, also when it is revoked meanwhile', async () => {
+test('three processes share the one token of a client, also when it is revoked', async () => {
   const { world, service } = await openOneToken();
   const running = ['orders', 'reviews', 'catalog'].map((what) => runProcess(['sync', what], world.environment));
   await until(async () => service.counts.tokens > 0);

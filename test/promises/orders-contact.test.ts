@@ -42,7 +42,7 @@ const lives: Record<string, Life> = {
   REFUSED: { age: [2], shown: 'none' },
 };
 
-test('contact goes with young orders of the regular sync only, whatever becomes of them', async ({ openWorld }) => {
+test('contact goes with young orders of the regular sync, whatever becomes of them', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
   const contactOf = (code: string) => ({ user_email: `${code}@example.com`, user_phone: `010-${code}` });
   const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
@@ -180,7 +180,7 @@ test('a dry run says to how many customers contact would go, and sends nothing',
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
 });
 
-test('on a terminal the first sync of orders says who can be mailed, and can be stopped', async ({ world }) => {
+test('on a terminal the first sync says who can be mailed, and can be stopped', async ({ world }) => {
   await world.place(order('A', { user_email: 'a@example.com', created_at: new Date(Date.now() - 29 * 86_400_000) }));
   const first = startHere(['sync', 'orders'], world.environment, true);
   await first.says('The first run begins in 10 seconds; Ctrl-C stops it.');

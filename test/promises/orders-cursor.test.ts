@@ -4,7 +4,7 @@ import { orderTest } from '../harness/order-test.ts';
 
 const test = orderTest.extend('worldOptions', { environment: { ORDER_LEASE_SECONDS: '1', ORDER_BATCH_SIZE: '2' } });
 
-test('where a step fails, a first push leaves no cursor, and a later run does not move it', async ({ world }) => {
+test('if a step fails, a first push leaves no cursor, and a later run moves none', async ({ world }) => {
   await writeQueries(world.environment.SHOP_SQL_DIR, {
     changed_orders: 'select code, updated_at as changed_at from o where updated_at >= :since',
   });

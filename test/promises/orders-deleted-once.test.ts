@@ -39,32 +39,29 @@ test('held deletions are counted once, and allowed ones sent once each', async (
 test.for<[string, Fate | 'held']>([
   ['held back', 'held'],
   ['refused', { status: 403 }],
-])(
-  'an order whose deletion is %s stays at the service without contact, until it is deleted',
-  async ([_, fate], { world }) => {
-    await world.place(order('O1', { user_email: 'kim@example.com', user_phone: '010-1' }, line('1', 7)));
-    await world.sync();
-    const environment = { ...world.environment, ORDER_DELETES: 'send' };
-    if (fate === 'held')
-      await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[50])');
-    if (fate === 'held') world.serviceRule(() => 'pass');
-    else world.serviceRule(({ method }) => (method === 'DELETE' ? fate : 'pass'));
-    await world.shop('update o set deleted_at = now(), updated_at = now(); delete from l');
-    expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
-    const service = `select o.user_email, o.user_phone, count(s.id)::integer as lines from reference_service.orders o
+])('an order whose deletion is %s stays at the service without contact', async ([_, fate], { world }) => {
+  await world.place(order('O1', { user_email: 'kim@example.com', user_phone: '010-1' }, line('1', 7)));
+  await world.sync();
+  const environment = { ...world.environment, ORDER_DELETES: 'send' };
+  if (fate === 'held')
+    await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[50])');
+  if (fate === 'held') world.serviceRule(() => 'pass');
+  else world.serviceRule(({ method }) => (method === 'DELETE' ? fate : 'pass'));
+  await world.shop('update o set deleted_at = now(), updated_at = now(); delete from l');
+  expect((await runCli(['sync', 'orders'], environment)).status).toBe(1);
+  const service = `select o.user_email, o.user_phone, count(s.id)::integer as lines from reference_service.orders o
     left join reference_service.sub_orders s on s.order_id = o.id group by o.id`;
-    expect(await world.atService(service)).toEqual([{ user_email: null, user_phone: null, lines: 1 }]);
-    expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'O1' }]);
-    expect((await runCli(['dead-letters', 'retry'], environment)).status).toBe(1);
-    expect(writes(world).filter((method) => method === 'POST')).toHaveLength(1);
-    world.serviceRule(() => 'pass');
-    expect((await runCli(['sync', 'orders', '--allow-removals'], environment)).status).toBe(0);
-    expect(await world.atService(service)).toEqual([]);
-  },
-);
+  expect(await world.atService(service)).toEqual([{ user_email: null, user_phone: null, lines: 1 }]);
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'O1' }]);
+  expect((await runCli(['dead-letters', 'retry'], environment)).status).toBe(1);
+  expect(writes(world).filter((method) => method === 'POST')).toHaveLength(1);
+  world.serviceRule(() => 'pass');
+  expect((await runCli(['sync', 'orders', '--allow-removals'], environment)).status).toBe(0);
+  expect(await world.atService(service)).toEqual([]);
+});
 
 test.for(['known', 'new', 'new and leased by a dead process'])(
-  'a process that read a %s order does not create it after another process deleted it',
+  'a process that read a %s order does not create it after another deleted it',
   async (kind, { world }) => {
     await pushOrders(world, kind === 'known' ? 1 : 0);
     if (kind === 'known') await world.shop('update o set total_price = 7, updated_at = now()');

@@ -48,7 +48,7 @@ test('orders that wait for a product or a grade are all pushed once both are kno
   expect((await sync()).counts.orders_pushed ?? 0).toBe(0);
 });
 
-test('dead-letters retry retries all orders, and is incomplete while a line cannot be read', async ({ world }) => {
+test('dead-letters retry retries all, and is incomplete if a line cannot be read', async ({ world }) => {
   const refused = codes('R', 25);
   await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
   await world.place(order('A', { total_price: -1e15 }, line('1', 7), line('2', 7, { price: -1e15 })), order('B'));

@@ -85,32 +85,29 @@ test('verify names a second sub-order as one that a push removes, and --repair d
   expect(await subOrders()).toEqual([medium, small]);
 });
 
-test.for([429, 401])(
-  'what a service made that answers %i is removed an hour later, with one look at its order',
-  async (status, { world }) => {
-    await world.place(order('A', line('1', 7)), order('B', line('1', 7)));
-    let left = 1;
-    world.serviceRule((request) => (isCreate(request) && left-- > 0 ? { carriedOutWith: status } : 'pass'));
-    expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
-    const count = async () => (await world.atService('select from reference_service.sub_orders')).length;
-    expect(await count()).toBe(3);
-    await world.timePasses('59 minutes');
-    await world.sync();
-    expect(await count()).toBe(3);
-    await world.timePasses('1 minute');
-    // Refused once, it goes a day later.
-    world.serviceRule(({ method }) => (method === 'DELETE' ? { status: 403 } : 'pass'));
-    await world.sync();
-    expect(world.requests().map(({ method }) => method)).toEqual(['POST', 'DELETE']);
-    expect(await world.openDeadLetters()).not.toEqual([]);
-    world.serviceRule(() => 'pass');
-    await world.timePasses('1 day');
-    expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
-    expect([await count(), await world.openDeadLetters()]).toEqual([2, []]);
-    // It is looked for no more.
-    world.serviceRule(() => 'pass');
-    await world.timePasses('1 day');
-    await world.sync();
-    expect(world.requests()).toEqual([]);
-  },
-);
+test.for([429, 401])('what a service made that answers %i is removed an hour later', async (status, { world }) => {
+  await world.place(order('A', line('1', 7)), order('B', line('1', 7)));
+  let left = 1;
+  world.serviceRule((request) => (isCreate(request) && left-- > 0 ? { carriedOutWith: status } : 'pass'));
+  expect(await world.sync()).toMatchObject({ sub_orders_added: 2 });
+  const count = async () => (await world.atService('select from reference_service.sub_orders')).length;
+  expect(await count()).toBe(3);
+  await world.timePasses('59 minutes');
+  await world.sync();
+  expect(await count()).toBe(3);
+  await world.timePasses('1 minute');
+  // Refused once, it goes a day later.
+  world.serviceRule(({ method }) => (method === 'DELETE' ? { status: 403 } : 'pass'));
+  await world.sync();
+  expect(world.requests().map(({ method }) => method)).toEqual(['POST', 'DELETE']);
+  expect(await world.openDeadLetters()).not.toEqual([]);
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
+  expect([await count(), await world.openDeadLetters()]).toEqual([2, []]);
+  // It is looked for no more.
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.sync();
+  expect(world.requests()).toEqual([]);
+});

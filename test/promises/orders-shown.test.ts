@@ -27,7 +27,7 @@ test('an order that went in another unit of money is corrected', async ({ world 
   expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
 });
 
-test('line codes that are positions move when a line goes, and no sub-order changes its product', async ({ world }) => {
+test('line codes that are positions may move: no sub-order changes its product', async ({ world }) => {
   await world.place(order('A', line('1', 1), line('2', 2), line('3', 3)));
   await world.sync();
   let reviews = 1;
@@ -75,7 +75,7 @@ test('a copy is removed from a service that normalises what it shows', async ({ 
   expect(await subOrders()).toHaveLength(1);
 });
 
-test('two codes that are one order at the service are dead letters both, with their own lines', async ({ world }) => {
+test('two codes that are one order at the service are both dead letters', async ({ world }) => {
   // It takes codes in any case for one.
   await world.through((target) =>
     startChangingProxy(target, {

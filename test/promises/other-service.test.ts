@@ -21,7 +21,7 @@ async function openOther(statement: string) {
 }
 const belongs = expect.stringContaining('belongs to another review service');
 
-test('a warehouse that was used with one service counts nothing as pushed to another one', async ({ world }) => {
+test('a warehouse that was used with one service refuses another one', async ({ world }) => {
   await world.place(order('A'), order('B'));
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
   // It has other orders with the same ids.

@@ -56,7 +56,7 @@ test('a review whose number of comments moved is read by its id, once', async ()
   expect(asked(world)).toBe(before + 4);
 });
 
-test('a service that shows no comments costs five requests a run; once it does, they are read', async () => {
+test('a service that shows no comments costs five requests a run, until it does', async () => {
   await using world = await openWorld();
   await world.cli('sync', 'reviews');
   const before = asked(world);

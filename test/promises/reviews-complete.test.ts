@@ -22,7 +22,7 @@ const ids = async (world: World) => ({
 
 // Capped: below, with a second that no query can show whole.
 test.for(['real', 'absent'] as const)(
-  'with a Link of the last page that is %s, a day of more than thirty pages is read whole',
+  'with a Link of the last page that is %s, a day of thirty-one pages is read',
   async (lastPageLink, { openWorld }) => {
     const world = await openWorld({ service: { lastPageLink } });
     await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));

@@ -7,7 +7,7 @@ const state = `select o.code, o.user_email, (select array_agg(s.product_id::inte
     from reference_service.sub_orders s where s.order_id = o.id) as products
   from reference_service.orders o order by o.code`;
 
-test('a run that meets an order that the service lost names the command that brings all back', async ({ world }) => {
+test('a run that meets a lost order names the command that brings all back', async ({ world }) => {
   const contact = (code: string) => ({ user_email: `${code.toLowerCase()}@example.com` });
   await world.place(
     order('A', contact('A'), line('1', 7)),

@@ -42,7 +42,7 @@ const again = 40;
 /** A process may fail, but it says so in a sentence. */
 const aSentence = expect.not.stringMatching(/^ {4}at |This is a fault of review-sync/m);
 
-test('a worker whose connections are cut again and again goes on, and completes everything', async () => {
+test('a worker whose connections are cut again and again completes everything', async () => {
   await using world = await openWorld({
     service: { latencyMs: 20 },
     environment: { ...noSchedules, ...soon, ...everySecond, LOG_LEVEL: 'info' },
@@ -101,7 +101,7 @@ test.each([
   expect(stderr).not.toContain('trying again');
 });
 
-test('a command that waits for an order says who has it, and goes on when the lease runs out', async () => {
+test('a command that waits for an order says who has it, and goes on afterwards', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));
   await world.sync();
@@ -132,7 +132,7 @@ test('verify and the diff of a backfill that are stopped end with a sentence', a
   }
 });
 
-test('a second signal ends a worker that waits for a running job at once, with status 1', async () => {
+test('a second signal ends a worker that waits for a running job, with status 1', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));
   await world.cli('backfill', 'orders', '--detach');

@@ -53,7 +53,7 @@ const requests = (world: World) =>
     .filter(([route]) => route.includes('/reviews'))
     .reduce((sum, [, n]) => sum + n, 0);
 
-test('a changed review is in the warehouse soon after its event, and teaches no product link', async () => {
+test('a changed review is in the warehouse soon, and teaches no product link', async () => {
   await using serve = await openReceiver();
   const { world } = serve;
   const [row] = hints(await addReviews(world, 1));
@@ -128,7 +128,7 @@ test('what was answered 200 survives kill -9, and is applied by a worker, too', 
   await world[Symbol.asyncDispose]();
 });
 
-test('a summary of another brand is ignored, and a dead letter if nobody says which is ours', async () => {
+test('a summary of another brand is ignored, or a dead letter if none is named ours', async () => {
   const product = { id: 7, code: 1234, reviews_count: 3, score: 4.5, meta_reviews_count: 4, meta_score: 4.25 };
   const both = [2, 1].map((brand_id) => ({ brand_id, products: [{ ...product, reviews_count: brand_id }] }));
   {
@@ -226,7 +226,7 @@ type Waiting = { attempts: number; isFar: boolean };
 const waiting = (world: World) =>
   world.warehouse<Waiting>(`select attempts, due_at > now() + interval '1 hour' as "isFar" from sync.changed_reviews`);
 
-test('a review that cannot be read holds back no other, and is left to the runs in the end', async () => {
+test('a review that cannot be read holds back no other, and is left to the runs', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const [bad = 0, good = 0, later = 0] = await addIds(world, 3);
   const proxy = await world.through(startRuleProxy);
@@ -293,7 +293,7 @@ test('a review that cannot be read holds back no other, and is left to the runs 
   await serve.ended;
 });
 
-test('a process reads what it has begun before it ends, and twenty reviews a second at most', async () => {
+test('a process ends what it began, and reads twenty reviews a second at most', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const proxy = await world.through(startRuleProxy);
   const applier = startWebhookApplier(await world.openApp());

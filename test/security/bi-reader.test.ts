@@ -42,7 +42,7 @@ const traps = `
     $$ begin insert into public.loot values (current_user); return coalesce($1, '{}') + pg_catalog.tstzmultirange($2); end $$;
   create aggregate public.range_agg(tstzrange) (sfunc = public.note_range, stype = tstzmultirange)`;
 
-test('a function that a BI user puts into public never runs with the rights of the owner', async () => {
+test('a function of a BI user in public never runs with the rights of the owner', async () => {
   await using world = await openWorld();
   expect((await world.cli('doctor')).stdout).toMatch(/no other role can create functions/);
   const reader = await analyst(world.warehouseUrl);
@@ -68,7 +68,7 @@ test('a function that waits in public before the first migrate gets into no view
   expect(await query(url, 'select * from public.loot')).toEqual([]);
 });
 
-test('every connection looks for functions in pg_catalog, or in the schema of the queue, first', async () => {
+test('every connection looks for functions in pg_catalog, or the queue’s schema', async () => {
   const address = new URL(await createDatabase('migrated'));
   address.searchParams.set('options', '-c search_path=public -c statement_timeout=7777');
   const warehouse = await openWarehouse({ url: address.href, connections: 1 });
@@ -144,7 +144,7 @@ test('the example BI user has limits, and can lock no table that serves as a loc
     await denied(`begin; lock table ${table} in access share mode`);
 });
 
-test('no statement of ours takes an advisory lock, which any role of the database could hold', async () => {
+test('no statement of ours takes an advisory lock, which any role could hold', async () => {
   const found: string[] = [];
   for (const top of ['src', 'jobs', 'sql/warehouse']) {
     for (const entry of await readdir(packagePath(top), { recursive: true })) {

@@ -11,7 +11,7 @@ async function folder(): Promise<string> {
   return made;
 }
 
-test('a command keeps compiled files in the home folder of its user, closed to others, or nowhere', async () => {
+test('a command keeps compiled files in its user’s home, closed to others, or nowhere', async () => {
   const [home, shared, open] = [await folder(), await folder(), await folder()];
   const cacheIn = (at: string) => join(at, '.cache', 'review-sync');
   await mkdir(cacheIn(open), { recursive: true });
@@ -25,7 +25,7 @@ test('a command keeps compiled files in the home folder of its user, closed to o
   expect(await readdir(cacheIn(open))).toEqual([]);
 });
 
-test('a folder is of this user alone when it is private, no link, and below none that is open', async () => {
+test('a folder is of this user alone if it is private, no link, and below none open', async () => {
   const home = await folder();
   const cache = join(home, 'cache');
   await mkdir(cache, { mode: 0o700 });

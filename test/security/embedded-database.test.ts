@@ -23,7 +23,7 @@ const withPassword = (url: string, password: string) => {
   return changed.href;
 };
 
-test('a kept server has a random password of its own, in a folder that no other user can enter', async () => {
+test('a kept server has a random password, in a folder that no other user can enter', async () => {
   const keepIn = join(await folder(), 'postgres');
   const first = await startEmbeddedDatabase({ keepIn });
   try {

@@ -44,7 +44,7 @@ test('forget user finds the order that the service refused', async () => {
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
 });
 
-test('verify says that a repair would bring back a customer whose reviews forget has masked', async () => {
+test('verify says that a repair would bring back what forget has masked', async () => {
   await using world = await openWorld();
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const [{ user_code: code = '', n = 0 } = {}] = await world.warehouse<{ user_code: string; n: number }>(
@@ -57,7 +57,7 @@ test('verify says that a repair would bring back a customer whose reviews forget
   expect(masked.stdout).toContain('It also brings back what forget masked: have that deleted at the service first');
 });
 
-test('forget user shows what it would mask, then masks it, and changes no other customer', async () => {
+test('forget user shows what it would mask, masks it, and changes no other customer', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await fill(world);
   const before = await everything(world);
@@ -135,7 +135,7 @@ test('forget user shows what it would mask, then masks it, and changes no other 
   expect(JSON.parse(again.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
 });
 
-test('after forget user, no table names the customer, an order of a masked review, or its text', async () => {
+test('after forget user, no table names the customer, its orders or its texts', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_code, user_name, message, order_code, sub_order_code, product_id)
@@ -207,7 +207,7 @@ test('the value of another field is no customer: forget user 5 changes no five s
   expect(await everything(world)).toBe(before);
 });
 
-test('a review that cannot be written is still missing after forget masked its dead letter', async () => {
+test('a review whose dead letter forget masked is still missing', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.atService(
     `insert into reference_service.reviews (message, score, user_code, created_at, updated_at)

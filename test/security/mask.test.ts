@@ -75,7 +75,7 @@ test('a complaint of the database is reported without values, and with names', (
   expect(ofMysql('42S02', "Table 'shop.o' doesn't exist")).toBe("Table 'shop.o' doesn't exist");
 });
 
-test('what describes an error masks addresses and phone numbers in the error and its causes', () => {
+test('addresses and phone numbers are masked in an error and its causes', () => {
   const cause = new Error('no grade for minji@shop.example');
   expect(describeError(new Error('call 010-1234-5678', { cause }))).toBe('call [phone]: no grade for [e-mail]');
 });
@@ -87,7 +87,7 @@ test('a field is private in whichever way its name is written', () => {
   for (const name of ['run', 'queue', 'status', 'code', 'error']) expect(isPrivateField(name), name).toBe(false);
 });
 
-test('a wrong value is shown if it is a date or a short number, else its kind and length', () => {
+test('a wrong value is shown if it is a date or short number, else its kind', () => {
   const shown = ['2024-02-30 00:00:00', 'infinity', 'NaN', 0, -3, null, true].map(shownValue);
   expect(shown).toEqual(['2024-02-30 00:00:00', 'infinity', 'NaN', '0', '-3', 'null', 'true']);
   const hidden = ['Minji', '010-1234-5678', 821012345678, '821012345678', { a: 1 }, [1], '1 Main Street'].map(

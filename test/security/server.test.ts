@@ -104,7 +104,7 @@ const sendTo = (serving: { url: string }, body: unknown) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-test('no sender fills the warehouse: 200 dead letters, 1,000 events a body, 50,000 reviews that wait', async () => {
+test('no sender fills the warehouse with dead letters, events or waiting reviews', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
   const { warehouse } = serving.world;
   for (const count of [10, 999, 1]) {
@@ -140,7 +140,7 @@ test('no sender fills the warehouse: 200 dead letters, 1,000 events a body, 50,0
   expect((await sendTo(serving, [{ brand_id: 1, products: [rating] }])).status).toBe(200);
 });
 
-test('one connection sends at most a hundred requests, however many it sends before it reads', async () => {
+test('one connection sends at most a hundred requests', async () => {
   await using serving = await openServe({ STATUS_TOKEN: token });
   const { hostname, port } = new URL(serving.url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -165,7 +165,7 @@ test('of requests that have not come whole two hundred are waited for', async ()
   await until(async () => (await sendTo(serving, [])).status === 200);
 });
 
-test('six hundred connections without a whole request do not keep a health check from its answer', async () => {
+test('six hundred connections without a request keep no health check from its answer', async () => {
   await using serving = await openServe({});
   const { hostname, port } = new URL(serving.url);
   let ended = 0;
@@ -253,7 +253,7 @@ test('without a token only direct requests on a loopback address get metrics', a
   expect((await fetch(guarded, { headers: bearer })).status).toBe(200);
 });
 
-test('on a port that is taken serve ends with a sentence, and a worker goes on without metrics', async () => {
+test('on a port that is taken serve ends, and a worker goes on without metrics', async () => {
   await using serving = await openServe({});
   const { port: taken } = new URL(serving.url);
   const refused = await startHere(['serve'], { ...serving.environment, PORT: taken }).ended;

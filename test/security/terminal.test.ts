@@ -43,7 +43,7 @@ test('control and bidi characters of a customer reach no terminal', async () => 
   expect(shown).toBeGreaterThanOrEqual(2);
 });
 
-test('a line feed in a value forges no line of explain, preview, --diff and dead-letters', async () => {
+test('a line feed in a value forges no line of a command', async () => {
   await using world = await openOrderWorld();
   const forged = 'Kim\nAll is well.';
   await world.shop(`insert into o (code, user_code) values ('A', $1), ('B', $1)`, [forged]);

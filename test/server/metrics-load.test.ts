@@ -7,7 +7,7 @@ import { openWorld, until } from '../harness/world.ts';
 
 const secret = 'a-secret-that-is-long-enough';
 
-test('thirty scrapes cost one report, and none of their connections is that of a webhook', async () => {
+test('thirty scrapes cost one report, and no connection of a webhook', async () => {
   await using opened = new AsyncDisposableStack();
   const world = opened.use(await openWorld({ shop: 'empty' }));
   const config = readConfig({ ...world.environment, PORT: '0', WEBHOOK_SECRET: secret });

@@ -14,7 +14,7 @@ function samples(text: string, name: string): Record<string, number> {
   );
 }
 
-test('a worker’s /metrics tell its requests, their latency, what it brought and what failed', async () => {
+test('a worker’s /metrics tell its requests, what it brought and what failed', async () => {
   await using world = await openWorld();
   const others = { ...noSchedules, SCHEDULE_ORDERS: '* * * * * *', SCHEDULE_REVIEWS: '* * * * * *' };
   // Until a step has failed, no window can be recorded.

@@ -37,7 +37,7 @@ test('an event that comes while the review is being read makes it due again', as
   expect((await warehouse.pool.query('select from sync.changed_reviews')).rows).toEqual([]);
 });
 
-test('a review that was not read is due again after a lease that is twice as long each time', async () => {
+test('a review that was not read is due again after twice the time each time', async () => {
   const { db, pool } = warehouse;
   await noteChanged(db, [1], []);
   expect(await inboxState(db)).toMatchObject({ waiting: 1, dueSince: expect.any(Date) });
@@ -112,7 +112,7 @@ test('a summary of a second brand is not believed either where it comes by itsel
   expect(rows).toEqual([{ n: 1 }]);
 });
 
-test('a summary that came earlier undoes no later one; one without a code keeps the code', async () => {
+test('an earlier summary undoes no later one; one without a code keeps the code', async () => {
   for (const [reviews_count, receivedAt, code] of [
     [5, '2026-03-02T00:00:00Z', 'P7'],
     [4, '2026-03-01T00:00:00Z'],
