@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { wholeTables } from '../../src/shop/postgres/postgres-plan.ts';
 import { bareText, namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
 
 const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
@@ -41,4 +42,10 @@ test('MySQL has backticks, # comments and backslashes in every text', () => {
 
 test('Postgres has plain backslashes in texts', () => {
   expect(replaced(String.raw`where a = '\' and b = :since`).count).toBe(1);
+});
+
+test('quoted names of a plan stay quoted', () => {
+  const scan = { 'Node Type': 'Seq Scan', Schema: 'shop', 'Relation Name': 'order', Alias: 'order' };
+  const plan = { ...scan, Filter: `("order"."updatedAt" >= '2026-01-01'::timestamp)` };
+  expect(wholeTables(plan)).toEqual([{ schema: 'shop', table: 'order', columns: ['"updatedAt"'] }]);
 });

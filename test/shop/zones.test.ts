@@ -1,91 +1,60 @@
-import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
-import { forgetDatabase } from '../harness/database.ts';
-import { orderShopQueries, writeQueries } from '../harness/order-shop.ts';
-import { until, type World } from '../harness/world.ts';
-import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
+import { expect, test } from 'vitest';
+import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
-/** Dates are read right whatever zone and date style the shop's database forces on its sessions. */
+/** Dates are read right whatever zone and date style Postgres forces on its sessions. */
 
-async function zoneShop(
-  open: OpenWorld,
-  options: { date?: string; settings?: string[]; zone?: string; type?: string },
-): Promise<World> {
-  const date = options.date ?? 'at';
-  const folder = await orderShopQueries({
-    orders: `select code, ${date} as created_at, ${date} as updated_at, 1::numeric as total_price from o`,
-    order_lines: `select code as order_code, '1' as line_code, 7 as product_id, 1::numeric as price, ${date} as delivered_at from o`,
-  });
-  const zone = options.zone === undefined ? {} : { SHOP_TIME_ZONE: options.zone };
-  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder, ...zone } });
-  const database = new URL(world.shopUrl).pathname.slice(1);
-  for (const setting of options.settings ?? []) await world.shop(`alter database ${database} set ${setting}`);
-  // A setting holds for connections that are opened after it.
-  await forgetDatabase(world.shopUrl);
-  await world.shop(`create table o (code text, at ${options.type ?? 'timestamp'})`);
-  return world;
+const [postgres] = shopServers;
+
+async function tables(type: string, rows: string): Promise<ShopTables> {
+  const database = (await postgres?.create()) as ShopTables;
+  const name = new URL(database.url).pathname.slice(1);
+  await database.run(`alter database ${name} set timezone = 'America/New_York'`);
+  await database.run(`alter database ${name} set datestyle = 'German'`);
+  await database.run(`create table o (code text, at ${type}); insert into o ${rows}; create index on o (at, code)`);
+  return database;
 }
 
-const syncOrders = (world: World, environment = {}) =>
-  runCli(['sync', 'orders', '--json'], { ...world.environment, ...environment });
-const dates = (world: World) =>
-  world.atService<{ code: string; at: string; delivered: string }>(
-    `select o.code, to_char(o.created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as at,
-       to_char(s.delivered_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as delivered
-     from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id order by o.code`,
-  );
-const odd = ["timezone = 'America/New_York'", "datestyle = 'German'"];
-const both = (code: string, at: string) => ({ code, at, delivered: at });
-
-test.for([
-  ['a date without zone is in SHOP_TIME_ZONE, not in the zone of the session', { zone: 'Asia/Seoul' }, '01'],
-  ['a cast in the query takes the zone of the session', { date: 'at::timestamptz' }, '14'],
-  ['a date with zone is itself', { type: 'timestamptz' }, '14'],
-] as const)('%s, whatever the date style', async ([_name, options, hour], { openWorld }) => {
-  const world = await zoneShop(openWorld, { ...options, settings: odd });
-  await world.shop(`insert into o values ('A', '2026-07-01 10:00:00'), ('B', '2026-07-01 10:20:00.000004')`);
-  expect(await syncOrders(world)).toMatchObject({ status: 0 });
-  expect(await dates(world)).toEqual([both('A', `2026-07-01 ${hour}:00:00`), both('B', `2026-07-01 ${hour}:20:00`)]);
-  // The cursor stands at the newest order: that one and what comes after it are read, the older one is not.
-  await world.shop(`insert into o values ('C', '2026-07-01 10:30:00')`);
-  const { counts } = JSON.parse((await syncOrders(world, { ORDER_OVERLAP_MINUTES: '0' })).stdout);
-  expect(counts).toMatchObject({ orders: 2 });
-  expect(await dates(world)).toHaveLength(3);
+const queriesOf = (date = 'at') => ({
+  orders: `select code, ${date} as created_at, ${date} as updated_at, 1::numeric as total_price from o`,
+  order_lines: `select code as order_code, '1' as line_code, 7 as product_id, 1::numeric as price, ${date} as delivered_at from o`,
 });
 
-test('a query file with a byte order mark, Windows line ends, comments and semicolons at its end runs', async ({
-  openWorld,
-}) => {
-  const world = await zoneShop(openWorld, { type: 'timestamptz' });
-  await world.shop(`insert into o values ('A', now())`);
-  const write = (orders: string) => writeQueries(world.environment.SHOP_SQL_DIR, { orders });
-  await write(
+test.each([
+  ['a date without zone is in SHOP_TIME_ZONE, not in the zone of the session', 'timestamp', 'at', '01'],
+  ['a cast in the query takes the zone of the session', 'timestamp', 'at::timestamptz', '14'],
+  ['a date with zone is itself', 'timestamptz', 'at', '14'],
+])('%s, whatever the date style', async (_, type, date, hour) => {
+  const { url } = await tables(
+    type,
+    `values ('A', '2026-07-01 10:00:00-04'), ('B', '2026-07-01 10:20:00.000004-04'), ('C', '2026-07-01 10:30:00-04')`,
+  );
+  const shop = await openTables({ url, run: async () => {} }, queriesOf(date), 'Asia/Seoul');
+  const [b] = await shop.orders(['B']);
+  const at = `2026-07-01T${hour}:20:00.000004Z`;
+  expect(b).toMatchObject({ order: { created_at: at, updated_at: at }, lines: [{ delivered_at: at }] });
+  const later = await shop.orderCodes({ axis: 'updated', after: { at, code: 'B' }, size: 9 });
+  expect(later.keys).toEqual([{ code: 'C', at: `2026-07-01T${hour}:30:00.000000Z` }]);
+});
+
+test('a query file with a byte order mark, Windows line ends, comments and semicolons at its end runs', async () => {
+  const database = await tables('timestamptz', `values ('A', now())`);
+  const windows = (orders: string) => openTables(database, { ...queriesOf(), orders });
+  const shop = await windows(
     '\uFEFF-- the orders\r\nselect code, at as created_at,\r\n  at as updated_at, 1::numeric as total_price\r\nfrom o;;\r\n-- as people end; their queries\r\n',
   );
-  expect(await syncOrders(world)).toMatchObject({ status: 0 });
-  expect(await dates(world)).toHaveLength(1);
-  await write('\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n');
-  expect((await syncOrders(world)).stderr).toMatch(
+  expect(await shop.orders(['A'])).toHaveLength(1);
+  const broken = await windows('\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n');
+  await expect(broken.checkQueries()).rejects.toThrow(
     /orders\.sql cannot be run \(line 3\): relation "nowhere" does not exist/,
   );
 });
 
-test('an index on the dates serves, whether they have a zone or not', async ({ openWorld }) => {
-  for (const type of ['timestamp', 'timestamptz']) {
-    const world = await zoneShop(openWorld, { type, zone: 'Asia/Seoul' });
-    await world.shop(`insert into o select 'O' || n, timestamp '2026-01-01' + n * interval '1 minute'
-      from generate_series(1, 5000) n; create index on o (at, code); analyze o`);
-    const app = await world.openApp();
-    const after = { at: '2026-01-04T00:00:00.000Z', code: '' };
-    await app.shop.changedSince(after, 200);
-    await app.close();
-    // The server counts the scans when it has ended the connection.
-    await until(async () => {
-      const [stat] = await world.shop<{ scans: string }>(
-        `select idx_scan as scans from pg_stat_user_tables where relname = 'o'`,
-      );
-      return Number(stat?.scans) > 0;
-    });
-    await world[Symbol.asyncDispose]();
-  }
+test('an index on dates with zone serves', async () => {
+  const database = await tables(
+    'timestamptz',
+    `select 'O' || n, timestamp '2026-01-01' + n * interval '1 minute' from generate_series(1, 30000) n`,
+  );
+  await database.run('analyze o; create index on o (code)');
+  const shop = await openTables(database, queriesOf(), 'Asia/Seoul');
+  expect((await shop.queryCosts()).flatMap(({ scans }) => scans)).toEqual([]);
 });
