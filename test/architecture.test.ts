@@ -97,7 +97,7 @@ test('every file imports from its own folder or from folders further down', () =
   expect(faults).toEqual([]);
 });
 
-test('inside of orders, what the shop wants knows nothing of how it gets to the service', () => {
+test('what the shop wants knows nothing of how it gets to the service', () => {
   const depth = (file: string) => {
     const at = ordersLayers.findIndex((folders) => folders.some((folder) => file.startsWith(`src/orders/${folder}/`)));
     return at < 0 ? ordersLayers.length : at;
@@ -125,12 +125,12 @@ test('a driver package is used only by the system that it drives', () => {
   expect(faults).toEqual([]);
 });
 
-test('the example of the client has nothing but the door that the package gives to strangers', () => {
+test('the example of the client imports only what the package exports', () => {
   const example = all.find(({ file }) => file === 'examples/client.ts');
   expect(example).toMatchObject({ imports: [], packages: ['review-sync/client'] });
 });
 
-test('the environment is read, and the process ended, only by the command line and by the example of the client', () => {
+test('only the command line and the example read the environment and end the process', () => {
   const mayEnd = /^(src\/(cli\/(main|start|last-resort)|sandbox\/embedded-postgres\/host)|examples\/client)\.ts$/;
   expect(
     all.filter(({ file, text }) => /process\.(env|exit\()/.test(text) && !mayEnd.test(file)).map(({ file }) => file),

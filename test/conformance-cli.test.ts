@@ -58,7 +58,7 @@ test('wrong usage, a wrong secret and an address where nobody is exit 2 and say 
   }
 });
 
-test('it groups what it found by section, sums it up, and exits 0 where nothing differs', async () => {
+test('it groups what it found, sums it up, and exits 0 if nothing differs', async () => {
   const { url, databaseUrl } = await seededService();
   const { status, out, errors } = await run([url, ...demo, '--yes', '--section', 'put']);
   expect(out).toMatch(/^\nput: Endpoints, Update by PUT\n {2}holds {8}an order is changed by PUT/);

@@ -13,7 +13,7 @@ const ourCodes = `
   union all select name from reference_service.user_grades`;
 
 test.each([...Map.groupBy(deviations, ({ section }) => section)])(
-  'what a service does otherwise in the section %s is told, and the service is left clean',
+  'what differs in the section %s is told, and the service is left clean',
   async (section, some) => {
     const { url, databaseUrl } = await seededService();
     await using proxy = await startChangingProxy(url, {
@@ -87,7 +87,7 @@ test('a service whose events name the brand by text is told so', async () => {
   }
 });
 
-test('a service that answers a POST with another record’s id and no code does not lose that record', async () => {
+test('a POST that shows another record’s id and no code does not lose that record', async () => {
   const { url, databaseUrl } = await seededService();
   const read = () => query(databaseUrl, 'select * from reference_service.reviews');
   const [rich] = await read();
@@ -103,7 +103,7 @@ test('a service that answers a POST with another record’s id and no code does 
   expect(await read()).toEqual([rich]);
 });
 
-test('a service that refuses every write leaves most of it untold, and differs where the write itself is stated', async () => {
+test('a refused write differs once; what needs its record cannot be told', async () => {
   const { url } = await seededService();
   const change = inAnswers('POST', all('orders'), (answer) => Object.assign(answer, { status: 500, body: {} }));
   await using proxy = await startChangingProxy(url, change);

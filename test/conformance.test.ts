@@ -26,7 +26,7 @@ const countRows = (databaseUrl: string) =>
        (select count(*)::integer from reference_service.reviews) as reviews`,
   );
 
-test('the reference service does what every statement of the spec says, and is left as it was', async () => {
+test('the reference service does all that the spec says, and is left as it was', async () => {
   await withReceiver(async (receiver) => {
     const receivers = [`http://127.0.0.1:${receiver.port}`];
     const { url, databaseUrl } = await seededService({ partner: true, receivers });
@@ -56,7 +56,7 @@ test('the suite shares no code with what it is to judge', async () => {
   }
 });
 
-test('elsewhere in the world, and in the v2 form of the options, nothing differs, and what is only said of v2 is named', async () => {
+test('in another zone and with the v2 form of the options, nothing differs', async () => {
   const elsewhere = { timeZone: 'America/New_York', currency: 'BRL', lastPageLink: 'real' } as const;
   const { url } = await seededService({ ...elsewhere, reviewOptionsForm: 'v2' });
   const sections = ['orders', 'review-reading', 'review-list', 'review-writes', 'limits'];

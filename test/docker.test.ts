@@ -89,7 +89,7 @@ describe('docker-compose.yml', () => {
     expect(holders).toEqual(['serve']);
   });
 
-  test('its user of the warehouse is no superuser, and suffices for migrate and for the user of the BI tool', async () => {
+  test('its user of the warehouse is no superuser, and suffices for migrate and BI', async () => {
     const url = new URL(await createDatabase());
     const database = url.pathname.slice(1);
     const role = `owner_of_${database}`;

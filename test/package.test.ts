@@ -140,7 +140,7 @@ test('the installed package brings its own Postgres', async () => {
   expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
 
-test('an installation from the package is pinned by hashes, without tools; a trial’s Postgres may be left out', async () => {
+test('an installation from the package is pinned by hashes, without tools', async () => {
   const read = async (file: string) =>
     JSON.parse(await readFile(join(app, 'node_modules', 'review-sync', file), 'utf8'));
   const { packages } = (await read('npm-shrinkwrap.json')) as { packages: Record<string, LockedPackage> };
@@ -156,7 +156,7 @@ test('an installation from the package is pinned by hashes, without tools; a tri
   expect(entries.filter(([path, { dev }]) => dev || tools.some((tool) => path === `node_modules/${tool}`))).toEqual([]);
 });
 
-test('the Node that npm ci brings is in the lock file with its hash, not fetched by an install script', async () => {
+test('the Node that npm ci brings is in the lock file with its hash', async () => {
   const { packages } = JSON.parse(await readFile(packagePath('package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;
   };

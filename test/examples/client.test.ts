@@ -24,7 +24,7 @@ const daysAgo = (days: number, score: number | null) => {
   return { product_code: 'P-1', message: 'Good.', score, created_at: at, updated_at: at };
 };
 
-test('the example counts a week of reviews and prints an order, by plain node and the package’s own door', async () => {
+test('the example counts a week of reviews and prints an order, by plain node', async () => {
   const reviews = [daysAgo(1, 5), daysAgo(2, 5), daysAgo(3, null), daysAgo(20, 1)];
   const { url, call } = await runService({}, (databaseUrl) => seedReviews(databaseUrl, reviews));
   await call('POST', '/v1/orders', { json: anOrder });
@@ -35,7 +35,7 @@ test('the example counts a week of reviews and prints an order, by plain node an
   expect(stdout).toContain(`username: 'Kim'`);
 });
 
-test('with a wrong secret the example ends in the error of the client, which does not quote it', async () => {
+test('with a wrong secret the example ends in an error that does not quote it', async () => {
   const { url } = await runService();
   const { status, stderr } = await run(url, 'wr0ng-s3cret');
   expect(status).toBe(1);

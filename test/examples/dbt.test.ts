@@ -8,7 +8,7 @@ import { createWarehouse } from '../harness/test-warehouse.ts';
 
 const model = (file: string) => readFile(packagePath('examples', 'dbt', 'models', file), 'utf8');
 
-test('the sources of the dbt package are what npm run docs:warehouse writes, each column with a description', async () => {
+test('the sources of the dbt package are those of npm run docs:warehouse, described', async () => {
   const written = await model('sources.yml');
   expect(written).toBe(await dbtSources((await createWarehouse()).url));
   const [source] = parse(written).sources;
@@ -19,7 +19,7 @@ test('the sources of the dbt package are what npm run docs:warehouse writes, eac
   expect(source.tables.filter((table: object) => 'freshness' in table)).toMatchObject([{ name: 'freshness' }]);
 });
 
-test('the model of the dbt package runs on the views and has the columns that it describes', async () => {
+test('the model of the dbt package runs and has the columns that it describes', async () => {
   const { url, ask } = await createWarehouse();
   await ask(`insert into warehouse.reviews (id, created_at, updated_at, score, product_id) values
       (1, '2026-02-28 15:00Z', now(), 4, 7), (2, '2026-03-10', now(), 5, 7), (3, '2026-03-10', now(), null, 8)`);

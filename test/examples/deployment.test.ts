@@ -19,7 +19,7 @@ const compose = parse(composeText, { merge: true });
 const manifests: Manifest[] = documents.map((document) => document.toJS());
 const grafana = packagePath('examples', 'bi', 'grafana', 'dashboards', 'reviews.json');
 
-test('the Kubernetes example runs this version, with variables that it knows and probes that it answers', async () => {
+test('the Kubernetes example has this version, known variables and answered probes', async () => {
   const all = texts.join('\n---\n');
   const { version } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));
   const images = [...all.matchAll(/image: (\S+)/g)].map(([, image]) => image);
@@ -68,7 +68,7 @@ function* valuesOf(key: string, at: unknown): Generator<unknown> {
 
 type Manifest = { apiVersion: string; kind: string; metadata: { name: string }; spec?: Record<string, unknown> };
 
-test('whatever a Kubernetes manifest names, another manifest defines: configuration, labels, ports, workloads', async () => {
+test('whatever a Kubernetes manifest names, another manifest defines', async () => {
   expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
   const defined = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   const references = manifests.flatMap((manifest) => [
@@ -113,7 +113,7 @@ function selectorsOf(kind: string, spec: Record<string, unknown> = {}): object[]
   return matchLabels ? [matchLabels] : [];
 }
 
-test('whatever a service of docker-compose.yml names, the file defines: services, networks, volumes, profiles', async () => {
+test('whatever a service of docker-compose.yml names, the file defines', async () => {
   const services = Object.entries<Record<string, unknown>>(compose.services);
   for (const [name, { depends_on: needed = {}, networks = [], volumes = [], profiles }] of services) {
     for (const other of Object.keys(needed as object)) {
@@ -130,7 +130,7 @@ test('whatever a service of docker-compose.yml names, the file defines: services
   }
 });
 
-test('the container that Grafana waits for ends at once where one of the two passwords is missing', async () => {
+test('the container that Grafana waits for ends if one of its passwords is missing', async () => {
   const { services } = compose;
   expect(services.bi.depends_on).toEqual({ 'bi-user': { condition: 'service_completed_successfully' } });
   const script = services['bi-user'].entrypoint[2].replaceAll('$$', '$');
@@ -142,7 +142,7 @@ test('the container that Grafana waits for ends at once where one of the two pas
   expect(statusWith({ ...bi, ...grafana })).toBe(127);
 });
 
-test('the dashboard of the BI profile asks only what bi_reader may read, and Postgres understands it', async () => {
+test('the dashboard of the BI profile asks only what bi_reader may read', async () => {
   const url = await createDatabase('migrated');
   const { panels } = JSON.parse(await readFile(grafana, 'utf8'));
   expect(panels.length).toBeGreaterThan(5);
@@ -166,7 +166,7 @@ test('the OpenTelemetry example exports no query, in which the access token trav
   expect(text).toMatch(/startSpanHook: withoutQuery/);
 });
 
-test('compose has no password of its own, and Grafana shares a network with the warehouse alone', async () => {
+test('compose has no password, and Grafana shares a network with the warehouse alone', async () => {
   expect(composeText.match(/PASSWORD:-[^}]+/g)).toBeNull();
   const { services } = compose;
   expect(services).toMatchObject({

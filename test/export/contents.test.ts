@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => lake[Symbol.asyncDispose]());
 
-test('DuckDB reads from the files of a synced shop exactly the rows of the views, and finds no member in them', async () => {
+test('DuckDB reads from the files exactly the rows of the views, and no member', async () => {
   const { world, dir, duck } = lake;
   const begun = Date.now();
   const { tables, takenAt, written } = await lake.export();
@@ -59,7 +59,7 @@ test('DuckDB reads from the files of a synced shop exactly the rows of the views
   expect(members.map(({ word }) => word).filter((word) => texts.has(word))).toEqual([]);
 });
 
-test('the recipes for DuckDB in examples/lake run on an export, and the last one finds a file that is missing', async () => {
+test('the recipes of examples/lake run, and the last one finds a missing file', async () => {
   await lake.export();
   const page = await readFile(packagePath('examples', 'lake', 'README.md'), 'utf8');
   const recipes = [...page.matchAll(/```sql\n-- duckdb.*\n([^`]+)```/g)].map(([, text = '']) =>

@@ -156,7 +156,7 @@ async function readsByIndex(url: string, name: string): Promise<void> {
 }
 
 test.each(sampled(Object.entries(onPostgres), 1))(
-  'in a large shop on %s each query reads by an index, with those that the README of the preset names',
+  'in a large shop on %s each query reads by an index',
   async (name, orders) => {
     const url = await createDatabase();
     onTestFinished(() => forgetDatabase(url));
@@ -168,7 +168,7 @@ test.each(sampled(Object.entries(onPostgres), 1))(
 );
 
 test.skipIf(!hasMariadb).each(sampled(Object.entries(onMariadb), 1))(
-  'in a large shop on %s on MariaDB each query reads by an index, with those that the README of the preset names',
+  'in a large shop on %s on MariaDB each query reads by an index',
   async (name, orders) => {
     const database = await createMysqlDatabase();
     onTestFinished(() => database.drop());

@@ -90,12 +90,9 @@ test.skipIf(!hasMariadb)('init recognises each system on MariaDB by its tables, 
   expect(await initOf('opencart4', 'oc_', 'x7_')).toMatchObject({ preset: 'opencart4', zone: '' });
 });
 
-test.skipIf(!hasMariadb)(
-  'a WooCommerce shop that has both ways of keeping orders is read the way that rules',
-  async () => {
-    const withHpos = await initOf('woocommerce', 'wp_', 'x7_', `${optionOf('yes')}; ${posts}`);
-    expect(withHpos).toMatchObject({ preset: 'woocommerce', prefix: 'x7_', warnings: [], faults: [] });
-    const withPosts = await initOf('woocommerce', 'wp_', 'x7_', `${optionOf('no')}; ${posts}`);
-    expect(withPosts).toMatchObject({ preset: 'woocommerce-legacy', prefix: 'x7_', warnings: [], faults: [] });
-  },
-);
+test.skipIf(!hasMariadb)('a WooCommerce shop with both ways of keeping orders is read the way that rules', async () => {
+  const withHpos = await initOf('woocommerce', 'wp_', 'x7_', `${optionOf('yes')}; ${posts}`);
+  expect(withHpos).toMatchObject({ preset: 'woocommerce', prefix: 'x7_', warnings: [], faults: [] });
+  const withPosts = await initOf('woocommerce', 'wp_', 'x7_', `${optionOf('no')}; ${posts}`);
+  expect(withPosts).toMatchObject({ preset: 'woocommerce-legacy', prefix: 'x7_', warnings: [], faults: [] });
+});

@@ -14,7 +14,7 @@ const body = {
   user_email: 'minji@shop.example',
 };
 
-test('no error, log line or wait holds a token, a secret or a customer, even when the service quotes them', async () => {
+test('no error, log line or wait quotes a token, a secret or a customer', async () => {
   /** What the service quotes: the request, the token and the secret. */
   const echoOf = ({ params }: Seen) => {
     const values = [...params.values()].join(' ');

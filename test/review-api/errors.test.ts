@@ -111,7 +111,7 @@ test('an invalid certificate is a permanent error, without a retry', async () =>
   expect(api.stats()).toMatchObject({ requests: 1, retries: 0 });
 });
 
-test('https to a server without TLS is a permanent error, and http to a TLS port has a hint', async () => {
+test('https to a server without TLS is permanent, and http to a TLS port has a hint', async () => {
   const service = await tinyService(() => json([]));
   const tls = client(service.url.replace('http:', 'https:'));
   expect(await failureOf(get(tls))).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openRateLimit } from '../../src/review-api/index.ts';
 import { openTestWarehouse } from '../harness/test-warehouse.ts';
 
-test('no more than the ceiling start within a second, and those who wait go in their order', async () => {
+test('no more than the ceiling start within a second, in their order', async () => {
   const acquire = openRateLimit({ requestsPerSecond: 50, store: 'memory' });
   const started: { number: number; atMs: number }[] = [];
   await Promise.all(
@@ -37,7 +37,7 @@ test('workers on one store share the ceiling, and spread over the second', async
   expect(startedMs.filter((atMs) => atMs - (startedMs[0] ?? 0) < 300).length).toBeLessThan(15);
 });
 
-test('a ceiling may be a fraction: with 0.15 requests a second the next slot is 6.7 s away', async () => {
+test('with 0.15 requests a second the next slot is 6.7 s away', async () => {
   const { store, ask } = await openStore();
   await openRateLimit({ requestsPerSecond: 0.15, store })();
   const ahead = `select ceil(expire / 1000000.0 - extract(epoch from clock_timestamp()))::integer as seconds from sync.rate_limit`;
@@ -80,7 +80,7 @@ test('an aborted wait ends with its reason, and the next caller is served', asyn
   await acquire();
 });
 
-test('when the store does not answer, this process keeps the ceiling alone, and reports it', async () => {
+test('without its store a process keeps the ceiling alone, and reports it', async () => {
   const troubles: unknown[] = [];
   const store = {
     postgres: { query: () => Promise.reject(new Error('no database')) },

@@ -278,7 +278,7 @@ test.each([
 
 const shown = <T>(body: T) => tinyService(() => json(body)).then(({ url }) => client(url));
 
-test('an order: ids as text become numbers, unknown fields pass, absent ones stay absent', async () => {
+test('of an order, ids become numbers, unknown fields pass, absent ones stay absent', async () => {
   const price = { cents: 1250, currency_iso: 'USD' };
   const sent = order(4, { id: '4', store: 'x', sub_orders: [{ id: '11', product_id: 3, product_options: [], price }] });
   const found = await (await shown(sent)).orders.get(4);
@@ -287,7 +287,7 @@ test('an order: ids as text become numbers, unknown fields pass, absent ones sta
   expect(found.sub_orders[0]).toMatchObject({ reviews_count: null });
 });
 
-test('a review: absent fields are null, lists empty, unknown fields pass, types are read', async () => {
+test('of a review, absent fields are null, unknown ones pass, odd types are read', async () => {
   const bare = await (await shown({ id: '7' })).reviews.get(7);
   const empty = { images: [], options: [], comments: null, product_options: {} };
   expect(bare).toMatchObject({ id: 7, score: null, display: null, ...empty });

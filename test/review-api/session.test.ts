@@ -19,7 +19,7 @@ const manyOf = (count: number, call: (n: number) => Promise<unknown>) =>
 const tokens = (answering: (seen: Seen, nth: number) => Reply) => tinyService(() => json([]), answering);
 
 test.each([{ status: 401 }, { status: 403, body: { error: 'The access token expired' } }])(
-  'a write that met %o is repeated with the new token, though never repeated blindly',
+  'a write that met %o is repeated with the new token',
   async (refusal) => {
     const service = await tinyService((_seen, nth) => (nth === 1 ? refusal : { status: 201, body: { id: 7 } }));
     const api = client(service.url);
@@ -41,7 +41,7 @@ test('a path that answers 401 for ever ends too, while other paths accept every 
   await others;
 });
 
-test('five hundred calls share tokens that live for 25 requests: a refused one keeps its slot', async () => {
+test('500 calls share tokens that live for 25 requests: a refused one keeps its slot', async () => {
   const served = new Map<string, number>();
   const service = await tinyService((seen) => {
     const token = tokenOf(seen) ?? '';
@@ -71,7 +71,7 @@ test.each([301, 404, 405])(
   },
 );
 
-test('an empty token is not used; a service that fails when asked for one is asked again', async () => {
+test('an empty token is not used; a service that fails is asked for one again', async () => {
   const empty = await tokens(() => json({ access_token: '' }));
   await expect(client(empty.url).authenticate()).rejects.toThrow('expected text as access_token, got none');
   const service = await tokens((_seen, nth) => (nth < 3 ? { status: 503 } : json({ access_token: 't' })));
@@ -95,7 +95,7 @@ test.each([
   expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1), secretToken(last)]);
 });
 
-test('credentials that are refused for all are found out once, not by each of 500 calls', async () => {
+test('credentials that are refused for all are found out once, not by each call', async () => {
   const service = await tinyService(() => ({ status: 401, body: { error: 'disabled' } }));
   const api = client(service.url, { concurrency: 8 });
   const ends = await manyOf(500, (n) => failureOf(api.orders.get(n)));
@@ -158,7 +158,7 @@ test('clients that share a session use one token, and renew it once when it is r
   expect(session.session.refusedAtMs).toHaveLength(1);
 });
 
-test('another program that revokes the token again and again is answered by a growing wait', async () => {
+test('another program that revokes the token again and again is met by a growing wait', async () => {
   const service = await oneTokenService();
   const waits: string[] = [];
   const api = client(service.url, { concurrency: 1, onWait: ({ reason }) => waits.push(reason) });

@@ -29,7 +29,7 @@ test('Retry-After is read as seconds or as a date, and never below zero', () => 
   for (const header of [undefined, '', '-5', 'soon', '1e9']) expect(retryAfterMs(header, now)).toBeUndefined();
 });
 
-test('an error text masks tokens, e-mail addresses and phone numbers; codes and dates stay', () => {
+test('an error text masks tokens, addresses and phone numbers; codes and dates stay', () => {
   const words = errorText(
     JSON.stringify({
       errors: { user_email: ['kim@shop.example is taken'], user_phone: ['010-1234-5678 and +82 10 1234 5678'] },

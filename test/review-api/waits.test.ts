@@ -5,7 +5,7 @@ import { client, failureOf, json, order, quick, type Seen, tinyService } from '.
 const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
 const busy = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
 
-test('a 429 slows everybody: no request starts before the time, and the wait is reported', async () => {
+test('a 429 slows everybody, and the wait is reported', async () => {
   let opensAt: number | undefined;
   const service = await tinyService((seen) => {
     opensAt ??= performance.now() + 200;
@@ -20,7 +20,7 @@ test('a 429 slows everybody: no request starts before the time, and the wait is 
   expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
 });
 
-test('waits and requests are reported; a named time is read by the clock of the service', async () => {
+test('waits and requests are reported; a date is read by the clock of the service', async () => {
   const [nowMs, reported] = [Date.parse('2024-05-01T00:00:00Z'), [] as unknown[]];
   const headers = { date: 'Wed, 01 May 2024 01:00:00 GMT', 'retry-after': 'Wed, 01 May 2024 01:00:01 GMT' };
   const service = await tinyService((_seen, nth) =>
@@ -51,7 +51,7 @@ test('waits and requests are reported; a named time is read by the clock of the 
   ]);
 });
 
-test('a request that waits for the ceiling does not go into a pause that begins meanwhile', async () => {
+test('a request that waits for the ceiling waits for a pause that begins meanwhile', async () => {
   const isHeld = Promise.withResolvers<void>();
   let [acquired, opensAt, early] = [0, 0, 0];
   const service = await tinyService((seen, nth) => {
@@ -70,7 +70,7 @@ test('a request that waits for the ceiling does not go into a pause that begins 
   expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
 });
 
-test('a shorter wait that is named while a longer one lasts does not end the longer one', async () => {
+test('a shorter wait does not end a longer one', async () => {
   const [bothSent, isHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [opensAt, early] = [0, 0];
   const service = await tinyService(async (seen, nth) => {
@@ -92,7 +92,7 @@ test('a shorter wait that is named while a longer one lasts does not end the lon
   expect({ requests: service.calls().length, early }).toEqual({ requests: 4, early: 0 });
 });
 
-test('waiting ends when the signal aborts, and a write in flight is then of unknown outcome', async () => {
+test('waiting ends when the signal aborts; a write in flight is of unknown outcome', async () => {
   const stop = new AbortController();
   const waiting = await tinyService(() => busy(60));
   const api = client(waiting.url, { signal: stop.signal, onWait: () => stop.abort(new Error('stopped')) });
@@ -125,7 +125,7 @@ test('closing lets a request in flight finish and starts no other', async () => 
   expect(service.calls()).toHaveLength(1);
 });
 
-test('a call that may spend 200 ms on failures gives up by then, and says after how many', async () => {
+test('a call that may spend 200 ms on failures gives up by then', async () => {
   const service = await tinyService(() => ({ status: 500, body: { message: 'always' } }));
   const api = client(service.url, { retry: { baseDelayMs: 50, maxDelayMs: 100 } });
   const error = await failureOf(api.orders.get(1, { giveUpAfterMs: 200 }));
@@ -135,7 +135,7 @@ test('a call that may spend 200 ms on failures gives up by then, and says after 
   expect(sent).toBeLessThan(14);
 });
 
-test('waits count up to the limit of all waiting; those of a 429 are not what a call spends', async () => {
+test('waits count up to the limit; those of a 429 are not what a call spends', async () => {
   const failing = await tinyService(() => ({ status: 503, headers: { 'retry-after': '0.02' } }));
   const retry = { ...quick, totalWaitMs: 20 };
   expect(await failureOf(client(failing.url, { retry }).orders.get(1))).toMatchObject({ attempts: 2 });
@@ -162,7 +162,7 @@ test.each([
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
 });
 
-test('a call that may not wait so long ends at once with the end of the hold, and sends nothing', async () => {
+test('a call that may not wait so long ends at once, and sends nothing', async () => {
   const service = await tinyService(orderOf);
   const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' };
   const session: SessionStore = { get: async () => kept, set: async () => {} };

@@ -17,7 +17,7 @@ test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path',
 describe.each(mysqlKinds)('%s', (kind) => {
   const server = shopServers.find(({ name }) => name === kind) as ShopServer;
 
-  test('codes that differ in case only are one code in two rows where the column ignores case', async () => {
+  test('codes that differ in case only are one code if the column ignores case', async () => {
     const database = await createOddShop(server, server.types.caseless);
     await addOrders(database, ["'a1'", "'A1'", "'b'"]);
     await addLines(database, ["'a1'", "'A1'", "'b'"]);
@@ -32,7 +32,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     ]);
   });
 
-  test('settings of the server that cut results or compare nothing with an empty text hide no row', async () => {
+  test('settings of the server that cut results or empty texts hide no row', async () => {
     // No other test uses a server of this zone: its settings can be changed for all connections.
     const database = await createMysqlDatabase(kind, { timeZone: '-03:30' });
     onTestFinished(() => database.drop());
@@ -55,7 +55,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(await shop.keylessOrders()).toMatchObject([{ code: '' }]);
   });
 
-  test('a zero date is null: a line has not been delivered, an order without date is found by the check', async () => {
+  test('a zero date is null, and an order without date is found by the check', async () => {
     const database = await createOddShop(server, server.types.exact);
     await addOrders(database, ["'A'", "'B'"]);
     await database.run(`set sql_mode = ''; insert into l values ('A', '1', 7, 1, '0000-00-00');
@@ -72,7 +72,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(await shop.orders(['Y'])).toMatchObject([{ order: dates }]);
   });
 
-  test('a text within JSON, a date without time, a float and bytes are refused with what to write', async () => {
+  test('a text within JSON, a day, a float and bytes are refused with what to write', async () => {
     const database = await server.create();
     await database.run(`create table o (id binary(16), j json, d date, f double, at datetime)`);
     const shop = await openTables(
@@ -103,7 +103,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(refusal).not.toContain('user_email');
   });
 
-  test('a feed of days without a time, written as docs/connecting.md says, shows the changes of the day again', async () => {
+  test('a feed of days, as docs/connecting.md has it, shows the changes of the day again', async () => {
     const database = await createOddShop(server, server.types.exact);
     await addOrders(database, ["'A'", "'B'"]);
     await database.run(`create table days (code varchar(9), day date);

@@ -41,7 +41,7 @@ async function walked(read: (after: OrderPosition) => ReturnType<Shop['changedSi
 }
 
 describe.each(shopServers)('$name', (server) => {
-  test('orders are read by code with their lines in the order of their codes, every value as the text that the database writes', async () => {
+  test('orders are read by code with their lines, every value as the database writes it', async () => {
     const database = await tables(server, { date: server.types.local });
     await database.run(
       `insert into o values ('A', '2026-03-01 10:00:00.000004', '2026-03-01 11:00:00', 1234567890.10, 'Kim''s "x" \\\\')`,

@@ -33,7 +33,7 @@ const doctor = async (world: World) => {
     .map(({ level, what }) => `${level}: ${what}`);
 };
 
-test('where the lines carry another key than the orders, a run pushes none, as doctor says', async ({ openWorld }) => {
+test('if lines carry another key than the orders, a run pushes none, as doctor says', async ({ openWorld }) => {
   const world = await keyShop(openWorld);
   await world.shop(`insert into o values ('2026-0001'), ('2026-0002'); insert into l values ('101'), ('102')`);
   expect(await doctor(world)).toEqual([

@@ -11,7 +11,7 @@ test('a local date is read in its zone, to the microsecond', () => {
   expect(instantOfLocal('year 12000', newYork)).toBe('year 12000');
 });
 
-test('of an hour that is repeated the first pass is taken, and a skipped time is read with the offset before it', () => {
+test('a repeated hour is its first pass, a skipped one has the offset before it', () => {
   expect(instantOfLocal('2026-11-01T01:30:00.000000', newYork)).toBe('2026-11-01T05:30:00.000000Z');
   expect(instantOfLocal('2026-11-01T02:00:00.000000', newYork)).toBe('2026-11-01T07:00:00.000000Z');
   expect(instantOfLocal('2026-03-08T02:30:00.000000', newYork)).toBe('2026-03-08T07:30:00.000000Z');

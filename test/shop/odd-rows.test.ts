@@ -33,9 +33,7 @@ const atService = async (world: World) =>
 const every = Array.from({ length: 20 }, (_, index) => `O${String(index + 1).padStart(2, '0')}:2`);
 const butFor = (...codes: string[]) => every.filter((one) => !codes.includes(one.split(':')[0] ?? ''));
 
-test('values that cannot be cast cost their own order, in every run, until they are corrected', async ({
-  openWorld,
-}) => {
+test('values that cannot be cast cost their own order until they are corrected', async ({ openWorld }) => {
   const world = await oddShop(openWorld, {
     orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage from o',
     order_lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l',

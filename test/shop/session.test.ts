@@ -52,7 +52,7 @@ async function cancelSleep(world: World): Promise<void> {
   }
 }
 
-test('a search that takes too long is an error, a measured one is reported without its time', async ({ openWorld }) => {
+test('a search that takes too long is an error; a measured one has no time', async ({ openWorld }) => {
   const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
   const world = await shopWith(openWorld, `${orders} where pg_sleep(60) is not null`);
   await world.shop(`insert into o values ('A', null), ('B', now())`);
@@ -72,9 +72,7 @@ test('a search that takes too long is an error, a measured one is reported witho
   expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
 });
 
-test('that no new order has a line is said with both keys; a shop without lines is not accused', async ({
-  openWorld,
-}) => {
+test('that no new order has a line is said, but not of a shop without lines', async ({ openWorld }) => {
   const world = await shopWith(
     openWorld,
     `select code, at as created_at, at as updated_at, 1::numeric as total_price from o`,

@@ -29,7 +29,7 @@ test('one slow order of 200 is found with 45 s of statements besides the first',
   expect(spent()).toBeLessThan(30 + 45);
 });
 
-test('a slow order that comes first or last is a fault of its own, and so is one that is read alone', async () => {
+test('a slow order that comes first, last or alone is a fault of its own', async () => {
   for (const slow of ['O0', 'O199']) {
     const orders = await readSlowAlone(codes, shop(slowAre([slow], 60)).read);
     expect(orders.filter(({ fault }) => fault !== undefined).map(({ order }) => order.code)).toEqual([slow]);
@@ -62,7 +62,7 @@ test('where each statement takes 5 s, the slow order is found all the same', asy
   expect(orders.filter(({ fault }) => fault !== undefined).map(({ order }) => order.code)).toEqual(['O9']);
 });
 
-test('a shop that cannot read any order within 30 s fails after four statements of 30 s', async () => {
+test('a shop that reads no order within 30 s fails after four statements of 30 s', async () => {
   const { read, spent } = shop(() => 60);
   await expect(readSlowAlone(codes, read)).rejects.toMatchObject({ code: 'shop-timeout' });
   expect(spent()).toBeLessThan(150);

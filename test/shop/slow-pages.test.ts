@@ -5,9 +5,7 @@ import { runCli } from '../harness/cli.ts';
 import { writeQueries } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 
-test('a run whose page takes the shop too long says which file, what it looked for and what helps', async ({
-  world,
-}) => {
+test('a run whose page takes too long says which file, for what, and what helps', async ({ world }) => {
   const write = (queries: Record<string, string>) => writeQueries(world.environment.SHOP_SQL_DIR, queries);
   const isSlow = 'pg_sleep(0.05) is not null';
   await write({

@@ -23,7 +23,7 @@ test.each([
   expect(replaced(sql)).toEqual({ text: sql, count: 0 });
 });
 
-test('names of tables are found as whole words of code or in quotes, not in texts and comments', () => {
+test('names of tables are whole words of code or in quotes, not in texts and comments', () => {
   const sql = 'select 1 from shop.cart join `my-orders` o -- items\nwhere carts = "x" and note <> \'members\'';
   expect(namesIn(sql, ['cart', 'my-orders', 'items', 'car', 'carts'], 'mysql')).toEqual(['cart', 'my-orders', 'carts']);
   expect(namesIn('select 1 from "Orders"', ['orders', 'Orders'], 'postgres')).toEqual(['Orders']);

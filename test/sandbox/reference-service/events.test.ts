@@ -30,7 +30,7 @@ const summary = (id: number, reviews_count: number, score: number) => [
   },
 ];
 
-test('each change of a review tells of it, and then of the summaries that it changes: of displayed reviews, the average of rated ones', async () => {
+test('each change of a review tells of it, then of the summaries that it changes', async () => {
   let now = new Date(noon);
   const { call, told } = await runTelling({ now: () => now });
   const { id } = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score: 5 } })).body;
@@ -53,7 +53,7 @@ test('each change of a review tells of it, and then of the summaries that it cha
   expect(await told()).toEqual([summary(8, 0, 0)]);
 });
 
-test('a product that is named by a sub-order, then paired with a code, is told of both times', async () => {
+test('a product that a sub-order names, then a code, is told of both times', async () => {
   const { call, told } = await runTelling();
   const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
   const name = (json: object) => call('POST', `/v1/orders/${id}/sub_orders`, { json });
@@ -65,7 +65,7 @@ test('a product that is named by a sub-order, then paired with a code, is told o
   expect(await told()).toEqual([product(4)]);
 });
 
-test('images that are stored later are an update at that time, whether anybody reads the review or not', async () => {
+test('images that are stored later are an update at that time', async () => {
   let now = new Date('2024-06-15T03:00:00Z');
   const { call, told, receiver } = await runTelling({ now: () => now });
   const json = { ...aReview, image_urls: ['https://example.com/1.jpg'] };
@@ -86,7 +86,7 @@ test('seeds tell nothing, and without a receiver nothing is kept', async () => {
   expect(await query(databaseUrl, 'select * from reference_service.webhook_events')).toEqual([]);
 });
 
-test('a receiver that fails gets the event again, after a restart too, and keeps no other one waiting', async () => {
+test('a receiver that fails gets the event again, and keeps no other one waiting', async () => {
   const [failing, other] = [await startReceiver(), await startReceiver()];
   failing.answer = 500;
   const databaseUrl = await createDatabase();
@@ -108,7 +108,7 @@ test('a receiver that fails gets the event again, after a restart too, and keeps
   expect(other.received).toHaveLength(2);
 });
 
-test('the command reference-service obeys each of its options, and refuses a value that an option cannot have', async () => {
+test('the command reference-service obeys each of its options, and refuses odd values', async () => {
   const databaseUrl = await createDatabase('service');
   const started = async (...options: string[]) => {
     const service = startHere(['reference-service', '--database-url', databaseUrl, '--port', '0', ...options], {});

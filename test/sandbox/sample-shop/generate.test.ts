@@ -10,19 +10,16 @@ test('the same seed and moment give the same shop', () => {
   expect(generateSampleShop(options)).toEqual(shop);
 });
 
-test.each([20_000, 500, 3])(
-  'as many orders and reviews as asked for, %i: each product of an order line is reviewed',
-  (count) => {
-    const made = generateSampleShop({ ...options, orders: 400, reviews: count });
-    const reviewed = new Set(made.reviews.map((review) => review.product_code));
-    const codeOf = new Map(made.products.map((product) => [product.product_no, product.product_code]));
-    expect(made.tables.orders).toHaveLength(400);
-    expect(made.reviews).toHaveLength(count);
-    expect(made.tables.order_items.filter((item) => !reviewed.has(codeOf.get(item.product_no) ?? ''))).toEqual([]);
-  },
-);
+test.each([20_000, 500, 3])('%i orders and reviews are made: each product of an order line is reviewed', (count) => {
+  const made = generateSampleShop({ ...options, orders: 400, reviews: count });
+  const reviewed = new Set(made.reviews.map((review) => review.product_code));
+  const codeOf = new Map(made.products.map((product) => [product.product_no, product.product_code]));
+  expect(made.tables.orders).toHaveLength(400);
+  expect(made.reviews).toHaveLength(count);
+  expect(made.tables.order_items.filter((item) => !reviewed.has(codeOf.get(item.product_no) ?? ''))).toEqual([]);
+});
 
-test('a review of an order is by its buyer, of one of its products, and after the order', () => {
+test('a review of an order is by its buyer, of one of its products, and later', () => {
   const orderOf = new Map(tables.orders.map((order) => [order.order_no, order]));
   const productOf = new Map(shop.products.map((product) => [product.product_code, product.product_no]));
   const linesOf = Map.groupBy(tables.order_items, (item) => item.order_id);
