@@ -41,7 +41,7 @@ export async function live(shop: Shop, sync: ReviewSync, [first, ...steps]: read
 
   const reader = await sync.openShop();
   try {
-    for (const { name, act, isInFeed = true } of steps) {
+    for (const { name, act, isInFeed } of steps) {
       // In whole seconds, as some databases date their rows. The sync before took longer than that.
       const since = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
       await act();

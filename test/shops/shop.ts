@@ -51,6 +51,22 @@ export type Step = {
   /** What happens, in words: `two of three shirts leave`. */
   name: string;
   act(): Promise<unknown>;
-  /** Whether the change feed shows it. Otherwise the daily rescan must find it. Default: true. */
-  isInFeed?: boolean;
+  /** Whether the change feed shows it. Otherwise the daily rescan must find it. */
+  isInFeed: boolean;
 };
+
+/** Steps of a life, and the ids of what they make, by the names that they give them. */
+export function openLife() {
+  const made: Record<string, string> = {};
+  return {
+    id: (name: string) => made[name] ?? '',
+    step: (name: string, act: () => Promise<unknown>): Step => ({ name, act, isInFeed: true }),
+    unseen: (name: string, act: () => Promise<unknown>): Step => ({ name, act, isInFeed: false }),
+    making(what: string, name: string, act: () => Promise<string>): Step {
+      const make = async () => {
+        made[what] = await act();
+      };
+      return { name, act: make, isInFeed: true };
+    },
+  };
+}
