@@ -99,6 +99,27 @@ test('a second that the service refuses stops nothing else, and is read once it 
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
 
+test.for([
+  [429, 600],
+  [503, 600],
+] as const)(
+  'a list that always gets %i, Retry-After: %i is a gap and holds nothing else',
+  async ([status, seconds], { hourly }) => {
+    const { world, twist, cli } = await hourly(60);
+    const [bad] = await world.atService<{ at: Date }>(
+      'select created_at as at from reference_service.reviews where id = 30',
+    );
+    const refuse = refusing(bad?.at ?? new Date());
+    twist.change = (answer, call) => {
+      refuse?.(answer, call);
+      if (answer.status === 403) Object.assign(answer, { status, headers: { 'retry-after': String(seconds) } });
+    };
+    const run = await cli('sync', 'reviews');
+    expect([run.status, reportOf(run).error]).toEqual([1, expect.stringContaining(`status ${status}`)]);
+    expect(await held(world)).toBe(59);
+  },
+);
+
 test('a second of updates that is always refused costs little until a reconcile', async ({ hourly }) => {
   const { world, twist } = await hourly(60, 24);
   await world.run('sync-reviews');

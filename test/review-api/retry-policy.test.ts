@@ -97,6 +97,16 @@ test.each<[what: string, failure: Failure, attempt: object, step: object]>([
   expect(next).toEqual('action' in step ? step : { action: 'repeat', ...step });
 });
 
+test('a limit that counts the waits that the service asks for is kept', () => {
+  const most = { ...first, giveUpAfterMs: 8_000, countsHolds: true };
+  for (const kind of ['limited', 'failed'] as const) {
+    const step = (retryAfterMs: number, spentMs = 0) =>
+      nextStep({ kind, retryAfterMs }, { ...most, spentMs }, defaultRetryLimits);
+    expect(step(5_000)).toMatchObject({ action: 'repeat', pauseMs: 5_000 });
+    expect([step(5_000, 5_000), step(9_000)]).toEqual([{ action: 'give-up' }, { action: 'give-up' }]);
+  }
+});
+
 test('malformed answers are asked for no more often than any other', () => {
   const limits = { ...defaultRetryLimits, attempts: 2 };
   expect(nextStep({ kind: 'malformed' }, { ...first, number: 2 }, limits)).toEqual(giveUp);

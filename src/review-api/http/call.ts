@@ -20,6 +20,11 @@ export type CallOptions = {
    */
   giveUpAfterMs?: number | undefined;
   /**
+   * Whether waits for which the service asks count in `giveUpAfterMs`, those of a 429 too: a longer one ends the call at
+   * once and holds no other. For a caller that then sends another request, which waits if the service refuses that, too.
+   */
+  countsHolds?: boolean | undefined;
+  /**
    * Called right before each attempt is sent, after all waiting for the token, the request ceiling and `Retry-After`.
    * An error that it throws ends the call, and nothing is sent.
    */

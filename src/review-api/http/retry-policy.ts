@@ -56,8 +56,9 @@ export type AttemptState = {
   waitedMs: number;
   /** Time spent so far on failed attempts and the waits after them, without pauses, in milliseconds. */
   spentMs?: number;
-  /** Limit of `spentMs`; see `CallOptions`. */
+  /** Limit of `spentMs`, and whether pauses count in it; see `CallOptions`. */
   giveUpAfterMs?: number | undefined;
+  countsHolds?: boolean | undefined;
   /** Whether the service refuses this request while it carries out others: then it is a failure of this request. */
   isAlone?: boolean;
   /** Whether sending it twice does no harm. */
@@ -77,15 +78,13 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
   if ('permanent' in failure && failure.permanent) return { action: 'give-up' };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
   if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up' };
-  if (!attempt.isAlone) {
-    // Jitter on top of `Retry-After` spreads clients that were given the same second.
-    if (askedMs > 0) return { action: 'repeat', pauseMs: askedMs, delayMs: backoffMs };
-    if (failure.kind === 'limited') return { action: 'repeat', pauseMs: backoffMs, delayMs: 0 };
-  }
-  const delayMs = askedMs + backoffMs;
-  const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY } = attempt;
-  if (spentMs + delayMs > giveUpAfterMs) return { action: 'give-up' };
-  return { action: 'repeat', pauseMs: 0, delayMs };
+  const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY, isAlone, countsHolds } = attempt;
+  const isHold = !isAlone && (askedMs > 0 || failure.kind === 'limited');
+  if ((!isHold || countsHolds) && spentMs + askedMs + backoffMs > giveUpAfterMs) return { action: 'give-up' };
+  if (!isHold) return { action: 'repeat', pauseMs: 0, delayMs: askedMs + backoffMs };
+  // Jitter on top of `Retry-After` spreads clients that were given the same second.
+  if (askedMs > 0) return { action: 'repeat', pauseMs: askedMs, delayMs: backoffMs };
+  return { action: 'repeat', pauseMs: backoffMs, delayMs: 0 };
 }
 
 /** Whether the service may have carried out the write, so that sending it again could do it twice. */

@@ -175,13 +175,14 @@ export function openHttpClient({
       const { failure, detail } = outcome;
       const isLimited = failure.kind === 'limited';
       if (!isLimited) spent.spentMs += durationMs;
-      const { giveUpAfterMs, repeatable = true } = call;
+      const { giveUpAfterMs, countsHolds, repeatable = true } = call;
       // A quota refuses some requests of those that are in flight: only one that was sent later says that it is not one.
       const { askedAtMs } = spent;
       const isAlone = isLimited
         ? askedAtMs !== undefined && session.hasSucceededSince(askedAtMs)
         : askedAtMs !== undefined || session.hasSucceededSince(sentMs);
-      const step = nextStep(failure, { ...spent, giveUpAfterMs, repeatable, random: Math.random(), isAlone }, limits);
+      const state = { ...spent, giveUpAfterMs, countsHolds, repeatable, random: Math.random(), isAlone };
+      const step = nextStep(failure, state, limits);
       if (step.action !== 'unknown-outcome') stopped.throwIfAborted();
       if (step.action !== 'repeat') throw errorOf(call, outcome, spent.number, step.action === 'unknown-outcome');
       const { pauseMs, delayMs } = step;
@@ -192,10 +193,8 @@ export function openHttpClient({
       stats.retries += 1;
       spent.number += 1;
       spent.waitedMs += delayMs + (isLimited ? 0 : pauseMs);
-      if (pauseMs === 0) {
-        spent.spentMs += delayMs;
-        return { delayMs };
-      }
+      if (pauseMs === 0 || countsHolds) spent.spentMs += pauseMs + delayMs;
+      if (pauseMs === 0) return { delayMs };
       spent.askedAtMs = performance.now();
       await untilFree(call);
       await sleep(delayMs, stopped);

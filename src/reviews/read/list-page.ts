@@ -5,6 +5,7 @@ import {
   LimitedError,
   MalformedResponseError,
   NotFoundError,
+  type RawReviewPage,
   RefusedError,
   type ReviewApi,
   type ReviewFilters,
@@ -59,8 +60,12 @@ export type Obstacle = { kind: 'refused'; reason: string } | { kind: 'failed'; r
 
 export const limitsOf = (deps: Pick<PageDeps, 'limits'>) => deps.limits ?? windowLimits;
 
+/** How often a page is requested that gets 429 or 503, each time after another list was shown. */
+const roundsAtMost = 2;
+
 /**
- * Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here.
+ * Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here. If the service is full, a list
+ * without reviews is asked for, and waits for as long as the service says; then the page is requested again.
  *
  * @throws the client's error where the service does not show any other list either: it is down.
  */
@@ -70,25 +75,31 @@ export async function fetchPage(
   page: number,
   limit = limitsOf(deps).pageSize,
 ): Promise<ListPage | Obstacle> {
-  try {
-    const { items, ...response } = await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs);
-    const { dates, ...check } = checkPage(items, deps.plausible, response.rawBody);
-    const { first, last } = localPeriod(query.span, deps.timeZone);
-    const shown = dates.map(({ [`${query.axis}_at` as const]: second }) => second);
-    // Only what is needed later is kept: whole records would stay in memory until the page has landed.
-    return {
-      kind: 'page',
-      ...response,
-      check,
-      ids: items.map((item, index) => String(usableId(item) ?? withoutLinks(printed(item) ?? `#${index}`))),
-      seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
-    };
-  } catch (error) {
-    const kind = obstacleOf(error);
-    if (kind === undefined) throw error;
-    if (kind === 'failed') await requireAnotherList(deps, query);
-    return { kind, reason: describeError(error) };
+  for (let round = 1; ; round += 1) {
+    try {
+      return pageOf(await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs), deps, query);
+    } catch (error) {
+      const kind = obstacleOf(error);
+      if (kind === undefined) throw error;
+      if (kind === 'failed') await requireAnotherList(deps, query);
+      const mayBeFull = error instanceof LimitedError || (error as { status?: number }).status === 503;
+      if (!mayBeFull || round === roundsAtMost) return { kind, reason: describeError(error) };
+    }
   }
+}
+
+/** What is needed of the page later: whole records would stay in memory until it has landed. */
+function pageOf({ items, ...response }: RawReviewPage, deps: PageDeps, { span, axis }: PageQuery): ListPage {
+  const { dates, ...check } = checkPage(items, deps.plausible, response.rawBody);
+  const { first, last } = localPeriod(span, deps.timeZone);
+  const shown = dates.map(({ [`${axis}_at` as const]: second }) => second);
+  return {
+    kind: 'page',
+    ...response,
+    check,
+    ids: items.map((item, index) => String(usableId(item) ?? withoutLinks(printed(item) ?? `#${index}`))),
+    seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
+  };
 }
 
 /**
@@ -146,5 +157,6 @@ function request(
   const { start, end } = localPeriod(span, timeZone);
   const isUpdated = axis === 'updated';
   const period = { start_datetime: start, end_datetime: end, date_updated_at: isUpdated, date_order_desc: desc };
-  return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, { giveUpAfterMs });
+  const options = { giveUpAfterMs, countsHolds: giveUpAfterMs !== undefined };
+  return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, options);
 }

@@ -14,15 +14,25 @@ export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | {
 /** How long one review is asked for where the service fails on it, in milliseconds, so that others do not wait. */
 const giveUpAfterMs = 10_000;
 
-/** Asks the service for a review by its id. @throws what is not an error of the service, such as an abort. */
-export async function askReview({ reviews }: Pick<ReviewDeps, 'reviews'>, id: number): Promise<AskedReview> {
+/**
+ * Asks the service for a review by its id. If the service is full, the overview waits for as long as the service says;
+ * then the review is asked for once more.
+ *
+ * @throws what is not an error of the service, such as an abort.
+ */
+export async function askReview(deps: Pick<ReviewDeps, 'reviews'>, id: number, isAgain = false): Promise<AskedReview> {
   try {
-    return { kind: 'shown', ...(await reviews.getRaw(id, { giveUpAfterMs })) };
+    return { kind: 'shown', ...(await deps.reviews.getRaw(id, { giveUpAfterMs, countsHolds: true })) };
   } catch (error) {
     if (!(error instanceof ReviewApiError)) throw error;
-    const isGone = error instanceof NotFoundError || error.status === 410;
-    return isGone ? { kind: 'gone' } : { kind: 'failed', reason: describeError(error) };
+    if (error instanceof NotFoundError || error.status === 410) return { kind: 'gone' };
+    if (isAgain || (error.status !== 429 && error.status !== 503))
+      return { kind: 'failed', reason: describeError(error) };
   }
+  await deps.reviews.overview({ giveUpAfterMs }).catch((error: unknown) => {
+    if (!(error instanceof ReviewApiError)) throw error;
+  });
+  return askReview(deps, id, true);
 }
 
 export type Refreshed = { kind: 'landed'; landed: Landed } | Exclude<AskedReview, { kind: 'shown' }>;
