@@ -5,7 +5,7 @@ import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
 import { withSearchPath } from '../base/search-path.ts';
-import { withReviewColumns } from './reviews/review-columns.ts';
+import { reviewLists } from './reviews/review-columns.ts';
 
 /**
  * The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can
@@ -87,7 +87,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     db,
     pool,
     statements: {
-      landReviews: withReviewColumns(await statement('land_reviews')),
+      landReviews: filledIn(await statement('land_reviews'), reviewLists),
       compareReviews: await statement('compare_reviews'),
     },
     landings: pLimit(3),
@@ -126,11 +126,15 @@ export function statement(name: string): Promise<string> {
 /** Each is read once: a package that is upgraded under a worker has other ones. */
 const texts = new Map<string, Promise<string>>();
 
+/** The text with parts in the place of the comments that name them (`@name`). The file is SQL without them, too. */
+export const filledIn = (text: string, parts: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/\/\*@(\w+)\*\//g, (comment, name: string) => parts[name] ?? comment);
+
 /** The rows of such a statement. @param parameters `$1`, `$2` … */
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
   rowsOfText(db, await statement(name), parameters);
 
-/** The same for a text that was filled in. */
+/** The same for a text. */
 export const rowsOfText = async <Row>(db: Db, text: string, parameters: unknown[]): Promise<Row[]> =>
   (await db.executeQuery<Row>(CompiledQuery.raw(text, parameters))).rows;
 

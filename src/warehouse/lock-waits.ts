@@ -21,9 +21,11 @@ export function watchLockWaits(
     client.on('error', () => {});
     try {
       await client.connect();
-      const { rows } = await client.query<{ holder: string }>(await statement('lock_waits'), [worthAWordSeconds]);
+      const { rows } = await client.query<{ what: string }>(await statement('sessions_in_the_way'), [
+        worthAWordSeconds,
+      ]);
       if (rows.length > 0) {
-        const holders = rows.map(({ holder }) => holder).join('; ');
+        const holders = rows.map(({ what }) => what).join('; ');
         say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
       }
     } catch {

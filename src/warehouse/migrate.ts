@@ -91,7 +91,7 @@ async function hasBookkeeping(db: Db): Promise<boolean> {
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */
 async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait): Promise<ReviewSyncError> {
-  const rows = await rowsOf<{ pid: number; what: string }>(db, 'sessions_with_locks');
+  const rows = await rowsOf<{ pid: number; what: string }>(db, 'sessions_in_the_way', null);
   const who = rows.length > 0 ? `: ${rows.map(({ what }) => what).join('; ')}` : '';
   const end = rows.map(({ pid }) => `select pg_terminate_backend(${pid});`).join(' ');
   return new ReviewSyncError(

@@ -4,9 +4,9 @@
 -- $3 timestamptz: a row that was written before this moment is replaced by any version (verify --repair). Null: none is.
 -- $4 text[]: columns that keep their values, since the response does not show them.
 --
--- The lists of columns come from src/warehouse/reviews/review-columns.ts:
--- @columns: names. @typed_columns: names and types. @record_values: values. @column_names: names as an array.
--- @assignments: for each column but id, and for extra: the value after a version that replaces the kept one.
+-- The columns but id come from src/warehouse/reviews/review-columns.ts, in the place of the comments that name them:
+-- @columns: names. @typed_columns: names and types. @record_values: values. @column_names: names as texts.
+-- @assignments: the value after a version that replaces the kept one, also of extra.
 -- @newest_values, @kept_values: what of these values, and of those in the table, is compared.
 -- @is_another: whether the id stands for another review than the one of the row.
 --
@@ -32,20 +32,20 @@ earlier as materialized (
   for update
 ),
 written as (
-  insert into warehouse.reviews as kept (@columns, extra)
-  select @record_values, item.value - @column_names
+  insert into warehouse.reviews as kept (id, /*@columns*/ extra)
+  select r.id, /*@record_values*/ item.value - array['id' /*@column_names*/]
   from items as item
-  cross join lateral jsonb_to_record(item.value) as r (@typed_columns)
+  cross join lateral jsonb_to_record(item.value) as r (id bigint /*@typed_columns*/)
   -- Reads `earlier` before the first row is written.
   where (select count(*) from earlier) >= 0
   -- So that two pages with the same reviews do not lock each other out.
   order by r.id
-  on conflict (id) do update set @assignments, deleted_at = null, synced_at = now(),
-    first_seen_at = case when @is_another then now() else kept.first_seen_at end
+  on conflict (id) do update set /*@assignments*/ deleted_at = null, synced_at = now(),
+    first_seen_at = case when false /*@is_another*/ then now() else kept.first_seen_at end
   where kept.deleted_at is not null
     or (
       (excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz)
-      and (@kept_values) is distinct from (@newest_values)
+      and (/*@kept_values*/ true) is distinct from (/*@newest_values*/ true)
     )
   returning id, created_at, product_id, order_code, score, comments_count, (xmax = 0) as inserted
 ),

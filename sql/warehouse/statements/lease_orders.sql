@@ -16,6 +16,8 @@ set lease_owner = excluded.lease_owner, lease_expires_at = excluded.lease_expire
   fingerprint = case when l.lease_owner is null then l.fingerprint end,
   due_at = case when l.lease_owner is null then l.due_at else clock_timestamp() end
 where l.lease_owner is null or l.lease_expires_at < clock_timestamp()
-returning @order_link_columns, fingerprint, lease_owner as token,
+returning l.order_code as "orderCode", l.order_id as "orderId", l.ordered_at as "orderedAt", l.contact,
+  l.sent_fields as "sentFields", l.failed_pushes as "failedPushes", l.due_at as "dueAt",
+  coalesce(l.due_at <= clock_timestamp(), false) as "isDue", l.pushed_at as "pushedAt", fingerprint, lease_owner as token,
   -- Postgres locks the row that it updates: only a row that was inserted has no xmax.
   xmax = 0 as "isNew"

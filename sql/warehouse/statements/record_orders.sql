@@ -1,7 +1,7 @@
 -- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
 -- letters; and gives the lease back. Only for orders whose lease is still ours.
 -- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders, dead_letters_discarded.
--- @write_line_links: write_line_links.sql. @put_dead_letters: put_dead_letters.sql.
+-- Two comments stand for write_line_links.sql and put_dead_letters.sql.
 with locked as materialized (
   select l.order_code
   from sync.order_links l join jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
@@ -24,9 +24,9 @@ leased as (
   )
   where l.order_code = g."orderCode" and l.lease_owner = g.token and l.order_code in (select order_code from locked)
   returning l.order_code, g.lines, g."lineCodes", g."deadLetters"
-),
-@write_line_links,
-closed as (
+)
+/*@write_line_links*/
+, closed as (
   update sync.dead_letters d set resolved_at = coalesce(d.resolved_at, now()), is_discarded = false
   from leased o
   where d.order_code = o.order_code and (d.resolved_at is null or d.is_discarded)
@@ -36,6 +36,6 @@ failed as (
   select r.*, o.order_code
   from leased o
   cross join lateral jsonb_to_recordset(o."deadLetters") as r (kind text, key text, reason text, payload jsonb)
-),
-@put_dead_letters
+)
+/*@put_dead_letters*/
 select order_code as "orderCode" from leased

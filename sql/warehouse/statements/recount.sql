@@ -1,7 +1,7 @@
 -- Counts the touched keys again from the reviews and orders, in one transaction of isolation level repeatable read: all
 -- statements see the touches of one moment and, because they are committed together, the rows that were touched.
--- A line that ends with `-- touched` is a filter. Without these lines, and with those that end with `-- all`, every key
--- is counted again (src/warehouse/bi/recount.ts).
+-- A line that ends with `-- touched` is a filter. Without these lines, and with those behind `-- all:`, every key is
+-- counted again (src/warehouse/bi/recount.ts).
 --
 -- 1. Derive the keys: days of reviews, days of deliveries, and products with months, as they were and as they are.
 -- 2. Count reviews by day, and by product and month.
@@ -15,7 +15,7 @@ set local jit = off;
 set local enable_seqscan = off; -- touched
 set local enable_hashjoin = off; -- touched
 set local enable_mergejoin = off; -- touched
-delete from sync.touches; -- all
+-- all: delete from sync.touches;
 analyze sync.touches;
 
 -- 1. Local time does not always rise where clocks are set back: the bounds `first` and `last`, which an index serves, are
@@ -145,10 +145,10 @@ insert into sync.product_counts (product_id, month)
 select product_id, month
 from (
   select product_id, month from touched_products -- touched
-  select distinct -1::bigint as product_id, coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity') as month -- all
-  from sync.order_links cross join sync.settings -- all
+  -- all: select distinct -1::bigint as product_id, coalesce(date_trunc('month', ordered_at at time zone time_zone)::date, '-infinity') as month
+  -- all: from sync.order_links cross join sync.settings
 ) as key
 where not exists (select from sync.product_counts c where c.product_id = key.product_id and c.month = key.month);
 
 delete from sync.touches;
-analyze sync.review_day_counts, sync.product_counts, sync.delivery_delay_counts; -- all
+-- all: analyze sync.review_day_counts, sync.product_counts, sync.delivery_delay_counts;

@@ -48,8 +48,8 @@ async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Prom
       const isAll = which === 'all' || isFirst || (touches > manyTouches && touches > reviews / 10);
       if (isAll || touches > 0) {
         const text = await statement('recount');
-        const lines = isAll ? text.replaceAll(/^.*?(;?) -- touched$/gm, '$1') : text.replaceAll(/^.* -- all$/gm, '');
-        await sql.raw(lines).execute(trx);
+        const ofAll = () => text.replaceAll(/^.*?(;?) -- touched$/gm, '$1').replaceAll('-- all: ', '');
+        await sql.raw(isAll ? ofAll() : text).execute(trx);
       }
       return { now, zone };
     });

@@ -47,18 +47,14 @@ export type LineLinkRow<Content = unknown> = Readonly<{
   linkedAt?: Date | undefined;
 }>;
 
-/** The columns of an OrderLink, of `sync.order_links l`. */
-export const orderLinkColumns = `
-  l.order_code as "orderCode", l.order_id as "orderId", l.ordered_at as "orderedAt", l.contact, l.sent_fields as "sentFields",
-  l.failed_pushes as "failedPushes", l.due_at as "dueAt",
-  coalesce(l.due_at <= clock_timestamp(), false) as "isDue", l.pushed_at as "pushedAt"`;
-
 /** What is remembered of these orders, by code. */
 export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<string, OrderLink>> {
   if (codes.length === 0) return new Map();
   const { rows } = await sql<OrderLink>`
-    select ${sql.raw(orderLinkColumns)}, case when l.lease_owner is null then l.fingerprint end as fingerprint
-    from sync.order_links l where l.order_code = any(${codes})`.execute(db);
+    select order_code as "orderCode", order_id as "orderId", ordered_at as "orderedAt", contact, sent_fields as "sentFields",
+      failed_pushes as "failedPushes", due_at as "dueAt", coalesce(due_at <= clock_timestamp(), false) as "isDue",
+      pushed_at as "pushedAt", case when lease_owner is null then fingerprint end as fingerprint
+    from sync.order_links where order_code = any(${codes})`.execute(db);
   return new Map(rows.map((link) => [link.orderCode, link]));
 }
 

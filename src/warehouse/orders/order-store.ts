@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { maskedReason, type NewDeadLetter } from '../dead-letters.ts';
-import { type Db, rowsOfText, statement } from '../index.ts';
+import { type Db, filledIn, rowsOf, rowsOfText, statement } from '../index.ts';
 import { LeaseLostError, newOwner } from '../leases.ts';
 import {
   type ContactDecision,
@@ -10,7 +10,6 @@ import {
   type OrderLink,
   type OtherLease,
   orderLines,
-  orderLinkColumns,
   otherLeases,
 } from './order-links.ts';
 
@@ -65,11 +64,11 @@ export type OrderStore = Awaited<ReturnType<typeof openOrderStore>>;
  *   take.
  */
 export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
-  const parts = new Map<string, string>();
-  for (const part of ['write_line_links', 'put_dead_letters']) parts.set(part, (await statement(part)).trimEnd());
-  const withParts = async (name: string) =>
-    (await statement(name)).replaceAll(/^@(\w+)/gm, (at, part: string) => parts.get(part) ?? at);
-  const leaseSql = (await statement('lease_orders')).replace('@order_link_columns', orderLinkColumns);
+  const parts = {
+    write_line_links: `, ${await statement('write_line_links')}`,
+    put_dead_letters: `, ${await statement('put_dead_letters')}`,
+  };
+  const withParts = async (name: string) => filledIn(await statement(name), parts);
 
   type Given = { orderCode: string; token: string };
   /** Batches a statement that returns the code of each order whose lease is still ours. */
@@ -87,10 +86,12 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const lease = openBatch(async (wanted: readonly WantedLease[]) => {
     const items = wanted.map((one) => ({ ...one, token: newOwner() }));
     const renewedAtMs = performance.now();
-    const leased = await rowsOfText<OrderLink & { token: string; isNew: boolean }>(db, leaseSql, [
+    const leased = await rowsOf<OrderLink & { token: string; isNew: boolean }>(
+      db,
+      'lease_orders',
       JSON.stringify(items),
       leaseMs,
-    ]);
+    );
     const byToken = new Map(leased.map((row) => [row.token, row]));
     const codesOf = (isOurs: boolean) => items.flatMap((item) => (byToken.has(item.token) === isOurs ? item.code : []));
     const lines = await orderLines(db, codesOf(true));

@@ -53,6 +53,7 @@ const mayBeAbsent: readonly string[] = [
 
 const names = Object.keys(reviewColumns);
 const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
+const butId = names.filter((name) => name !== 'id');
 
 /**
  * The columns that no record of a list's page has, although the interface shows them always: the service leaves the
@@ -64,7 +65,7 @@ export const lackingInList = (records: readonly object[]): string[] =>
 /** The columns that a review alone does not show although it may have them: of these only a list says that they are gone. */
 export const lackingAlone = (record: object): string[] => ['user_id', 'tag_name'].filter((name) => !(name in record));
 
-const changeable = [...names.filter((name) => name !== 'id'), 'extra'];
+const changeable = [...butId, 'extra'];
 
 /**
  * The service has reused this id for another review. It no longer has the review in our row: a service whose backup was
@@ -103,23 +104,18 @@ function newest(name: string): string {
   return `case when ${isKept} and not ${isAnother} then kept.${name} else excluded.${name} end`;
 }
 
-/** What land_reviews.sql may name as `@name`; its head explains them. */
-const lists: Readonly<Record<string, string>> = {
-  columns: names.join(', '),
-  typed_columns: Object.entries(reviewColumns)
-    .map(([name, type]) => `${name} ${type}`)
-    .join(', '),
-  // Zero is no rating, too (docs/interface.md, "Reviews").
-  record_values: names.map((name) => (name === 'score' ? 'nullif(r.score, 0)' : `r.${name}`)).join(', '),
-  column_names: `'{${names.join(',')}}'::text[]`,
-  assignments: changeable.map((name) => `${name} = ${newest(name)}`).join(', '),
-  kept_values: changeable.map((name) => compared(name, `kept.${name}`)).join(', '),
-  newest_values: changeable.map((name) => compared(name, newest(name))).join(', '),
-  is_another: isAnother,
-};
+const each = (columns: readonly string[], text: (name: string) => string) =>
+  columns.map((name) => `${text(name)}, `).join('');
 
-/** Replaces `@columns` and the other lists, and leaves out the comments, which explain them. */
-export const withReviewColumns = (statement: string): string =>
-  statement
-    .replaceAll(/^\s*--.*\n/gm, '')
-    .replaceAll(/@([a-z_]+)/g, (placeholder, name: string) => lists[name] ?? placeholder);
+/** What land_reviews.sql names in its comments; its head explains them. */
+export const reviewLists: Readonly<Record<string, string>> = {
+  columns: each(butId, (name) => name),
+  typed_columns: butId.map((name) => `, ${name} ${reviewColumns[name as keyof typeof reviewColumns]}`).join(''),
+  // Zero is no rating, too (docs/interface.md, "Reviews").
+  record_values: each(butId, (name) => (name === 'score' ? 'nullif(r.score, 0)' : `r.${name}`)),
+  column_names: butId.map((name) => `, '${name}'`).join(''),
+  assignments: each(changeable, (name) => `${name} = ${newest(name)}`),
+  kept_values: each(changeable, (name) => compared(name, `kept.${name}`)),
+  newest_values: each(changeable, (name) => compared(name, newest(name))),
+  is_another: `or ${isAnother}`,
+};
