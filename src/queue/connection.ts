@@ -136,6 +136,12 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
   }
 }
 
+/** What a Redis does when its memory is full: anything but `noeviction` loses jobs. Undefined on Postgres. */
+export async function evictionPolicy(url: string): Promise<string | undefined> {
+  if (!isRedis(url)) return undefined;
+  return /^maxmemory_policy:(.*?)\r?$/m.exec(await withRedis(url, (redis) => redis.info()))?.[1];
+}
+
 /** Opens a Postgres connection for `use` and closes it. */
 export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new SurvivingClient({

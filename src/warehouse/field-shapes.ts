@@ -6,10 +6,6 @@ import { type Db, rowsOf, type Warehouse } from './index.ts';
 
 export type RecordKind = 'review' | 'order' | 'sub_order' | 'event';
 
-const kinds = ['string', 'number', 'boolean', 'array', 'object', 'null'] as const;
-/** The place of a JSON type in `kinds`, as a number: each value of each record is counted. */
-type Kind = number;
-
 /** Fields of a few words each, which are compared too. A word of an unusual form is `other`. */
 const wordFields: readonly string[] = ['source', 'review_type', 'status'];
 const word = /^[\p{L}\d_.-]{1,40}$/u;
@@ -21,9 +17,9 @@ const otherNames = '…';
 /** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
 const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
 
-type Slot = { field: string; counts: number[]; words: Map<string, number> | undefined };
-/** `names`, `order`: the fields of the record before, in their order, and their slots. */
-type Seen = { records: number; slots: Map<string, Slot>; names: string[]; order: Slot[] };
+/** `counts`: how many values of each JSON type. `words`: how many of each text, of a field of a few words. */
+type Slot = { field: string; counts: Record<string, number>; words: Record<string, number> | undefined };
+type Seen = { records: number; slots: Map<string, Slot> };
 
 /** What the service shows of its records: names and types of fields, no values. */
 export type FieldShapes = {
@@ -61,7 +57,7 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
     },
     see(kind, records) {
       if (!writing) return;
-      const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map(), names: [], order: [] };
+      const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map() };
       seen.set(kind, ofKind);
       for (const record of records) if (isRecord(record)) count(ofKind, record);
     },
@@ -75,50 +71,31 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
 
 function count(seen: Seen, record: Readonly<Record<string, unknown>>): void {
   seen.records += 1;
-  const { names, order } = seen;
-  let at = 0;
-  for (const field in record) {
-    // Records mostly have the same fields in the same order: then no name is looked up.
-    if (names[at] !== field) {
-      names[at] = field;
-      order[at] = slotOf(seen, field);
-    }
-    const slot = order[at] as Slot;
-    at += 1;
-    const value = record[field];
-    const kind = kindOf(value);
-    slot.counts[kind] = (slot.counts[kind] ?? 0) + 1;
-    if (slot.words !== undefined && typeof value === 'string') {
-      const name = word.test(value) ? value : 'other';
-      slot.words.set(name, (slot.words.get(name) ?? 0) + 1);
-    }
+  for (const name in record) {
+    const value = record[name];
+    const { counts, words } = seen.slots.get(name) ?? slotOf(seen, name);
+    const kind = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+    if (words === undefined || typeof value !== 'string') continue;
+    const written = word.test(value) ? value : 'other';
+    words[written] = (words[written] ?? 0) + 1;
   }
 }
 
 function slotOf({ slots }: Seen, name: string): Slot {
-  const isNamed = slots.has(name) || (slots.size < mostNames && fieldName.test(name));
-  const field = isNamed ? name : otherNames;
-  const known = slots.get(field);
-  if (known) return known;
-  const counts = kinds.map(() => 0);
-  const slot = { field, counts, words: wordFields.includes(field) ? new Map<string, number>() : undefined };
+  const field = slots.size < mostNames && fieldName.test(name) ? name : otherNames;
+  const words = wordFields.includes(field) ? Object.create(null) : undefined;
+  const slot = slots.get(field) ?? { field, counts: {}, words };
   slots.set(field, slot);
   return slot;
 }
 
-function kindOf(value: unknown): Kind {
-  if (value === null) return 5;
-  const type = typeof value;
-  if (type === 'string') return 0;
-  if (type === 'number') return 1;
-  if (type === 'boolean') return 2;
-  return Array.isArray(value) ? 3 : 4;
-}
-
 function rowsOfKind(record: RecordKind, { records, slots }: Seen) {
-  const fields = [...slots.values()].flatMap(({ field, counts, words = new Map<string, number>() }) => [
-    ...kinds.flatMap((kind, at) => (counts[at] ? [{ record, field, kind, n: counts[at] }] : [])),
-    ...[...words].slice(0, 100).map(([name, n]) => ({ record, field, kind: `value:${name}`, n })),
+  const fields = [...slots.values()].flatMap(({ field, counts, words = {} }) => [
+    ...Object.entries(counts).map(([kind, n]) => ({ record, field, kind, n })),
+    ...Object.entries(words)
+      .slice(0, 100)
+      .map(([name, n]) => ({ record, field, kind: `value:${name}`, n })),
   ]);
   return [{ record, field: '', kind: 'record', n: records }, ...fields];
 }

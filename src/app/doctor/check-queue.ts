@@ -1,5 +1,5 @@
+import { evictionPolicy } from '../../queue/connection.ts';
 import type { Queues } from '../../queue/index.ts';
-import { evictionPolicy } from '../../queue/queue-facts.ts';
 import { isTooFarAhead, plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
@@ -8,7 +8,7 @@ const lateMs = 60_000;
 
 /** Whether the queue keeps jobs safely. Changes nothing. */
 export async function checkQueue(queues: Queues): Promise<Finding[]> {
-  const policy = (await evictionPolicy(queues)) ?? 'noeviction';
+  const policy = (await evictionPolicy(queues.url)) ?? 'noeviction';
   if (policy === 'noeviction') return [ok(`BullMQ on ${queues.kind === 'redis' ? 'Redis' : 'Postgres'} responds`)];
   const what = `Redis drops keys when its memory is full (${policy}): jobs would be lost`;
   return [warning(what, 'set maxmemory-policy noeviction')];
