@@ -4,11 +4,9 @@ import { type Issue, issuesOf } from '../../src/app/issues.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { takeWatch } from '../../src/warehouse/alerts.ts';
 import { runCli, startHere } from '../harness/cli.ts';
 import { redisTest } from '../harness/each-queue.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startRedis } from '../harness/redis.ts';
 import { openServe } from '../harness/serve.ts';
 import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
@@ -215,33 +213,4 @@ test('a flow that never ran wakes nobody; a lag that is worth an alert is shown'
     set reviews_cursor = jsonb_build_object('at', now(), 'readTo', now() - interval '21 minutes')`);
   // The next was due at least six minutes ago: there is one every quarter of an hour.
   expect((await issues()).filter(({ isUrgent }) => isUrgent)).toMatchObject([{ key: 'lag reviews' }]);
-});
-
-test('a day that was not read completely is named until it is read, without an alert', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const ago = (days: number) => new Date(Date.now() - days * 86_400_000);
-  // The newest was created days before the newest change: between them lies nothing, and no hole.
-  const reviews = [60, 50, 40, 30, 20, 10].map((days) => reviewAt(ago(days)));
-  await seedReviews(world.serviceDatabaseUrl, [...reviews, reviewAt(ago(5), { updated_at: ago(1) })]);
-  const { app, texts, check } = await openAlerts(world);
-  const look = async () => {
-    const issues = issuesOf(await statusReport(app));
-    await check(issues);
-    return issues.filter(({ key }) => key === 'gaps');
-  };
-  await world.warehouse(`insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-    values (now() - interval '1 minute', now() - interval '60 days', now() - interval '5 days')`);
-  expect(await look()).toMatchObject([
-    { isUrgent: false, what: expect.stringMatching(/^5\d days of reviews were not/) },
-  ]);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  expect(await look()).toEqual([]);
-  const [hole] = await world.warehouse<{ day: string }>(`
-    delete from sync.export_windows where axis = 'created' and start_at = (select min(start_at) from sync.export_windows)
-    returning to_char((select min(created_at) from warehouse.reviews) at time zone 'Asia/Seoul', 'YYYY-MM-DD') as day`);
-  const what = expect.stringMatching(new RegExp(`not read completely, first ${hole?.day}$`));
-  expect(await look()).toMatchObject([{ isUrgent: false, what }]);
-  expect(await world.cli('backfill', 'reviews', '--gaps')).toMatchObject({ status: 0 });
-  expect(await look()).toEqual([]);
-  expect(texts).toEqual([]);
 });

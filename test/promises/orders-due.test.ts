@@ -20,11 +20,7 @@ test('orders that wait for a product or a grade are all pushed once both are kno
   );
   await world.shop(`alter table o add column user_grade_code text;
     update o set user_grade_code = 'gold' where code like 'G%'`);
-  const sync = async () => {
-    const end = await world.cli('sync', 'orders', '--json');
-    expect(end).toMatchObject({ status: 0 });
-    return JSON.parse(end.stdout);
-  };
+  const sync = () => world.run('sync-orders');
   expect((await sync()).counts).toMatchObject({ lines_waiting: 25, orders_waiting_for_grade: 25 });
 
   const [grade] = await world.atService<{ id: number }>(

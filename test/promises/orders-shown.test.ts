@@ -14,19 +14,6 @@ const shows = (change: (fields: Record<string, unknown>) => void) => (target: st
     },
   });
 
-test('an order that went in another unit of money is corrected', async ({ world }) => {
-  await world.place(order('A', { total_price: 1_990_000 }, line('1', 7, { price: 1_990_000 })));
-  await world.sync();
-  await world.shop('update o set total_price = 19900, updated_at = now()');
-  await world.shop('update l set price = 19900');
-  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 1 });
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
-  const prices = `select o.total_price::float as total, s.price::float as line
-    from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id`;
-  expect(await world.atService(prices)).toEqual([{ total: 19900, line: 19900 }]);
-  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
-});
-
 test('line codes that are positions may move: no sub-order changes its product', async ({ world }) => {
   await world.place(order('A', line('1', 1), line('2', 2), line('3', 3)));
   await world.sync();

@@ -20,17 +20,17 @@ test('a run that meets a lost order names the command that brings all back', asy
   await world.shop(
     `create table later as select * from o where code = 'WITHHELD'; delete from o where code = 'WITHHELD'`,
   );
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   await world.shop('insert into o select * from later');
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   // Four weeks later.
   await world.shop('update o set created_at = $1 where code = $2', [old, 'OLD']);
   await world.rememberDates();
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
 
   // As after the restoration of a backup.
   await world.atService(`delete from reference_service.orders where code <> 'A'`);
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'CHANGED'`);
   const met = await world.cli('sync', 'orders');
   expect(met.status).toBe(1);
@@ -40,7 +40,7 @@ test('a run that meets a lost order names the command that brings all back', asy
   expect(await world.cli('verify', 'orders')).toMatchObject({ status: 1 });
   expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
   expect(await world.atService('select code from reference_service.orders')).toHaveLength(5);
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.atService(state)).toEqual([
     { code: 'A', user_email: 'a@example.com', products: [7] },
     { code: 'CHANGED', user_email: 'changed@example.com', products: [7, 8] },
@@ -51,7 +51,7 @@ test('a run that meets a lost order names the command that brings all back', asy
   expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
   // All is done: nothing is sent and nothing is said any more.
   world.serviceRule(() => 'pass');
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(world.requests()).toEqual([]);
 });
 

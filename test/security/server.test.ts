@@ -37,6 +37,15 @@ test('a page can be read and nothing else, with its token and a strict policy', 
     const { status, headers } = await get(path);
     expect([path, status, headers.get('x-content-type-options')]).toEqual([path, expected, 'nosniff']);
   }
+  // The first request of a browser has no token: that is no wrong one.
+  for (const [path, scheme] of [
+    ['/metrics', 'Bearer'],
+    ['/', 'Basic realm="review-sync", charset="UTF-8"'],
+  ] as const) {
+    const { status, headers } = await get(path, {});
+    expect([status, headers.get('www-authenticate')]).toEqual([401, scheme]);
+  }
+  expect((await get('/metrics')).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   // Wrong tokens are logged once a minute for each place. A browser asks for the page in its own way.
   const basic = `Basic ${btoa('anybody:not-the-token-of-it')}`;
   for (const _time of [1, 2, 3])

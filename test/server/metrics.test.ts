@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf, runCli, startHere } from '../harness/cli.ts';
-import { openServe } from '../harness/serve.ts';
+import { addressOf, startHere } from '../harness/cli.ts';
 import { noSchedules, openWorld, until } from '../harness/world.ts';
 
 /** The samples of a metric, such as `{flow="reviews"}`, with their values. */
@@ -53,35 +52,4 @@ test('a worker’s /metrics tell its requests, what it brought and what failed',
     .map((line) => JSON.parse(line));
   const ended = lines.find(({ msg }) => msg === 'sync-reviews: done');
   expect(lines.find(({ msg, run }) => msg === 'run started' && run === ended?.run)).toBeDefined();
-});
-
-test('serve’s /metrics tell each gauge, behind the token where there is one', async () => {
-  await using serving = await openServe({ STATUS_TOKEN: 'secret-of-the-page' }, { shop: 'sample' });
-  await runCli(['sync', 'reviews'], serving.world.environment);
-  await serving.world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
-    values ('order', '1', 'a', '{}'), ('order', '2', 'b', '{}'), ('review', '3', 'c', '{}')`);
-  await serving.world.warehouse(
-    `insert into sync.changed_reviews (review_id, due_at) select n, 'infinity' from generate_series(1, 3) n`,
-  );
-  await serving.world.warehouse('delete from sync.export_windows');
-  for (const [path, scheme] of Object.entries({
-    '/metrics': 'Bearer',
-    '/': 'Basic realm="review-sync", charset="UTF-8"',
-  })) {
-    const { status, headers } = await fetch(serving.url + path);
-    expect([status, headers.get('www-authenticate')]).toEqual([401, scheme]);
-  }
-  const answer = await fetch(`${serving.url}/metrics`, { headers: { authorization: 'Bearer secret-of-the-page' } });
-  expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
-  const text = await answer.text();
-  const gauges = [...text.matchAll(/^# TYPE (\w+) gauge$/gm)].map(([, name = '']) => name);
-  const isSet = (name: string) => Object.values(samples(text, name)).some((value) => value > 0);
-  expect(gauges.filter((name) => !isSet(name))).toEqual(['review_sync_queue_jobs']);
-  expect(samples(text, 'review_sync_webhooks_waiting')).toEqual({ '': 3 });
-  expect(samples(text, 'review_sync_dead_letters')).toEqual({ '{kind="order"}': 2, '{kind="review"}': 1 });
-  expect(
-    samples(text, 'review_sync_last_run_timestamp_seconds')['{job="sync-reviews",outcome="done"}'],
-  ).toBeGreaterThan(1e9);
-  // The first request of a browser has no token: that is no wrong one.
-  expect((await serving.stop()).stderr).not.toContain('wrong token');
 });
