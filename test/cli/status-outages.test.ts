@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { startHere } from '../harness/cli.ts';
 import { openWorld, until } from '../harness/world.ts';
 

@@ -139,13 +139,12 @@ test('no sender fills the warehouse with dead letters, events or waiting reviews
   expect((await sendTo(serving, [{ brand_id: 1, reviews: reviews.slice(0, 1000) }])).status).toBe(200);
 
   await warehouse(`insert into sync.changed_reviews (review_id, due_at)
-    select n, now() + interval '1 hour' from generate_series(1, 50000) n
-    on conflict (review_id) do update set due_at = excluded.due_at`);
+    select 100000 + n, now() + interval '1 hour' from generate_series(1, 50000) n`);
   const rating = { id: 7, reviews_count: 3, score: 4.5 };
   const full = await sendTo(serving, [{ brand_id: 1, reviews: [{ id: 60_000 }], products: [rating] }]);
   expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60']);
   expect(await warehouse('select from warehouse.product_ratings')).toEqual([]);
-  await warehouse('delete from sync.changed_reviews where review_id > 49000');
+  await warehouse('delete from sync.changed_reviews where review_id > 140000');
   expect((await sendTo(serving, [{ brand_id: 1, products: [rating] }])).status).toBe(200);
 });
 
