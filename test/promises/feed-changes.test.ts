@@ -2,7 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { sampleShopQueries } from '../harness/order-shop.ts';
+import { sampleShopQueries, writeQueries } from '../harness/order-shop.ts';
+import { openOrderWorld } from '../harness/order-world.ts';
+import { line, order } from '../harness/shop-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** What changed comes from changed_orders.sql, whatever the order's own date says. */
@@ -99,4 +101,52 @@ test('a feed whose dates move while they are read ends at the shop’s clock', a
   await world.shop(`update shop.orders set buyer_name = 'Moved'`);
   await world.run('backfill-orders');
   await expectSame(world);
+});
+
+const notice = 'orders that were pushed before are at the service as they were read then';
+
+test('a changed query is said by the next run, status and doctor until a backfill', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('A', line('1', 1)), order('B', line('1', 1)));
+  const folder = world.environment.SHOP_SQL_DIR;
+  const said = async (...command: string[]) => {
+    const { stdout, stderr } = await world.cli(...command);
+    return (stdout + stderr).includes(notice);
+  };
+  const looks = async () => [await said('status'), await said('doctor')];
+  expect(await said('sync', 'orders')).toBe(false);
+  // A comment and another line end select the same.
+  await writeQueries(folder, { orders: 'select *\n  from o -- all of them' });
+  expect([await said('sync', 'orders'), ...(await looks())]).toEqual([false, false, false]);
+
+  await writeQueries(folder, {
+    order_lines: `select order_code, line_code, product_id, price * 2 as price, status from l`,
+  });
+  expect(await looks()).toEqual([false, true]);
+  expect([await said('sync', 'orders'), ...(await looks())]).toEqual([true, true, true]);
+  // The next run says it no more, and neither some days nor the earlier query end it: orders were read by both.
+  expect(await said('sync', 'orders')).toBe(false);
+  expect(await said('backfill', 'orders', '--from', '2026-01-01')).toBe(false);
+  expect(await looks()).toEqual([true, true]);
+  await writeQueries(folder, { order_lines: 'select * from l' });
+  expect(await said('sync', 'orders')).toBe(true);
+  expect(await looks()).toEqual([true, true]);
+
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await looks()).toEqual([false, false]);
+});
+
+test('another zone is a change only if a query selects a date without zone', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('A', line('1', 1)));
+  const says = async (zone: string) => {
+    const end = await runCli(['sync', 'orders'], { ...world.environment, SHOP_TIME_ZONE: zone });
+    expect(end.status).toBe(0);
+    return end.stderr.includes(notice);
+  };
+  expect([await says('Asia/Seoul'), await says('UTC')]).toEqual([false, false]);
+  await writeQueries(world.environment.SHOP_SQL_DIR, {
+    orders: `select code, created_at at time zone 'UTC' as created_at, updated_at, total_price from o`,
+  });
+  expect([await says('UTC'), await says('Asia/Seoul'), await says('Asia/Seoul')]).toEqual([true, true, false]);
 });
