@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +10,6 @@ import { olist } from '../../src/sandbox/demo/sources.ts';
 import { replaceParameter } from '../../src/shop/sql-text.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
-import { fullEdition } from './olist-full-edition.ts';
 
 let folder: string;
 
@@ -26,6 +25,9 @@ async function runQuery(url: string, name: string): Promise<Record<string, unkno
   return query(url, replaceParameter(text, 'since', `'-infinity'::timestamptz`, 'postgres').text);
 }
 
+/** Three orders in the form of the full public data set: ISO times, review ids, comments with quoted line breaks. */
+const writeAll = () => cp(join(import.meta.dirname, 'olist'), folder, { recursive: true });
+
 async function writeFiles(files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
 }
@@ -35,7 +37,7 @@ describe('the full data set, in small', () => {
   let reviews: OlistReview[];
 
   beforeAll(async () => {
-    await writeFiles(fullEdition);
+    await writeAll();
     url = await createDatabase();
     expect(await loadOlist(url, folder)).toEqual({ orders: 3, lines: 3, reviews: 4 });
     reviews = await Array.fromAsync(olistReviews(url));
@@ -141,7 +143,7 @@ describe('the full data set, in small', () => {
 
   test('a file that is not as expected is refused by file, line and column', async () => {
     const empty = await createDatabase();
-    await writeFiles({ ...fullEdition, 'olist_order_payments_dataset.csv': 'order_id,payment_value\no1,1\n' });
+    await writeFiles({ 'olist_order_payments_dataset.csv': 'order_id,payment_value\no1,1\n' });
     await expect(loadOlist(empty, folder)).rejects.toThrow(
       /olist_order_payments_dataset\.csv lacks payment_sequential/,
     );
@@ -150,7 +152,7 @@ describe('the full data set, in small', () => {
     await expect(loadOlist(empty, folder)).rejects.toThrow(/payments_dataset\.csv, line 3: payment_value is "ten"/);
     await rm(join(folder, 'olist_order_payments_dataset.csv'));
     await expect(loadOlist(empty, folder)).rejects.toThrow(/payments_dataset\.csv cannot be read/);
-    await writeFiles(fullEdition);
+    await writeAll();
     expect(await loadOlist(empty, folder)).toEqual({ orders: 3, lines: 3, reviews: 4 });
   });
 
@@ -163,6 +165,6 @@ describe('the full data set, in small', () => {
     const [only] = await Array.fromAsync(olistReviews(url));
     expect(only).toMatchObject({ code: 'o1:1', created_at: '2017-04-08T00:00:00-03:00', message: '(no comment)' });
     expect(await runQuery(url, 'categories')).toContainEqual({ code: 'beleza_saude', name: 'health_beauty' });
-    await writeFiles(fullEdition);
+    await writeAll();
   });
 });

@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import * as door from '../../src/review-api/index.ts';
@@ -7,25 +9,6 @@ import { client, failureOf, json, quick, secretToken, tinyService } from './tiny
 
 const get = (api: ReviewApi) => api.reviews.get(5);
 const add = (api: ReviewApi) => api.subOrders.create(5, { product_id: 3, price: '1' });
-
-const pem = (what: string, text: string) => `-----BEGIN ${what}-----\n${text}\n-----END ${what}-----\n`;
-
-/** Made for this test, good for a hundred years, and vouched for by nobody. */
-const selfSigned = {
-  key: pem(
-    'PRIVATE KEY',
-    `MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgpdTgaRk1qAt25n2Q54z8qDMJJqNzSG8YVn9GKT/W+VWhRANCAAS3SYAhy+yi4HXP
-UYqdlXMrEdMhwkDIIkScm5uB+b1bvGLPIUA1n4DkyTVUiV6UK3QFucy2CyjN9i2SfRflRGMH`,
-  ),
-  cert: pem(
-    'CERTIFICATE',
-    `MIIBfjCCASWgAwIBAgIUanKvsmu5EQVeLNwrmDVaCAhtjqYwCgYIKoZIzj0EAwIwFDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMTA2NDky
-OFoYDzIxMjYxMDI4MDY0OTI4WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAS3SYAhy+yi4HXPUYqdlXMr
-EdMhwkDIIkScm5uB+b1bvGLPIUA1n4DkyTVUiV6UK3QFucy2CyjN9i2SfRflRGMHo1MwUTAdBgNVHQ4EFgQU1pQe+EMDZoyAKEoYKVmlp+tzwtYw
-HwYDVR0jBBgwFoAU1pQe+EMDZoyAKEoYKVmlp+tzwtYwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNHADBEAiB6/wNrBnE/OD+vOfpEVjkt
-8jHusW2+Rif/SLedVHlv0gIga9hvibeTIlPzsQgR03DEMOxKUw0FOhD+bngxzLJD3Xs=`,
-  ),
-};
 
 const words = { error: 'in its words' };
 
@@ -96,7 +79,8 @@ test('every error of the family is exported by the door and has its case in this
 });
 
 test('an invalid certificate is a permanent error, without a retry', async () => {
-  const server = createServer(selfSigned, (_request, response) => response.end());
+  const pem = await readFile(join(import.meta.dirname, 'self-signed.pem'));
+  const server = createServer({ key: pem, cert: pem }, (_request, response) => response.end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
