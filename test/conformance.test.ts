@@ -59,7 +59,7 @@ test('the suite shares no code with what it is to judge', async () => {
 test('in another zone and with the v2 form of the options, nothing differs', async () => {
   const elsewhere = { timeZone: 'America/New_York', currency: 'BRL', lastPageLink: 'real' } as const;
   const { url } = await seededService({ ...elsewhere, reviewOptionsForm: 'v2' });
-  const sections = ['orders', 'review-reading', 'review-list', 'review-writes', 'limits'];
+  const sections = ['orders', 'review-reading', 'review-list', 'review-writes'];
   const { results } = await conform(settingsFor(url), sections);
   expect(differing(results)).toEqual([]);
   expect(untold(results)).not.toEqual(expect.arrayContaining([expect.stringMatching(/v2/)]));

@@ -129,6 +129,33 @@ export const startChangingProxy = (target: string, change: Change) =>
     return { ...answer, text: answer.body === undefined ? '' : JSON.stringify(answer.body) };
   });
 
+const is = (call: Call, method: string, path: RegExp) => call.method === method && path.test(call.path);
+export const all = (noun: string) => new RegExp(`^/v1/${noun}$`);
+
+type Fields = Record<string, unknown>;
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+/** Changes each object of the answer, at any depth. */
+export function eachObject(value: unknown, change: (fields: Fields) => void): void {
+  if (!isFields(value)) return;
+  change(value);
+  for (const inner of Object.values(value)) eachObject(inner, change);
+}
+
+/** Changes the answers to one kind of call. */
+export const inAnswers = (method: string, path: RegExp, change: (answer: Answer) => void): Change => ({
+  answer: (answer, call) => {
+    if (is(call, method, path)) change(answer);
+  },
+});
+
+/** Changes the calls of one kind. */
+export const inCalls = (method: string, path: RegExp, change: (call: Call) => void): Change => ({
+  call: (call) => {
+    if (is(call, method, path)) change(call);
+  },
+});
+
 /** `before`: the n-th call never arrives; `after`: it is done and answered; `lost`: it is done, its answer lost. */
 export type FaultMode = 'before' | 'after' | 'lost';
 

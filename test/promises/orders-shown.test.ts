@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { all, eachObject } from '../harness/deviations.ts';
 import { orderTest as test } from '../harness/order-test.ts';
-import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
+import { type Answer, all, type Call, eachObject, startChangingProxy } from '../harness/proxy.ts';
 import { line, order } from '../harness/shop-orders.ts';
 
 const isOrder = ({ path }: Call) => /^\/v1\/orders/.test(path);
