@@ -339,7 +339,8 @@ test.each(['real', 'capped', 'absent'] as const)(
       for (const more of [[], spread(3050, start * 1000, 1).slice(reviews.length)]) {
         const all = [...reviews, ...more.map((review) => ({ ...review, score: 5 }))];
         const read = await idsRead(listed(all, { lastPage }));
-        if (read.gaps.length === 0) expect([place, read.ids]).toEqual([place, idsOf(all)]);
+        const isRead = read.gaps.length === 0;
+        if (isRead || lastPage === 'real') expect([place, read.ids]).toEqual([place, idsOf(all)]);
       }
     }
   },

@@ -59,6 +59,12 @@ test('of a page with bad records all others land, and the bad ones are kept whol
   expect(await stored('id')).toHaveLength(99);
 });
 
+test('pages that share their bad records land at once, whatever the order of these', async () => {
+  const bad = Array.from({ length: 60 }, (_, index) => review(index + 1, { score: 9 }));
+  await Promise.all([bad, bad.toReversed(), bad, bad.toReversed()].map(land));
+  expect(await openLetters()).toHaveLength(60);
+});
+
 test('a page whose body was released is refused, so that none of its reviews is taken for landed', async () => {
   const shared = pageOf(JSON.stringify([review(1)]));
   // Memory of its own, as undici gives it; a short text shares its memory with other buffers.

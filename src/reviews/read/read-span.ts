@@ -105,8 +105,8 @@ const productsAtMost = 5000;
 
 /**
  * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product where its list
- * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says, or
- * both ends of the list itself where it has none: a record may have a score that none of the lists shows.
+ * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says. If it
+ * says that there are more, or nothing, both ends of the list itself are read.
  */
 async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   let isWhole = true;
@@ -127,8 +127,11 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  const isAll = total === undefined ? await showEndsAll(reader, query) : reader.proven().ids.size >= total;
-  if (typeof isAll !== 'boolean') return isAll;
+  const isCounted = () => total !== undefined && reader.proven().ids.size >= total;
+  // A record may have a score that none of the lists shows.
+  const ends = isCounted() || (await showEndsAll(reader, query));
+  if (typeof ends !== 'boolean') return ends;
+  const isAll = total === undefined ? ends : isCounted();
   if (isWhole && isAll) return { kind: 'whole' };
   const which = `reviews ${query.axis} at ${spanText(query.span)}`;
   const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;

@@ -41,8 +41,9 @@ type Written = Record<'inserted' | 'updated', number>;
  * Lands a page, and first stores the ids of the products that it names.
  *
  * 1. A page without faults goes to Postgres as one statement, as it came.
- * 2. A page with faults, or one that the statement refuses, is taken record by record in one transaction.
- * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land.
+ * 2. Of a page with faults, the other records go in one statement; of one that the statement refuses, each by itself.
+ * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land, in one
+ *    transaction.
  *
  * @param replaceBefore a row that was written before this moment, by the database's clock, is replaced by any version.
  * @throws the database's errors other than those of the data: nothing landed then.
@@ -80,22 +81,33 @@ async function landRecords(
 ): Promise<Landed> {
   const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
   const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
+  const sound: { bytes: Buffer; record: string }[] = [];
+  const refused: Refused[] = [];
   for (const [index, bytes] of records.entries()) {
     const record = storableRecord(bytes);
-    const fault = record === undefined ? 'expected text in UTF-8' : faults.get(index);
-    const one =
-      fault ??
-      (await inSavepoint(trx, () =>
-        land(trx, statements, [`[${record}]`, check.fields, replaceBefore ?? null, check.lacking]),
-      ));
-    if (typeof one === 'string' || one instanceof Error) {
-      const isRefused = await refuse(trx, bytes, typeof one === 'string' ? one : describeError(one));
-      sum[isRefused ? 'refused' : 'unchanged'] += 1;
-      continue;
-    }
-    const landed = landedOf(one, 1);
-    for (const kind of ['inserted', 'updated', 'unchanged'] as const) sum[kind] += landed[kind];
+    const reason = record === undefined ? 'expected text in UTF-8' : faults.get(index);
+    if (record === undefined || reason !== undefined) refused.push({ bytes, reason: reason ?? '' });
+    else sound.push({ bytes, record });
   }
+
+  const landAll = async (some: typeof sound) => {
+    const text = `[${some.map(({ record }) => record).join()}]`;
+    const landed = await inSavepoint(trx, () =>
+      land(trx, statements, [text, check.fields, replaceBefore ?? null, check.lacking]),
+    );
+    if (landed instanceof Error) return landed;
+    for (const [kind, count] of Object.entries(landedOf(landed, some.length))) sum[kind as keyof Landed] += count;
+    return undefined;
+  };
+  if (sound.length > 0 && (await landAll(sound))) {
+    for (const one of sound) {
+      const error = await landAll([one]);
+      if (error) refused.push({ bytes: one.bytes, reason: describeError(error) });
+    }
+  }
+  const open = await refuse(trx, refused);
+  sum.refused = open;
+  sum.unchanged += refused.length - open;
   return sum;
 }
 
@@ -125,30 +137,39 @@ async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Erro
   }
 }
 
+type Refused = { bytes: Buffer; reason: string };
+
 /**
- * Keeps a record that cannot be held: as JSON, else as text; in base64 too where its bytes are no UTF-8. @returns false
- * where a person discarded it.
+ * Keeps records that cannot be held: as JSON, else as text; in base64 too where the bytes are no UTF-8. In the order of
+ * their keys, so that two pages with the same records do not lock each other out.
+ *
+ * @returns how many are open: a person may have discarded others.
  */
-async function refuse(trx: Db, bytes: Buffer, reason: string): Promise<boolean> {
+async function refuse(trx: Db, records: readonly Refused[]): Promise<number> {
+  const deadLetters = records.map(deadLetterOf).sort((a, b) => (a.key < b.key ? -1 : 1));
+  const put = await inSavepoint(trx, () => putDeadLetters(trx, deadLetters));
+  if (!(put instanceof Error)) return put;
+  let open = 0;
+  for (const one of deadLetters) {
+    const stored = await inSavepoint(trx, () => putDeadLetters(trx, [one]));
+    // What jsonb cannot hold in any form is kept as the text it came as.
+    open += stored instanceof Error ? await putDeadLetters(trx, [{ ...one, payload: one.text() }]) : stored;
+  }
+  return open;
+}
+
+function deadLetterOf({ bytes, reason }: Refused) {
   const text = bytes.toString();
   const item: unknown = JSON.parse(text);
   const json = printed(item) === undefined ? text : item;
-  const deadLetter = {
+  // An id that came as text is the key, too: of two versions the last is kept.
+  const idAsText =
+    isRecord(item) && /^[1-9]\d*$/.test(String(item.id)) && typeof item.id === 'string' ? item.id : undefined;
+  return {
     kind: 'review',
-    // An id that came as text is the key, too: of two versions the last is kept.
-    key: String(
-      usableId(item) ??
-        contentKey(
-          isRecord(item) && /^[1-9]\d*$/.test(String(item.id)) && typeof item.id === 'string'
-            ? item.id
-            : withoutLinks(text),
-        ),
-    ),
+    key: String(usableId(item) ?? contentKey(idAsText ?? withoutLinks(text))),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
+    text: () => text,
   } as const;
-  const put = await inSavepoint(trx, () => putDeadLetters(trx, [deadLetter]));
-  // What jsonb cannot hold in any form is kept as the text it came as.
-  const open = put instanceof Error ? await putDeadLetters(trx, [{ ...deadLetter, payload: text }]) : put;
-  return open > 0;
 }
