@@ -17,10 +17,11 @@ import { migrateQueue } from '../src/queue/connection.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import type { SlotTimes } from './slot-times.ts';
 import type { Recorded, StubMessage, StubReply } from './stub-service.ts';
 import { writeTable } from './table.ts';
 
-type Run = { requests: number; seconds: number; maxRssMb: number };
+type Run = { requests: number; seconds: number; maxRssMb: number; slots: SlotTimes };
 
 const run = promisify(execFile);
 const here = (file: string) => join(import.meta.dirname, file);
@@ -74,6 +75,7 @@ async function pushAll(
     ...process.env,
     LOG_LEVEL: 'error',
     PEAK_MEMORY_FILE: join(folder, 'peak-memory'),
+    SLOT_TIMES_FILE: join(folder, 'slot-times'),
     SHOP_DATABASE_URL: shop,
     SHOP_SQL_DIR: folder,
     WAREHOUSE_DATABASE_URL: warehouseUrl,
@@ -81,11 +83,13 @@ async function pushAll(
     REVIEW_API_CLIENT_ID: 'bench',
     REVIEW_API_CLIENT_SECRET: 'bench',
   };
-  const command = ['--import', here('report-memory.ts'), here('../src/cli/main.ts'), 'sync', 'orders'];
+  const loaded = ['report-memory.ts', 'slot-times.ts'].flatMap((file) => ['--import', here(file)]);
+  const command = [...loaded, here('../src/cli/main.ts'), 'sync', 'orders'];
   await run(process.execPath, command, { env: environment });
   const maxRssMb = Number(await readFile(environment.PEAK_MEMORY_FILE, 'utf8'));
+  const slots = JSON.parse(await readFile(environment.SLOT_TIMES_FILE, 'utf8')) as SlotTimes;
   const reply = await askStub({ kind: 'take' });
-  return { seconds: await secondsOfRun(warehouseUrl), maxRssMb, ...reply };
+  return { seconds: await secondsOfRun(warehouseUrl), maxRssMb, slots, ...reply };
 }
 
 async function secondsOfRun(warehouseUrl: string): Promise<number> {
@@ -111,6 +115,7 @@ const megabytes = (run: Run) => Math.round(run.maxRssMb).toString();
 
 async function measureRate(): Promise<void> {
   const rows: string[][] = [];
+  const waits: { label: string; slots: SlotTimes }[] = [];
   const turns = [
     ['50,000 orders, turn 1', 50_000, 0],
     ['50,000 orders, turn 2', 50_000, 0],
@@ -123,9 +128,15 @@ async function measureRate(): Promise<void> {
     const bare = await bareLoop(ours.recorded);
     const rates = [perSecond(ours.requests, ours.seconds), perSecond(ours.requests, bare)];
     rows.push([label, ...rates, (bare / ours.seconds).toFixed(2), megabytes(ours)]);
+    waits.push({ label, slots: ours.slots });
   }
   const head = ['push of', 'requests/s', 'bare loop, requests/s', 'ratio', 'peak memory, MB'];
   await writeTable('orders', 'npm run bench:orders', head, rows);
+  const shares = waits.map(({ label, slots }) => [
+    label,
+    ...Object.values(slots).map((one) => `${Math.round(one * 100)} %`),
+  ]);
+  await writeTable('orders-slots', 'npm run bench:orders', ['push of', ...Object.keys(waits[0]?.slots ?? {})], shares);
 }
 
 async function measureMemory(): Promise<void> {
