@@ -1,4 +1,4 @@
-import { describeError, ReviewSyncError } from '../base/errors.ts';
+import { ReviewSyncError } from '../base/errors.ts';
 import {
   AuthenticationError,
   type CallOptions,
@@ -80,7 +80,7 @@ export function openRequests(
         if (!mayPass) throw error;
         giveUpAfterMs = 0;
         // The same failure has the same reason, however often it was tried (discarded dead letters).
-        return { kind: 'failed', reason: describeError(error).replace(/, \d+ attempts/, ''), failure: 'transient' };
+        return { kind: 'failed', reason: error.reason, failure: 'transient' };
       }
     };
   return { write: send(beforeWrite), read: send() };

@@ -33,16 +33,17 @@ export class ReviewApiError extends ReviewSyncError {
    * allows.
    */
   readonly retryable: boolean;
+  /** The message without the number of attempts: the same failure has the same reason. */
+  readonly reason: string;
 
   constructor({ code, what, retryable, hint }: ErrorKind, at: RequestContext) {
     const { method, path, status, attempts = 1, detail } = at;
-    const facts = [status === undefined ? '' : `status ${status}`, attempts > 1 ? `${attempts} attempts` : ''];
-    const shown = facts.filter((fact) => fact !== '').join(', ');
-    super(
-      `review-api.${code}`,
-      `${method} ${path}: ${what}${shown === '' ? '' : ` (${shown})`}${detail ? `: ${detail}` : ''}`,
-      { hint: at.hint ?? hint },
-    );
+    const withFacts = (facts: readonly string[]) =>
+      `${method} ${path}: ${what}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}${detail ? `: ${detail}` : ''}`;
+    const ofStatus = status === undefined ? [] : [`status ${status}`];
+    const message = withFacts([...ofStatus, ...(attempts > 1 ? [`${attempts} attempts`] : [])]);
+    super(`review-api.${code}`, message, { hint: at.hint ?? hint });
+    this.reason = withFacts(ofStatus);
     this.method = method;
     this.path = path;
     this.status = status;

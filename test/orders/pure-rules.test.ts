@@ -5,9 +5,14 @@ import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isTooLong } from '../../src/base/is-storable.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
-import { type DesiredOrder, desiredOrder, fingerprint, requestBody } from '../../src/orders/plan/desired-order.ts';
+import {
+  type DesiredOrder,
+  desiredOrder,
+  fingerprint,
+  optionalFields,
+  requestBody,
+} from '../../src/orders/plan/desired-order.ts';
 import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/money.ts';
-import { optionalFields } from '../../src/orders/plan/order-body.ts';
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { planOrder } from '../../src/orders/plan/plan-order.ts';
 import { areSameOptions, isSameCode, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';

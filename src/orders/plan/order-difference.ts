@@ -1,9 +1,8 @@
 import { isUsableCode } from '../../base/is-storable.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { contactFields } from '../contact-rule.ts';
-import type { DesiredOrder } from './desired-order.ts';
+import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { centsText, isShownAs, type MoneyUnit, moneyUnitOf } from './money.ts';
-import type { OptionalField } from './order-body.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
 import { isSameCode, isSameSecond } from './same-value.ts';
 import {

@@ -8,8 +8,7 @@ import {
   type PushRights,
 } from '../contact-rule.ts';
 import { keptThere } from '../requests.ts';
-import { type DesiredOrder, requestBody } from './desired-order.ts';
-import { type SubOrderContent, sentOf } from './order-body.ts';
+import { type DesiredOrder, requestBody, type SubOrderContent, sentOf } from './desired-order.ts';
 import { compareOrder, type OrderDifference, shownWithoutShop } from './order-difference.ts';
 import {
   asShown,

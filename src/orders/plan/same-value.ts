@@ -1,8 +1,8 @@
 import { normalText } from '../../base/normal-text.ts';
 import { parseInstant } from '../../base/time/span.ts';
 import type { SubOrder } from '../../review-api/index.ts';
+import type { SubOrderContent } from './desired-order.ts';
 import { isShownAs, type MoneyUnit } from './money.ts';
-import type { SubOrderContent } from './order-body.ts';
 
 const escapes: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" };
 

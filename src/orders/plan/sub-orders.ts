@@ -1,7 +1,7 @@
 import type { SubOrder, SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
+import type { SubOrderContent } from './desired-order.ts';
 import { centsAs, centsText, isShownAs, type MoneyUnit } from './money.ts';
-import type { SubOrderContent } from './order-body.ts';
 import {
   areAlike,
   areSameOptions,
