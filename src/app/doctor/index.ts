@@ -32,32 +32,28 @@ export type Diagnosis = (Finding & { area: Area })[];
  * the row that it writes to the warehouse is rolled back.
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
-  const opening = openOurQueues(config);
-  const parts = await Promise.all([
-    inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
-    inArea('warehouse', async () => {
-      const opened = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
-      return withClosing(opened, async () => {
-        const findings = await checkWarehouse(opened, config.api.timeZone);
+  // A connection for each area: one that waits must not hold up the others.
+  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 6 });
+  const { db } = warehouse;
+  return withClosing(warehouse, async () => {
+    const parts = await Promise.all([
+      inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
+      inArea('warehouse', async () => {
+        const findings = await checkWarehouse(warehouse, config.api.timeZone);
         if (findings.some(({ level }) => level === 'fault')) return findings;
-        const problem = await otherServiceProblem(opened.db, config.api).catch(() => undefined);
-        return [...findings, ...(problem ? [asFault(problem)] : []), ...(await runsOfOthers(opened.db, config))];
-      });
-    }),
-    inArea('shop', () => {
-      return withClosing(openShop({ ...config.shop, connections: 3 }), async (shop) => {
-        const findings = await checkShop(shop, config.shop.sqlDir);
-        if (findings.some(({ level }) => level === 'fault')) return findings;
-        const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
-        const ofOrders = await withClosing(warehouse, ({ db }) => inTime(checkPushedOrders(shop, db))).catch(() => []);
-        return [...findings, ...ofOrders];
-      });
-    }),
-    inArea('service', async () => {
-      const { baseUrl, clientId, clientSecret, timeZone } = config.api;
-      const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
-      const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 });
-      return withClosing(warehouse, async ({ db }) => {
+        const problem = await otherServiceProblem(db, config.api).catch(() => undefined);
+        return [...findings, ...(problem ? [asFault(problem)] : []), ...(await runsOfOthers(db, config))];
+      }),
+      inArea('shop', () =>
+        withClosing(openShop({ ...config.shop, connections: 3 }), async (shop) => {
+          const findings = await checkShop(shop, config.shop.sqlDir);
+          if (findings.some(({ level }) => level === 'fault')) return findings;
+          return [...findings, ...(await inTime(checkPushedOrders(shop, db)).catch(() => []))];
+        }),
+      ),
+      inArea('service', async () => {
+        const { baseUrl, clientId, clientSecret, timeZone } = config.api;
+        const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
         // Without a warehouse the check needs a token of its own.
         const state = await inTime(sessionState(db, serviceOf(config.api))).catch(() => undefined);
         const session = state && sharedSession(db, config.api);
@@ -66,14 +62,14 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
         const refused = state?.refusedInHour ?? 0;
         if (refused < refusalsOfNote) return findings;
         return [...findings, warning(tokenRefusedText(refused), tokenRefusedHint)];
-      });
-    }),
-    opening.then(
-      (opened) => withClosing(opened, () => queue(opened, schedules, now)),
-      (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
-    ),
-  ]);
-  return parts.flat();
+      }),
+      openOurQueues(config, db).then(
+        (opened) => withClosing(opened, () => queue(opened, schedules, now)),
+        (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
+      ),
+    ]);
+    return parts.flat();
+  });
 }
 
 /** What the warehouse says of the shop. What is wrong with the warehouse is said in its own area. */
@@ -108,14 +104,10 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
 }
 
 /** If the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
-async function openOurQueues(config: Config): Promise<Queues> {
-  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 1 });
-  const installation = await withClosing(warehouse, ({ db }) => inTime(installationOf(db, config.api))).catch(() => '');
+async function openOurQueues(config: Config, db: Db): Promise<Queues> {
+  const installation = await inTime(installationOf(db, config.api)).catch(() => '');
   return inTime(openQueues(config.queueUrl, installation));
 }
-
-/** Whether the names of the queues are ours, see openOurQueues. */
-const areOurs = (queues: Queues) => queues.areOurs;
 
 async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {
   const findings = await check().catch((error: unknown) => [asFault(error)]);
@@ -191,6 +183,6 @@ async function checkEnvFile(): Promise<Finding[]> {
 async function queue(queues: Queues, schedules: readonly Schedule[], now: () => Date) {
   return [
     ...(await inArea('queue', () => inTime(checkQueue(queues)))),
-    ...(areOurs(queues) ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules, now()))) : []),
+    ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules, now()))) : []),
   ];
 }
