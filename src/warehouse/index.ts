@@ -88,7 +88,7 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     pool,
     statements: {
       landReviews: filledIn(await statement('land_reviews'), reviewLists),
-      compareReviews: await statement('compare_reviews'),
+      compareReviews: filledIn(await statement('compare_reviews'), reviewLists),
     },
     landings: pLimit(3),
     knownProducts: new Map(),

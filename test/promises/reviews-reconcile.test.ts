@@ -135,15 +135,17 @@ test('the views of bi follow a run of hours, counted again at most once a minute
   expect(await countedAfter(61, 60)).toBe(10);
 });
 
-test('verify never says that it repaired what the warehouse cannot hold', async ({ world }) => {
+test('verify neither offers to repair what the warehouse cannot hold, nor says that it did', async ({ world }) => {
   const odd = new Map<unknown, unknown>([
     [3, 0],
     [4, 'four'],
     [5, null],
   ]);
   await answering(world, ({ body }, { path }) => {
-    for (const one of path.startsWith('/v1/reviews') ? ([body].flat() as { id: unknown; score: unknown }[]) : []) {
-      if (one.id === 2) one.score = 'many';
+    for (const one of path.startsWith('/v1/reviews')
+      ? ([body].flat() as { id: unknown; likes_count: unknown }[])
+      : []) {
+      if (one.id === 2) one.likes_count = 'many';
       if (odd.has(one.id)) one.id = odd.get(one.id);
     }
   });
@@ -162,7 +164,8 @@ test('verify never says that it repaired what the warehouse cannot hold', async 
   const unrepairable = expect.stringMatching(
     /^review without a usable id of \S+ cannot be held by the warehouse as it is.*\n4 reviews differ\. The warehouse cannot hold 4 of them/ms,
   );
-  expect(await verify('--repair')).toMatchObject({ status: 1, stdout: unrepairable });
+  for (const more of [[], ['--repair']])
+    expect(await verify(...more)).toMatchObject({ status: 1, stdout: unrepairable });
   const [letter] = await world.warehouse(`select id::text from sync.dead_letters where key = '2'`);
   expect(await world.cli('dead-letters', 'discard', String(letter?.id))).toMatchObject({ status: 0 });
   expect(await verify('--repair')).toMatchObject({ status: 1, stdout: unrepairable });

@@ -16,10 +16,8 @@ select
   end as kind,
   case when kept.id is null then '{}'::text[] else differing.fields end as fields
 from jsonb_array_elements($1::text::jsonb) as item
--- A field of a wrong type is an error of the data: no landing could correct it.
-cross join lateral jsonb_populate_record(
-  null::warehouse.reviews, item.value - '{extra,deleted_at,first_seen_at,synced_at}'::text[]
-) as typed
+-- A field of a wrong type is an error of the data: no landing could correct it. The columns as in land_reviews.sql.
+cross join lateral jsonb_to_record(item.value) as typed (id bigint /*@typed_columns*/)
 left join warehouse.reviews kept on kept.id = (item.value ->> 'id')::bigint
 cross join lateral (
   select
