@@ -1,7 +1,10 @@
 import { expect } from 'vitest';
 import { contract } from '../../src/shop/contract.ts';
+import { writeQueries } from '../harness/order-shop.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import type { OrderWorld } from '../harness/order-world.ts';
+import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
+import { line, order } from '../harness/shop-orders.ts';
 
 /** Values in SQL, one after the other, of each column of orders.sql that is sent. */
 const orderFields: Record<string, string[]> = {
@@ -113,4 +116,120 @@ test('each field that changes or is cleared is sent alone, and nothing else is',
   }
   expect(await sentBy(world)).toEqual({ orders: {}, lines: {} });
   expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
+});
+
+/** The fields that the shop may clear, but for the grade and the status of a line: the service may show one of its own. */
+const clearable = (fields: Record<string, string[]>) =>
+  Object.keys(fields).filter((name) => fields[name]?.includes('null') && name !== 'user_grade_code');
+const [ofOrder, ofLine] = [clearable(orderFields), clearable(lineFields)];
+
+/** The field of each order that was emptied, as the service has it; empty texts and empty options count as no value. */
+async function shownAtService(world: OrderWorld): Promise<Record<string, unknown>> {
+  const fields = [
+    ...ofOrder.map((field) => `when '${field}' then to_jsonb(o.${field})`),
+    ...ofLine.map((field) => `when '${field}' then to_jsonb(s.${field})`),
+  ];
+  const rows = await world.atService<{ code: string; value: unknown }>(`
+    select o.code, case o.code ${fields.join(' ')} end as value
+    from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id`);
+  const isEmpty = (value: unknown) => value === null || value === '' || JSON.stringify(value) === '{}';
+  return Object.fromEntries(rows.filter((row) => !isEmpty(row.value)).map((row) => [row.code, row.value]));
+}
+
+const isWrite = ({ method }: ProxiedRequest) => method === 'POST' || method === 'PUT';
+const isFilled = ([, value]: [string, string]) => value !== '';
+
+test.for<[string, (request: ProxiedRequest) => Fate]>([
+  ['ignores', ({ form }) => ({ form: new URLSearchParams([...form].filter(isFilled)) })],
+  ['refuses', ({ form }) => ([...form].every(isFilled) ? 'pass' : { status: 422 })],
+])('what the shop clears is cleared, or named if a service %s empty values', async ([, rule], { world }) => {
+  await placeOrders(world);
+  await world.sync();
+  for (const field of ofOrder) {
+    // Whatever the age of the order.
+    await world.shop(`update o set ${field} = null, created_at = now() - interval '400 days', updated_at = now()
+      where code = '${field}'`);
+  }
+  await world.rememberDates();
+  for (const field of ofLine) {
+    // The price shows that the rest of the line arrives all the same.
+    await world.shop(`update l set ${field} = null, price = 77 where order_code = '${field}';
+      update o set updated_at = now() where code = '${field}'`);
+  }
+  world.serviceRule((request) => (isWrite(request) ? rule(request) : 'pass'));
+  await world.sync();
+  const kept = await shownAtService(world);
+  const letters = async () =>
+    (await world.openDeadLetters()).map(({ key, reason }) => [key.replace(/\/1$/, ''), reason] as const);
+  const named = await letters();
+  // The service's order shows no store, device and mileage: of these only a refusal can be named.
+  const isSeen = (field: string) => !['store_name', 'order_device', 'mileage'].includes(field);
+  for (const field of Object.keys(kept).filter(isSeen)) {
+    const reason = expect.stringMatching(new RegExp(`${field}|refused by the review service`));
+    expect(named).toContainEqual([field, reason]);
+  }
+  for (const [code] of named) expect(Object.keys(kept)).toContain(code);
+  const prices = `select distinct price::integer from reference_service.sub_orders s
+    join reference_service.orders o on o.id = s.order_id where o.code = any($1)`;
+  expect(await world.atService(prices, [ofLine])).toEqual([{ price: 77 }]);
+  // What the service keeps stays named, whatever else of the order is pushed.
+  await world.shop('update o set total_price = 101, updated_at = now()');
+  await world.sync();
+  expect((await letters()).map(([code]) => code)).toEqual(named.map(([code]) => code));
+  // Once the service is corrected, each of them is cleared within a day.
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.sync();
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(Object.keys(await shownAtService(world)).filter(isSeen)).toEqual([]);
+});
+
+test('a kept phone number does not keep an e-mail address from being cleared', async ({ world }) => {
+  await world.place(order('A', { user_phone: '010-0000-0000' }, line('1', 1)));
+  await world.sync();
+  await world.atService(`update reference_service.orders set user_email = 'other@example.com'`);
+  await world.shop('update o set user_phone = null, updated_at = now()');
+  world.serviceRule(({ form }) => {
+    return { form: new URLSearchParams([...form].filter(([name]) => name !== 'user_phone')) };
+  });
+  await world.sync();
+  expect(await world.atService('select user_email, user_phone from reference_service.orders')).toEqual([
+    { user_email: null, user_phone: '010-0000-0000' },
+  ]);
+  expect(await world.openDeadLetters()).toMatchObject([
+    { key: 'A', reason: expect.stringMatching(/^the service keeps user_phone although/) },
+  ]);
+});
+
+test('what another integration wrote stays until the queries select such a column', async ({ world }) => {
+  const select = (orders: string, lines: string) =>
+    writeQueries(world.environment.SHOP_SQL_DIR, {
+      orders: `select code, created_at, updated_at, total_price${orders} from o`,
+      order_lines: `select order_code, line_code, product_id, price, status${lines} from l`,
+    });
+  const shown = () =>
+    world.atService(`
+      select o.user_name, o.user_email, o.user_phone, s.invoice, s.delivered_at, s.product_options
+      from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id`);
+  await select('', '');
+  await world.place(order('A', line('1', 1)));
+  await world.atService(`
+    insert into reference_service.products (id) values (1) on conflict do nothing;
+    insert into reference_service.orders (code, created_at, updated_at, total_price, user_name, user_email, user_phone)
+    values ('A', now(), now(), 100, 'Kim', 'kim@example.com', '010-1');
+    insert into reference_service.sub_orders (order_id, product_id, price, status, invoice, delivered_at, product_options,
+      created_at, updated_at)
+    select id, 1, 10, 'paid', 'I-1', '2026-01-02', '{"size": "S"}', now(), now() from reference_service.orders`);
+  const before = await shown();
+  for (const price of [10, 12]) {
+    await world.shop(`update l set price = ${price}; update o set updated_at = now()`);
+    await world.sync();
+  }
+  expect(await shown()).toEqual(before);
+  await select(', null as user_name, user_email, user_phone', ', invoice, null::jsonb as product_options');
+  await world.shop('update o set total_price = 7, updated_at = now()');
+  await world.sync();
+  expect(await shown()).toMatchObject([
+    { user_name: null, user_email: null, user_phone: null, invoice: null, product_options: {} },
+  ]);
 });

@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
 import { startCli, startHere } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
@@ -143,22 +140,4 @@ test('a second signal ends a worker that waits for a running job, with status 1'
   await worker.says('stopping: finishing running jobs');
   worker.kill('SIGINT');
   expect((await worker.ended).status).toBe(1);
-});
-
-test('a worker ends when the npm process that started it is killed', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const main = packagePath('src', 'cli', 'main.ts');
-  // npm runs a shell, and the shell runs the program: neither hands a signal on.
-  const script = `trap '' TERM; "${process.execPath}" "${main}" worker; true`;
-  const env = { ...world.environment, LOG_LEVEL: 'info', npm_command: 'exec' };
-  const npm = spawn('sh', ['-c', script], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  npm.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  await until(async () => said.includes('worker ready'));
-  npm.kill('SIGKILL');
-  // Closed once no process holds the pipe any more.
-  await once(npm.stderr, 'close');
-  expect(said).toMatch(/"stopp/);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addressOf, runCli, startHere } from '../harness/cli.ts';
-import { orderShopQueries } from '../harness/order-shop.ts';
+import { orderShopQueries, orderShopSchema } from '../harness/order-shop.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, until } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
@@ -32,18 +32,9 @@ const shopQueries = {
   user_grades: `select user_name::integer::text as code, 'x' as name from o`,
 };
 
-const shopTables = `
-  create table o (
-    code text, created_at timestamptz not null default now() - interval '1 hour',
-    updated_at timestamptz not null default now() - interval '1 hour', total_price numeric not null default 100,
-    user_code text, user_name text, user_phone text, user_email text, user_grade_code text, store_name text,
-    order_device text, mileage integer, deleted_at timestamptz
-  );
-  create table l (
-    order_code text, line_code text, product_id bigint, product_code text, price numeric not null default 10,
-    status text, delivery_started_at timestamptz, delivered_at timestamptz, invoice text, delivery_service text,
-    product_options jsonb
-  );
+const shopTables = `${orderShopSchema};
+  alter table o add user_name text, add user_grade_code text, add store_name text, add mileage integer;
+  alter table l add delivery_service text, add delivery_started_at timestamptz, add delivered_at timestamptz;
   create table c (code text, name text, status text)`;
 
 async function fillShop(shop: (text: string, values?: unknown[]) => Promise<unknown>): Promise<void> {

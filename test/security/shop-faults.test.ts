@@ -22,13 +22,6 @@ test.each([
   expect([read(most), read(beyond)]).toEqual([{ row: expect.anything() }, { fault: expect.stringContaining(column) }]);
 });
 
-test('an order without a code is a fault', () => {
-  expect(['', null].map((code) => readOrder({ ...order, code }))).toEqual([
-    { fault: 'code is an empty text, expected a value' },
-    { fault: 'code is null, expected a value' },
-  ]);
-});
-
 test.each([
   ...['created_at', 'updated_at', 'total_price', 'order_device', 'mileage', 'deleted_at'].map(
     (column) => [column, (value: string) => readOrder({ ...order, [column]: value })] as const,
