@@ -173,7 +173,6 @@ test('while the queue is down, that and all other alerts are posted, and their e
     await until(async () => texts().length >= length);
     await alerts?.close();
   };
-  // A single failure, which may be a restart.
   await startAlertWatcher({ ...app, queues: new Error('down') as never }, 20)?.close();
   expect(texts()).toEqual([]);
   await watch(new Error('down'), 2);

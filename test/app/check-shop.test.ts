@@ -55,7 +55,6 @@ test('the end of the day of a change or a delivery is no fault', () => {
   expect(check({ created_at: '2026-03-02T15:00:00Z' }, {})).toHaveLength(1);
 });
 
-/** An order of noon, with one line. */
 const dated = (order: Record<string, string>, row: Record<string, string>) => ({
   order: { code: 'A', created_at: '2026-03-01T12:00:00Z', ...order },
   lines: [{ order_code: 'A', line_code: '1', ...row }],

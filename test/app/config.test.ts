@@ -20,7 +20,6 @@ const right = {
   REVIEW_API_CLIENT_SECRET: 'geheim',
 };
 
-/** Characters enough for a token. */
 const mixed = 'aB3.~_-9'.repeat(26);
 const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
 

@@ -124,7 +124,6 @@ test.for([
   });
 });
 
-/** A report in which nothing is well. */
 const troubled = (): StatusReport => ({
   ...calm,
   flows: [

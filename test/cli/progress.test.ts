@@ -108,7 +108,6 @@ test('on a terminal one line with a bar is drawn again and again, and shows a wa
     `sync: ${bar(30)} 100/100 orders · 1 h, 2/min`,
     '\n',
   ]);
-  // For as long as it lasts.
   const waits = openProgress(terminal, 'sync', 'windows', () => clock.ms);
   waits.wait('status 503', clock.ms + 30_000);
   for (const ms of [29_000, 2000]) {

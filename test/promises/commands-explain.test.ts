@@ -34,7 +34,6 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   );
   const shown = await world.cli('dead-letters', 'show', '1');
   expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, kind: 'review', key: '1', payload: { message: 'a review' } });
-  // What is named is tried, nothing else, and what was closed is no more.
   const others = await world.warehouse<{ id: string }>(`insert into sync.dead_letters
     (kind, key, reason, payload, resolved_at) values ('category', 'a', 'r', '{}', null), ('category', 'b', 'r', '{}', now()),
     ('category', 'c', 'r', '{}', null) returning id`);

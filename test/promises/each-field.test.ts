@@ -146,7 +146,6 @@ test.for<[string, (request: ProxiedRequest) => Fate]>([
   await placeOrders(world);
   await world.sync();
   for (const field of ofOrder) {
-    // Whatever the age of the order.
     await world.shop(`update o set ${field} = null, created_at = now() - interval '400 days', updated_at = now()
       where code = '${field}'`);
   }

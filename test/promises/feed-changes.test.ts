@@ -7,9 +7,6 @@ import { openOrderWorld } from '../harness/order-world.ts';
 import { line, order } from '../harness/shop-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
-/** What changed comes from changed_orders.sql, whatever the order's own date says. */
-
-/** The world that most tests begin with. */
 let pushed: World;
 beforeAll(async () => {
   pushed = await openWorld();
@@ -36,7 +33,6 @@ async function byCommand(world: World, environment: Record<string, string>): Pro
   return JSON.parse(end.stdout).counts;
 }
 
-/** Orders and lines as the shop's own tables have them, and as the service has them. */
 const inShop = `
   select o.order_no as code, o.buyer_name as name, count(i.*)::integer as lines,
     sum(i.unit_price * i.quantity)::integer as price

@@ -73,7 +73,6 @@ test('a field that is new, gone, null or of another type is said once', async ()
   await world.warehouse(`update warehouse.reviews set updated_at = updated_at - interval '1 second'`);
   expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select count(likes_count)::integer as n from warehouse.reviews')).toEqual([{ n: 0 }]);
-  // The field comes back.
   changes.change = usual;
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await drift()).not.toContainEqual(expect.objectContaining({ field: 'likes_count' }));

@@ -39,7 +39,6 @@ test('an interrupted backfill goes on where it stopped', async () => {
   here.service.setFaults({ latencyMs: 0 });
   expect((await here.cli('backfill', 'reviews')).status).toBe(0);
   expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
-  // No span was read twice.
   const twice = await here.warehouse(`
     select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
       and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);

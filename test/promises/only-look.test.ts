@@ -18,7 +18,6 @@ async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
   return rows;
 }
 
-/** Each command below has something that it would be tempted to write down. */
 async function makeDifferences(world: OrderWorld): Promise<void> {
   await seedReviews(
     world.serviceDatabaseUrl,

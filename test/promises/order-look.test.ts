@@ -196,7 +196,6 @@ test('verify finds what differs or is missing, and repairs it without any addres
   const all = expect.stringMatching(/\n3 orders repaired; none differs any more\.\n$/);
   expect(await verify('--repair')).toMatchObject({ status: 0, stdout: all });
 
-  // The days asked for alone.
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
   await world.warehouse(`update sync.order_links set ordered_at = now() - interval '40 days' where order_code = 'A'`);
   const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);

@@ -10,11 +10,7 @@ import { noSchedules, until } from '../harness/world.ts';
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
 
-/**
- * What becomes of an order after the regular sync has pushed it. `age`: of the order when it was pushed, in days, and
- * afterwards. `isLate`: the shop learns the contact only then. `shown`: what the service shows in the end; `own` is what
- * the shop has.
- */
+/** `age`: of the order when it was pushed, in days, and afterwards. `isLate`: the shop learns the contact only then. */
 type Life = { age: [number, number?]; isLate?: true; service?: string; shown: 'own' | 'none' | 'corrected' };
 
 const lives: Record<string, Life> = {
@@ -93,7 +89,6 @@ test('contact goes with young orders of the regular sync, whatever becomes of th
   const atService = async () => (await world.atService<{ code: string }>(contacts)).sort(byCode);
   expect(await atService()).toEqual(expected.sort(byCode));
   expect(carriers()).toEqual(new Set(['LATE', 'NEARLY_A_DAY_AHEAD']));
-  // Unless somebody asks for it.
   expect(await cli('backfill', 'orders', '--with-email')).toMatchObject({ status: 0 });
   expect(await atService()).toContainEqual({ code: 'LOST', ...contactOf('LOST') });
 });

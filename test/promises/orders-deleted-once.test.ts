@@ -5,7 +5,6 @@ import type { OrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { line, order, orders } from '../harness/shop-orders.ts';
 
-/** Orders O1, O2 … with two lines each, pushed. */
 async function pushOrders(world: OrderWorld, count: number): Promise<void> {
   await world.place(...orders(count, () => 2));
   await world.sync();

@@ -66,7 +66,6 @@ test('sub-orders that the service does not show, denies or has lost are never do
   world.serviceRule(({ method }) => (method === 'PUT' && ++changes <= 2 ? { status: 404 } : 'pass'));
   await world.sync();
   expect(await world.atService(subOrders)).toEqual(atPrice('20'));
-  // It does not show them for a moment.
   await hideSubOrders(world);
   for (const price of [30, 40]) {
     await change(price);
@@ -107,11 +106,7 @@ const small = { product: 7, price: '10', size: 'S' };
 const medium = { product: 7, price: '10', size: 'M' };
 const changed = (set: string) => `update l set ${set} where line_code = '1'; update o set updated_at = now()`;
 
-/**
- * An order with a line of size S, which is never touched, and one of size M, whose creation was sent `sent` times. The
- * service carries these requests out only when `appear` is called. The run is over by then, and no response has shown a
- * sub-order of it.
- */
+/** An order with a line of size S, and one of size M: its creation is carried out when `appear` is called, after the run. */
 async function lostCreation(world: OrderWorld) {
   const [inM, inS] = ['M', 'S'].map((size) => ({ product_options: { size } }));
   await world.place(order('A', line('1', 7, inM), line('2', 7, inS)));
@@ -137,7 +132,6 @@ async function lostCreation(world: OrderWorld) {
     late.resolve();
     await expect.poll(async () => (await subOrders()).length, { timeout: 20_000 }).toBe(before + sent);
   };
-  /** The run that looks for second sub-orders, an hour after they were sent. */
   const check = async () => {
     await world.timePasses('1 hour');
     return world.sync();
@@ -203,7 +197,6 @@ test.for([429, 401])('what a service made that answers %i is removed an hour lat
   await world.timePasses('1 day');
   expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
   expect([await count(), await world.openDeadLetters()]).toEqual([2, []]);
-  // It is looked for no more.
   world.serviceRule(() => 'pass');
   await world.timePasses('1 day');
   await world.sync();

@@ -129,7 +129,6 @@ test('a fault of the program, or of the warehouse, in one order is its dead lett
   );
   expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([]);
 
-  // The program is corrected.
   await world.warehouse('alter table sync.sub_order_links drop constraint bad');
   await world.timePasses('1 day');
   await world.sync();

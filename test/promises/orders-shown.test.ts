@@ -5,7 +5,6 @@ import { line, order } from '../harness/shop-orders.ts';
 
 const isOrder = ({ path }: Call) => /^\/v1\/orders/.test(path);
 
-/** From now on the service shows its orders so. */
 const shows = (change: (fields: Record<string, unknown>) => void) => (target: string) =>
   startChangingProxy(target, {
     answer: (answer: Answer, call: Call) => {
@@ -29,7 +28,6 @@ test('line codes that are positions may move: no sub-order changes its product',
   await world.shop(`delete from l where line_code = '1'; update l set line_code = (line_code::integer - 1)::text;
     update o set updated_at = now()`);
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
-  // The one with a review stays.
   expect(await subOrders()).toEqual(before);
   reviews = 0;
   await world.shop(
@@ -39,26 +37,6 @@ test('line codes that are positions may move: no sub-order changes its product',
   expect(await world.atService('select product_id from reference_service.sub_orders where product_id > 1')).toEqual([
     { product_id: '3' },
   ]);
-});
-
-test('a copy is removed from a service that normalises what it shows', async ({ world }) => {
-  await world.place(order('A', line('1', 7, { product_options: { Engraving: 'X', Size: 'L' } })));
-  // The creation is carried out, and so is a repetition of it on the way.
-  const late = Promise.withResolvers<void>();
-  let creations = 0;
-  world.serviceRule(({ method, path }) => {
-    if (method !== 'POST' || !path.endsWith('/sub_orders')) return 'pass';
-    creations += 1;
-    return creations === 1 ? { carriedOutAfter: late.promise } : 'pass';
-  });
-  await world.sync();
-  late.resolve();
-  const subOrders = () => world.atService('select id from reference_service.sub_orders');
-  while ((await subOrders()).length < 2) await new Promise(setImmediate);
-  await world.atService(`update reference_service.sub_orders set product_options = '{"size": "L"}', price = 9.999`);
-  await world.timePasses('2 hours');
-  await world.sync();
-  expect(await subOrders()).toHaveLength(1);
 });
 
 test('two codes that are one order at the service are both dead letters', async ({ world }) => {

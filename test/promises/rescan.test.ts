@@ -24,7 +24,6 @@ async function pushOrders(world: OrderWorld, count = 5): Promise<void> {
   world.serviceRule(() => 'pass');
 }
 
-/** A rescan alone. */
 const rescan = (world: OrderWorld) => world.run('rescan-orders');
 /** A rescan beside the reconcile of reviews, as a user starts it; what its run of orders reports. */
 async function reconcile(world: OrderWorld, ...args: string[]) {

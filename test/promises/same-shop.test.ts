@@ -31,7 +31,6 @@ async function pushForty(world: OrderWorld): Promise<void> {
   world.serviceRule(() => 'pass');
 }
 
-/** The verdict on the shop of this world. */
 async function verdict(world: OrderWorld) {
   const { shop, warehouse } = await world.openApp();
   return sameShop({ shop, db: warehouse.db });
@@ -113,7 +112,6 @@ test('a shop that does not respond delays no other run, and its runs until it is
   await startDueRun(app, syncReviews, 'reviews');
   expect(await openRunChoice(app, jobs).runsToCarryOut()).toEqual(['reviews']);
   const [socket] = (await asked) as [Socket];
-  // The question to the shop is still open.
   expect(socket.destroyed).toBe(false);
   socket.destroy();
   // A run that is left because the shop was empty is carried out once the shop is back.

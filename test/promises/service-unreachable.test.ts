@@ -21,7 +21,6 @@ test('without a connection no order fails, and a rescan names what it could not 
   await expect(pushOrders(deps, ['O1', 'O2'], rights)).rejects.toThrow(UnavailableError);
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.sync()).toMatchObject({ orders_pushed: 2 });
-  // Explain shows what shop and warehouse have.
   const lookupFault = expect.stringContaining('ECONNREFUSED');
   expect(await lookUp(deps, 'O1', 1)).toMatchObject({ shown: 'unknown', lookupFault });
 

@@ -11,10 +11,7 @@ import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
 const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
 const everySecond = { SCHEDULE_ORDERS: '* * * * * *', SCHEDULE_REVIEWS: '* * * * * *' };
 
-/**
- * Ends every connection to the shop and the warehouse, the queue's included, as soon as one of them is at work; returns
- * how many were. Where all are idle they are left alone: to connect again costs more than to look again.
- */
+/** Ends every connection to the shop and the warehouse as soon as one of them is at work; returns how many were. */
 async function cutConnections(world: World): Promise<number> {
   const databases = [world.shopUrl, world.warehouseUrl].map((url) => new URL(url).pathname.slice(1));
   const admin = new URL(world.shopUrl);
@@ -31,12 +28,6 @@ async function cutConnections(world: World): Promise<number> {
   return cut?.busy ?? 0;
 }
 
-/** Seconds until so many connections at work were met: between two meetings a process waits up to fifteen to try again. */
-const cutting = 120;
-/** Seconds until a run that lost its connections five times has been tried again: its waits add up to fifteen. */
-const again = 40;
-
-/** A process may fail, but it says so in a sentence. */
 const aSentence = expect.not.stringMatching(/^ {4}at |This is a fault of review-sync/m);
 
 test('a worker whose connections are cut again and again completes everything', async () => {
@@ -46,16 +37,14 @@ test('a worker whose connections are cut again and again completes everything', 
   });
   const worker = startCli(['worker'], world.environment);
   let isUp = true;
-  const ended = worker.ended.finally(() => {
-    isUp = false;
-  });
+  const ended = worker.ended.finally(() => (isUp = false));
   await worker.says('worker ready');
   let busy = 0;
   await until(async () => {
     const cut = await cutConnections(world);
     busy += cut;
     return busy > 3 || !isUp;
-  }, cutting);
+  }, 120);
   expect(worker.saidSoFar()).toEqual(aSentence);
   const since = new Date();
   for (const job of ['sync-orders', 'sync-reviews']) {
@@ -63,7 +52,7 @@ test('a worker whose connections are cut again and again completes everything', 
       // Incomplete where a window lost its connection at each attempt: a scheduled run reads it again ten minutes later.
       const over = `select from sync.runs where job = $1 and started_at > $2 and outcome in ('done', 'incomplete')`;
       return !isUp || (await world.warehouse(over, [job, since])).length > 0;
-    }, again);
+    }, 40);
   }
   worker.kill('SIGTERM');
   expect(await ended).toMatchObject({ status: 0, stderr: aSentence });

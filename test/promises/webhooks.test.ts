@@ -16,7 +16,6 @@ async function openReceiver(environment: Record<string, string> = {}) {
   return { ...serving, post };
 }
 
-/** What the receiver at this address answers. */
 const send = (url: string, body: unknown) =>
   fetch(`${url}/webhooks/${secret}`, {
     method: 'POST',
@@ -258,13 +257,11 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await failed(1);
   expect(await waiting(world)).toEqual([{ attempts: 1, isFar: false }]);
   expect((await world.cli('status')).stdout).toMatch(/Webhooks: .*, 1 waiting since/);
-  // Hours later.
   await world.warehouse('update sync.changed_reviews set attempts = 7, due_at = now()');
   await failed(8);
   expect(await waiting(world)).toEqual([{ attempts: 8, isFar: true }]);
   await post(later);
   await until(() => isHeld(later));
-  // Hours later again.
   await world.warehouse('update sync.changed_reviews set attempts = 8, due_at = now()');
   await until(async () => (await waiting(world)).length === 0, 40);
   expect(await world.warehouse('select kind, attempts from sync.dead_letters')).toEqual([

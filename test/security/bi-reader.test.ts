@@ -10,9 +10,7 @@ import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
-/**
- * A login with the role bi_reader in a database where everybody may create objects in `public`, as up to Postgres 14.
- */
+/** A BI user in a database where everybody may create objects in `public`, as up to Postgres 14. */
 async function analyst(owner: string): Promise<string> {
   const name = `analyst_${randomBytes(6).toString('hex')}`;
   await query(owner, `create role ${name} login password 'analyst' in role bi_reader`);
@@ -25,10 +23,7 @@ async function analyst(owner: string): Promise<string> {
   return url.href;
 }
 
-/**
- * Functions that fit calls of ours better than the built-in ones, which take any range. Each notes who runs it.
- * What they are called with is rejected afterwards, so that a call cannot stay unnoticed.
- */
+/** Functions that fit calls of ours better than the built-in ones, which take any range. Each notes who runs it. */
 const traps = `
   create table public.loot (who text);
   grant insert on public.loot to public;

@@ -21,7 +21,6 @@ test('a command keeps compiled files in its user’s home, closed to others, or 
   expect(await readdir(shared)).toEqual([]);
   expect((await stat(cacheIn(home))).mode & 0o777).toBe(0o700);
   expect(await readdir(cacheIn(home))).not.toEqual([]);
-  // Another user could write to it.
   expect(await readdir(cacheIn(open))).toEqual([]);
 });
 

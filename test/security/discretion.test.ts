@@ -157,7 +157,6 @@ test('no log, reason, alert, page, metric or finding shows a customer', async ()
   await rows('the queue', 'select * from bullmq.job');
 
   expect(tracesIn(outputs)).toEqual([]);
-  // The customer was there to be shown.
   const deadLetters = await world.warehouse<{ kind: string }>('select distinct kind from sync.dead_letters order by 1');
   expect(deadLetters.map(({ kind }) => kind)).toEqual(
     expect.arrayContaining(['category', 'order', 'review', 'webhook']),

@@ -73,7 +73,6 @@ test('an export to a path that cannot exist ends with a sentence', async () => {
       status: 2,
       stderr: expect.stringContaining('expected a folder of this machine'),
     });
-  // Nothing but the warehouse is needed.
   const alone = { WAREHOUSE_DATABASE_URL: lake.world.warehouseUrl };
   if (process.platform === 'linux') {
     const nowhere = await runCli(['export', 'parquet', '--to', '/proc/nope'], alone);

@@ -122,7 +122,6 @@ test('no sender fills the warehouse with dead letters, events or waiting reviews
   }
   expect(await warehouse('select from sync.dead_letters')).toHaveLength(200);
 
-  // A megabyte each.
   const reviews = Array.from({ length: 70_000 }, (_, n) => ({ id: n + 1 }));
   const body = JSON.stringify([{ brand_id: 1, reviews }]);
   for (let n = 0; n < 15; n += 1) {

@@ -34,7 +34,6 @@ test('each chart says what the flow brought, and a day without a run is no 0', (
   );
   expect(reviews).toContain('role="img" aria-label="Reviews per day. 1,200 reviews written in 2 days');
   expect(summaryOf(orders)).toBe('Orders per day: 7 orders pushed by sync orders in 3 days, at most 4 in one.');
-  // The oldest day is on the left.
   expect(titlesOf(reviews)).toEqual([
     '24 hours up to 2026-11-24 10:47 UTC: 1,200',
     '24 hours up to 2026-11-25 10:47 UTC: no run',
