@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { closeSessions } from './kept-sessions.ts';
 
 /**
  * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `shop`, sixty orders of the sample
@@ -98,5 +97,4 @@ export async function forgetDatabase(url: string): Promise<void> {
   const pool = pools.get(url);
   pools.delete(url);
   await pool?.end();
-  await closeSessions(new URL(url).pathname.slice(1));
 }
