@@ -259,21 +259,20 @@ describe('the lines of an order', () => {
   });
 
   test('keep a reviewed sub-order whose product was registered again under another id, and no other', () => {
-    const shown = atService({ sub_orders: [subOrder({ reviews_count: 1 })] });
-    const known = (product_code: string) => {
+    const known = (product_code: string, reviews_count: number | null = 1) => {
       const content = { ...link('1', 11).content, product_code };
-      return { shown, lines: [link('1', 11, { content })] };
+      return { shown: atService({ sub_orders: [subOrder({ reviews_count })] }), lines: [link('1', 11, { content })] };
     };
     const line = { product_id: null, product_code: 'P', price: '13' };
     const row = { order: orderRow, lines: [{ ...lineRow, ...line }] };
     const shop = desiredOrder(row, new Map([['P', 9]]), new Map(), 'off') as DesiredOrder;
-    expect(requestsOf({ ...known('P'), shop }).slice(1)).toEqual([
-      { method: 'PUT', path: '/v1/orders/1/sub_orders/11', body: { price: '13' } },
-    ]);
+    for (const reviews of [1, null])
+      expect(requestsOf({ ...known('P', reviews), shop }).slice(1)).toEqual([
+        { method: 'PUT', path: '/v1/orders/1/sub_orders/11', body: { price: '13' } },
+      ]);
     // The shop has exchanged the product of the line.
     expect(requestsOf({ ...known('Q'), shop }).slice(1)).toMatchObject([{ method: 'POST', body: { product_id: 9 } }]);
-    const unreviewed = { ...known('P'), shown: atService() };
-    expect(requestsOf({ ...unreviewed, shop })[1]?.body).toEqual({ price: '13', product_id: 9 });
+    expect(requestsOf({ ...known('P', 0), shop })[1]?.body).toEqual({ price: '13', product_id: 9 });
   });
 
   test('lose their links where the service made the order again under another id, but for creations that are open', () => {
