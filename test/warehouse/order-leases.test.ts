@@ -1,9 +1,8 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { LeaseLostError } from '../../src/warehouse/leases.ts';
 import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
 import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
 import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
-import { type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
+import { LeaseLostError, type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { orderTest as test } from '../harness/order-test.ts';
 import { emptyPush, type OrderWorld } from '../harness/order-world.ts';
 import { until } from '../harness/patience.ts';

@@ -1,8 +1,7 @@
 import type { Counts } from '../../base/counts.ts';
 import { sleep } from '../../base/timeout.ts';
-import { LeaseLostError } from '../../warehouse/leases.ts';
 import { makeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
-import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
+import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { firstDecision, type PushRights } from '../contact-rule.ts';
 import { allowance } from '../limits.ts';

@@ -1,8 +1,8 @@
 import { addCounts, type Conclusion, type Counts, counted } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
-import { LeaseLostError } from '../../warehouse/leases.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
+import { LeaseLostError } from '../../warehouse/orders/order-store.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { planDeletion } from '../plan/plan-order.ts';

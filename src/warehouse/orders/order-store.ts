@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { maskedReason, type NewDeadLetter } from '../dead-letters.ts';
 import { type Db, filledIn, rowsOf, rowsOfText, statement } from '../index.ts';
-import { LeaseLostError, newOwner } from '../leases.ts';
 import {
   type ContactDecision,
   type LineLinkRow,
@@ -12,6 +13,16 @@ import {
   orderLines,
   otherLeases,
 } from './order-links.ts';
+
+/** The lease ran out while its holder was frozen or cut off, and another process has taken it. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+const machine = hostname();
+
+/** A new holder of a lease: machine, process, and one piece of its work. */
+const newOwner = () => `${machine}:${process.pid}:${randomUUID().slice(24)}`;
 
 /** An order that this process alone may push until the lease expires. */
 export type LeasedOrder = Readonly<{
