@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ReviewSyncError } from '../base/errors.ts';
+import { isSameCode } from '../base/normal-text.ts';
 import { parseInstant, secondOf } from '../base/time/span.ts';
-import { isSameCode } from '../orders/plan/same-value.ts';
 import { NotFoundError, openReviewApi } from '../review-api/index.ts';
 import {
   type ConnectedService,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isTooLong } from '../../src/base/is-storable.ts';
+import { isSameCode } from '../../src/base/normal-text.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
 import {
@@ -15,7 +16,7 @@ import {
 import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/money.ts';
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { planOrder } from '../../src/orders/plan/plan-order.ts';
-import { areSameOptions, isSameCode, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
+import { areSameOptions, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
 import { openBreaker, openRequests } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';

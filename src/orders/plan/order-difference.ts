@@ -1,10 +1,11 @@
 import { isUsableCode } from '../../base/is-storable.ts';
+import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { centsText, isShownAs, type MoneyUnit, moneyUnitOf } from './money.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
-import { isSameCode, isSameSecond } from './same-value.ts';
+import { isSameSecond } from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderBody, SubOrderBody, SubOrderPatch } from '../../review-api/index.ts';
 import {
   type ContactField,
@@ -19,7 +20,6 @@ import {
   type Shown,
   sentBefore,
 } from './order-memory.ts';
-import { isSameCode } from './same-value.ts';
 import type { LineLink, SubOrderDifference } from './sub-orders.ts';
 
 /** A request about one line. `content`: what is remembered of the line once it was sent. */

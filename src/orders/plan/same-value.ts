@@ -43,11 +43,6 @@ export function areSameOptions(
   return optionsKey(theirs) === optionsKey(ours);
 }
 
-/** A service may trim codes or write them in another case. */
-export function isSameCode(theirs: string, ours: string): boolean {
-  return theirs.trim().toLowerCase() === ours.trim().toLowerCase();
-}
-
 /** Dates of the service are exact to the second (docs/interface.md, "Conventions"). */
 export function isSameSecond(theirs: string | null | undefined, ours: string | null | undefined): boolean {
   const second = parseInstant(theirs);

@@ -1,4 +1,5 @@
 import type { Counts } from '../../base/counts.ts';
+import { isSameCode } from '../../base/normal-text.ts';
 import { sleep } from '../../base/timeout.ts';
 import { makeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
@@ -11,7 +12,6 @@ import type { OrderDifference } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { isRemoval, type PlannedRequests, planOrder, withhold } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
-import { isSameCode } from '../plan/same-value.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { learn } from './learn.ts';

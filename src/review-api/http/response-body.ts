@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isSameCode } from '../../base/normal-text.ts';
 import type { HttpResponse } from './call.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
@@ -62,7 +63,7 @@ export function ignoreBody({ status, bytes }: HttpResponse): void {
  * @throws ShapeError for another record.
  */
 export function withSameCode<Item extends { code: string | null }>(item: Item, ours: string): Item {
-  if (item.code?.trim().toLowerCase() === ours.trim().toLowerCase()) return item;
+  if (item.code !== null && isSameCode(item.code, ours)) return item;
   throw new ShapeError('expected the record with this code, got another one');
 }
 
