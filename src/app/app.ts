@@ -2,7 +2,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { type Outage, openOutage } from '../base/outage.ts';
-import { openQueues, type Queues } from '../queue/index.ts';
+import { takersOfBrands } from '../queue/connection.ts';
+import { openQueueServer, openQueues, type QueueServer, type Queues } from '../queue/index.ts';
 import {
   openRateLimit,
   openReviewApi,
@@ -13,11 +14,11 @@ import {
 } from '../review-api/index.ts';
 import type { Pages } from '../reviews/read/reader.ts';
 import { openShop, type Shop } from '../shop/index.ts';
-import { installationOf } from '../warehouse/connected-service.ts';
+import { queueNames } from '../warehouse/connected-service.ts';
 import { type FieldShapes, openFieldShapes } from '../warehouse/field-shapes.ts';
-import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { openPool, openWarehouse, type Warehouse, type WarehousePool } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
-import type { Config } from './config.ts';
+import type { Config, Deployment } from './config.ts';
 import { requireSameService, sharedSession } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';
 
@@ -56,7 +57,26 @@ export type AppOptions = {
   now?: () => Date;
   onWait?: (wait: Wait) => void;
   onRequestEnd?: (request: RequestFacts) => void;
+  /** Connections of a process that serves several brands; they stay open. */
+  shared?: SharedConnections | undefined;
 };
+
+export type SharedConnections = AsyncDisposable & { warehouse: WarehousePool; queue: QueueServer };
+
+/**
+ * Connections to the warehouse of a process that serves several brands, however many these are. One brand holds half
+ * of them at most.
+ */
+const connectionsOfBrands = 40;
+
+/** @throws ReviewSyncError where the queue does not respond. */
+export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deployment): Promise<SharedConnections> {
+  await using opened = new AsyncDisposableStack();
+  const warehouse = opened.use(openPool({ url, connections: connectionsOfBrands }));
+  const queue = opened.use(await openQueueServer(queueUrl, takersOfBrands));
+  const all = opened.move();
+  return { warehouse, queue, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
 
 /**
  * Steps that one process works on at the same time. A window of few reviews is read by one request after the other, so
@@ -90,8 +110,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     options.onWait?.(wait);
   };
   const { baseUrl, clientId, clientSecret, concurrency } = config.api;
-  const connections = concurrency + stepsAtATime + 2;
-  const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections }));
+  const wanted = concurrency + stepsAtATime + 2;
+  const connections = options.shared ? Math.min(wanted, connectionsOfBrands / 2) : wanted;
+  const { warehouseDatabaseUrl: url, brand } = config;
+  const warehouse = opened.use(await openWarehouse({ url, brand, connections, shared: options.shared?.warehouse }));
   await requireMigrated(warehouse);
   const fieldShapes = openFieldShapes(warehouse);
   opened.defer(() => fieldShapes.close());
@@ -99,7 +121,9 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });
-  const queues = opened.use(await openQueues(config.queueUrl, await installationOf(warehouse.db, config.api)));
+  const queues = opened.use(
+    await openQueues(config.queueUrl, await queueNames(warehouse.db, config.api, brand), options.shared?.queue),
+  );
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(
     openReviewApi({

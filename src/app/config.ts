@@ -25,14 +25,35 @@ export const assumedServiceZone = 'Asia/Seoul';
 
 type Reader = ReturnType<typeof openReader>;
 
-function allOf(read: Reader) {
-  const { required, optional, schedule } = read;
+/** What is set once, however many brands there are. */
+function deploymentOf(read: Reader) {
+  const { optional } = read;
   const warehouseDatabaseUrl = warehouseUrlOf(read);
-  const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, assumedServiceZone);
   return {
-    shop: shopOf(read),
+    /** The folder of the brands' files (src/app/brands.ts); undefined: there are no brands. */
+    brandsDir: optional('BRANDS_DIR', text, undefined),
     warehouseDatabaseUrl,
     queueUrl: optional('QUEUE_URL', queueUrl, warehouseDatabaseUrl),
+    /** The jobs of a dead worker are taken over after this many seconds at most. */
+    takeOverSeconds: optional('TAKE_OVER_SECONDS', number(1, 3600), 25),
+    host: optional('HOST', text, '127.0.0.1'),
+    port: optional('PORT', wholeNumber(0, 65_535), 8080),
+    /** Port of a worker's metrics, on `host`; undefined: no metrics. */
+    metricsPort: optional('METRICS_PORT', wholeNumber(0, 65_535), undefined),
+    /** Needed for the status page; undefined: there is no page. */
+    statusToken: optional('STATUS_TOKEN', token, undefined),
+    webhookSecret: optional('WEBHOOK_SECRET', secretPath, undefined),
+    logLevel: optional('LOG_LEVEL', oneOf(logLevels), 'info'),
+  } as const;
+}
+
+function allOf(read: Reader) {
+  const { required, optional, schedule } = read;
+  const deployment = deploymentOf(read);
+  const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, assumedServiceZone);
+  return {
+    ...deployment,
+    shop: shopOf(read),
     api: {
       baseUrl: required('REVIEW_API_BASE_URL', baseUrl),
       clientId: required('REVIEW_API_CLIENT_ID', text),
@@ -65,16 +86,8 @@ function allOf(read: Reader) {
       reconcile: schedule('SCHEDULE_RECONCILE', '30 4 * * *'),
     },
     scheduleTimeZone: optional('SCHEDULE_TIME_ZONE', timeZone, serviceTimeZone),
-    /** The jobs of a dead worker are taken over after this many seconds at most. */
-    takeOverSeconds: optional('TAKE_OVER_SECONDS', number(1, 3600), 25),
-    host: optional('HOST', text, '127.0.0.1'),
-    port: optional('PORT', wholeNumber(0, 65_535), 8080),
-    /** Port of a worker's metrics, on `host`; undefined: no metrics. */
-    metricsPort: optional('METRICS_PORT', wholeNumber(0, 65_535), undefined),
-    /** Needed for the status page; undefined: there is no page. */
-    statusToken: optional('STATUS_TOKEN', token, undefined),
     webhooks: {
-      secret: optional('WEBHOOK_SECRET', secretPath, undefined),
+      secret: deployment.webhookSecret,
       brandIds: optional('WEBHOOK_BRAND_IDS', wholeNumbers, []),
     },
     alerts: {
@@ -85,7 +98,6 @@ function allOf(read: Reader) {
       /** How long an order line may wait for its product id, in days. */
       waitingDays: optional('ALERT_WAITING_DAYS', number(1, 36_500), 14),
     },
-    logLevel: optional('LOG_LEVEL', oneOf(logLevels), 'info'),
   } as const;
 }
 
@@ -100,7 +112,12 @@ const shopOf = ({ required, optional }: Reader) => ({
 });
 
 /** The configuration of a process, read once from the environment. */
-export type Config = Readonly<ReturnType<typeof allOf>>;
+export type Config = Readonly<ReturnType<typeof allOf>> & {
+  /** Whose schemas are used; undefined without BRANDS_DIR. */
+  readonly brand: string | undefined;
+};
+/** What all brands of a process share. */
+export type Deployment = Readonly<ReturnType<typeof deploymentOf>>;
 export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
 
 /**
@@ -108,15 +125,19 @@ export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
  *
  * @throws UsageError that names every missing or malformed variable and the expected value, and quotes no secret.
  */
-export const readConfig = (environment: Environment): Config => readAll(environment, allOf);
+export const readConfig = (environment: Environment, brand?: string): Config =>
+  Object.freeze({ ...readAll(environment, allOf, brand), brand });
 
 /** What reading the warehouse needs, and nothing else. @throws UsageError as `readConfig` does. */
 export const readWarehouseUrl = (environment: Environment): string => readAll(environment, warehouseUrlOf);
 
+/** What all brands of a deployment share. @throws UsageError as `readConfig` does. */
+export const readDeployment = (environment: Environment): Deployment => readAll(environment, deploymentOf);
+
 /** What reading the shop needs, and nothing else. @throws UsageError as `readConfig` does. */
 export const readShopConfig = (environment: Environment): ShopConfig => readAll(environment, shopOf);
 
-function readAll<T>(environment: Environment, read: (reader: Reader) => T): T {
+function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand?: string): T {
   const wrong: string[] = [];
   const known = new Set<string>();
   const get = (values: Environment, name: string) => known.add(name) && values[name];
@@ -125,6 +146,6 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T): T {
   if (wrong.length === 0) return Object.freeze(config);
   const count = wrong.length === 1 ? 'One environment variable is' : `${wrong.length} environment variables are`;
   throw new UsageError(`${count} missing or wrong:\n${wrong.map((line) => `  ${line}`).join('\n')}`, {
-    hint: `Set them in the environment or in .env of the working directory; ${packagePath('.env.example')} explains each one.`,
+    hint: `Set them in ${brand === undefined ? '' : `the file ${brand}.env of BRANDS_DIR, `}the environment or .env of the working directory; ${packagePath('.env.example')} explains each one.`,
   });
 }

@@ -1,6 +1,6 @@
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { openQueues } from '../queue/index.ts';
-import { installationOf } from '../warehouse/connected-service.ts';
+import { queueNames } from '../warehouse/connected-service.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { compareMigrations } from '../warehouse/migrate.ts';
 import type { Config } from './config.ts';
@@ -13,10 +13,12 @@ import type { StatusSource } from './status-report.ts';
  */
 export async function openStatusSource(config: Config): Promise<StatusSource & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
-  const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 }));
+  const warehouse = opened.use(
+    await openWarehouse({ url: config.warehouseDatabaseUrl, brand: config.brand, connections: 2 }),
+  );
   await requireMigrated(warehouse);
-  const installation = await installationOf(warehouse.db, config.api);
-  const queues = await openQueues(config.queueUrl, installation).catch((error: Error) => error);
+  const names = await queueNames(warehouse.db, config.api, config.brand);
+  const queues = await openQueues(config.queueUrl, names).catch((error: Error) => error);
   if (!(queues instanceof Error)) opened.use(queues);
   const all = opened.move();
   return { warehouse, config, now: () => new Date(), queues, [Symbol.asyncDispose]: () => all.disposeAsync() };

@@ -1,4 +1,31 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
 /** The variables of a .env file. Editors on Windows begin a file with a byte order mark, which is no part of a name. */
 export const parseEnvFile = (text: string) => parseEnv(text.replace(/^\uFEFF/, ''));
+
+/**
+ * The text of a file that decides where data goes. In a shared folder somebody else may have put it there.
+ *
+ * @throws Error where another user made it, or may change it.
+ */
+export function ownFile(path: string): string {
+  // A pipe would wait for its writer.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile() && !stats.isDirectory()) throw new Error('it is no file');
+    const { uid, gid, mode } = stats;
+    const own = process.getuid?.() ?? uid;
+    if (own !== uid && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
+    if (process.getuid && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');
+    // Where each user has a group of the same number, files are 664 by default.
+    if (gid !== uid && (mode & 0o020) !== 0) throw new Error(`its group may change it (gid ${gid})`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+export const ownFileHint =
+  'It must be a file that this user may read, of this user or root, and that no other user may change.';

@@ -1,4 +1,5 @@
 import type { Command as Commander } from 'commander';
+import type { Brand } from '../app/brands.ts';
 import type { Config } from '../app/config.ts';
 import type { Logger } from '../base/log.ts';
 
@@ -29,14 +30,29 @@ export type Context = {
   terminal: Terminal;
   /** Aborted by SIGINT or SIGTERM: end cleanly. */
   signal: AbortSignal;
-  /** The environment as given, with .env beneath it. */
+  /** The environment as given, with .env beneath it; of a brand, with its file over it. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Whose command it is; undefined without BRANDS_DIR, and where the command serves all brands. */
+  brand: string | undefined;
+  /** The brands to serve; without BRANDS_DIR one without a name. Reads the files again. */
+  brands(): Brand[];
 };
+
+/**
+ * What a command does where there are several brands: it is run for `each` of them or for the `one` that --brand names,
+ * or it serves `all` of them itself.
+ */
+export type Reach = 'each' | 'one' | 'all';
 
 /** One command line command; `src/cli/commands/index.ts` lists them with their names. */
 export type Command = {
   /** The command reports nothing, so it has no `--json`. */
   isSilent?: true;
+  /** The command knows no brands, or has a --brand of its own. */
+  hasNoBrands?: true;
   /** Adds arguments, options and examples, and says what to run. */
-  define(commander: Commander, run: (work: (context: Context) => Promise<Report | undefined>) => Promise<void>): void;
+  define(
+    commander: Commander,
+    run: (work: (context: Context) => Promise<Report | undefined>, reach?: Reach) => Promise<void>,
+  ): void;
 };

@@ -1,22 +1,33 @@
-import { logLevels, readConfig } from '../app/config.ts';
+import { type Brand, configOf, readBrands } from '../app/brands.ts';
+import { logLevels } from '../app/config.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Context } from './command.ts';
 import type { Surroundings } from './program.ts';
 
 type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
 
-/** What a command works with. Kept apart from program.ts, so that `--help` loads neither configuration nor log. */
-export function openContext({ environment, signal, writeError, draw, isTerminal, writeLog }: Around): Context {
+/**
+ * What a command works with. Kept apart from program.ts, so that `--help` loads neither configuration nor log.
+ *
+ * @param brand whose command it is; default: what there is without BRANDS_DIR.
+ */
+export function openContext(around: Around, brand?: Brand): Context {
+  const { signal, draw, isTerminal, writeLog } = around;
+  const { name, environment } = brand ?? { name: undefined, environment: around.environment };
+  const prefix = name === undefined ? '' : `${name}: `;
   return {
-    config: () => readConfig(environment),
+    config: () => configOf(brand ?? { name, environment }),
     async log(level = 'info') {
       // Some commands log nothing, status for one: they start without the 22 modules of pino.
       const { openLog } = await import('../base/log.ts');
-      return openLog(logLevel(environment.LOG_LEVEL || level), writeLog);
+      const log = openLog(logLevel(environment.LOG_LEVEL || level), writeLog);
+      return name === undefined ? log : log.child({ brand: name });
     },
-    terminal: { say: (line) => writeError(`${line}\n`), draw, isTerminal },
+    terminal: { say: (line) => around.writeError(`${prefix}${line}\n`), draw, isTerminal },
     signal,
     environment,
+    brand: name,
+    brands: () => readBrands(around.environment) ?? [{ name: undefined, environment: around.environment }],
   };
 }
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command as Commander, CommanderError } from 'commander';
-import { describeError, exitStatus, hintOf, ReviewSyncError } from '../base/errors.ts';
-import { explainError } from '../base/hints.ts';
+import { exitStatus, ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
 import { loadCommand, summaries } from './commands/index.ts';
+import { describeFailure, type FailureJson, failureJson } from './failure.ts';
 
 /** What the command line takes from its process, so that a test can run a command in a process of its own. */
 export type Surroundings = {
@@ -52,9 +52,13 @@ export async function runProgram(given: Surroundings): Promise<number> {
       const commander = program.command(name).description(summary);
       if (name !== called) continue;
       const command = await loadCommand(name);
-      command.define(commander, async (work) => {
-        const { openContext } = await import('./open-context.ts');
-        const report = await work(openContext(around));
+      let asked: string | undefined;
+      commander.hook('preAction', (_, action) => {
+        asked = command.hasNoBrands ? undefined : (action.opts() as { brand?: string }).brand;
+      });
+      command.define(commander, async (work, reach = 'each') => {
+        const { inBrands } = await import('./in-brands.ts');
+        const report = await inBrands(around, command.hasNoBrands ? 'all' : reach, asked, work);
         if (!report) return;
         if (args.includes('--json')) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);
@@ -64,6 +68,7 @@ export async function runProgram(given: Surroundings): Promise<number> {
       if (command.isSilent) continue;
       for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
         one.option('--json', 'report as JSON');
+        if (!command.hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
       }
     }
     await program.parseAsync(args, { from: 'user' });
@@ -77,33 +82,16 @@ export async function runProgram(given: Surroundings): Promise<number> {
     const isStopped = given.signal.aborted && !(error instanceof ReviewSyncError);
     const failure: unknown = isStopped ? given.signal.reason : error;
     writeError(describeFailure(failure));
-    const code = failure instanceof ReviewSyncError ? failure.code : null;
-    writeFailure({ code, message: describeError(failure), hint: hintOf(failure) ?? null });
+    writeFailure(failureJson(failure));
     return exitStatus(failure);
   }
   return status;
 
   /** With `--json`, standard output has one document, of a command that failed too. */
-  function writeFailure(error: { code: string | null; message: string; hint: string | null }): void {
+  function writeFailure(error: FailureJson): void {
     if (args.includes('--json')) writeJson({ error });
   }
 }
 
 /** In the words of all other errors. */
 const sayUsage = (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'review-sync: '));
-
-/** Says what failed and what to do next; with a stack only where the program itself is at fault. */
-function describeFailure(error: unknown): string {
-  const isOurs = error instanceof ReviewSyncError;
-  const { hint } = explainError(error) ?? {};
-  const lines = [`review-sync: ${describeError(error)}`];
-  if (hint) lines.push(`→ ${hint}`);
-  if (isOurs && error.hint) lines.push(error.hint);
-  if (!isOurs && error instanceof Error) {
-    const isOfASystem = 'code' in error || hint !== undefined;
-    // The first line of a stack is the raw message.
-    const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-    lines.push(...(isOfASystem ? ['review-sync doctor says what is broken.'] : frames));
-  }
-  return `${lines.join('\n')}\n`;
-}

@@ -1,6 +1,6 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { ReviewSyncError } from '../base/errors.ts';
-import { parseEnvFile } from '../base/parse-env-file.ts';
+import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
 import { explainFaults } from './last-resort.ts';
 import { limitHeap } from './limit-heap.ts';
 import { runProgram } from './program.ts';
@@ -62,34 +62,10 @@ function envFile() {
     return parseEnvFile(ownFile('.env'));
   } catch (cause) {
     const message = `.env cannot be read: ${(cause as Error).message}`;
-    const hint = 'It must be a file that this user may read, of this user or root, and that no other user may change.';
-    writeSync(2, `review-sync: ${message}\n${hint}\n`);
-    const error = { code: 'usage', message, hint };
+    writeSync(2, `review-sync: ${message}\n${ownFileHint}\n`);
+    const error = { code: 'usage', message, hint: ownFileHint };
     if (process.argv.includes('--json')) writeSync(1, `${JSON.stringify({ error }, null, 2)}\n`);
     return process.exit(2);
-  }
-}
-
-/**
- * The text of a file that decides where data goes. In a shared folder somebody else may have put it there.
- *
- * @throws Error where another user made it, or may change it.
- */
-function ownFile(path: string): string {
-  // A pipe would wait for its writer.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile() && !stats.isDirectory()) throw new Error('it is no file');
-    const { uid, gid, mode } = stats;
-    const own = process.getuid?.() ?? uid;
-    if (own !== uid && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
-    if (process.getuid && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');
-    // Where each user has a group of the same number, files are 664 by default.
-    if (gid !== uid && (mode & 0o020) !== 0) throw new Error(`its group may change it (gid ${gid})`);
-    return readFileSync(file, 'utf8');
-  } finally {
-    closeSync(file);
   }
 }
 

@@ -30,19 +30,23 @@ const connectTimeoutMs = 10_000;
  */
 export const takersAtATime = 9;
 
+/** The same where a process serves several brands, however many. */
+export const takersOfBrands = 25;
+
 /**
- * One for each queue of which jobs are taken, and two for the statements of all queues, which take milliseconds: without
- * these two every statement would wait for good. A new connection costs the server 11 ms of processor time with the
+ * Connections beside one for each queue of which jobs are taken: for the statements of all queues, which take
+ * milliseconds. Without these two every statement would wait for good. A new connection costs the server 11 ms of processor time with the
  * first claim of a job, since it reads the catalog and compiles BullMQ's function; a used one 0.6 ms.
  */
-const connections = takersAtATime + 2;
+const moreConnections = 2;
 
 /**
  * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
+ * @param takers queues of which jobs are taken at a time.
  * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait without an end and
  *   without a message.
  */
-export async function queueClasses(url: string, silenceMs = 60_000): Promise<QueueClasses> {
+export async function queueClasses(url: string, silenceMs = 60_000, takers = takersAtATime): Promise<QueueClasses> {
   const telemetry = await openTelemetry();
   if (isRedis(url)) {
     // By itself the driver goes on with database 0 where the server does not have the one of the address.
@@ -54,7 +58,7 @@ export async function queueClasses(url: string, silenceMs = 60_000): Promise<Que
   }
   const connection = new pg.Pool({
     connectionString: withSearchPath(url, schema),
-    max: connections,
+    max: takers + moreConnections,
     application_name: 'review-sync queue',
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,

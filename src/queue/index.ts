@@ -27,8 +27,9 @@ export type Queues = AsyncDisposable & {
   readonly classes: QueueClasses;
   /** False where the warehouse could not say which queues are ours. */
   readonly areOurs: boolean;
-  /** Runs that are due by their schedule. */
+  /** Runs that are due by their schedule, under `prefix` and the name of the job. */
   readonly scheduled: BullQueue;
+  readonly prefix: string;
   /** The queue of a run, opened when it is first asked for. */
   ofRun(runId: string): Promise<BullQueue>;
   /** Puts the run's own job into the run's queue. Does nothing where the job is there. */
@@ -54,17 +55,23 @@ const mostOpen = 20;
 
 const countedStates = ['active', 'waiting', 'waiting-children', 'delayed', 'failed'] as const;
 
+/** The connections to the server of QUEUE_URL and the open queues, which the brands of a process share. */
+export type QueueServer = AsyncDisposable & {
+  readonly url: string;
+  readonly classes: QueueClasses;
+  /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
+  queue(name: string, isKept?: boolean): Promise<BullQueue>;
+  close(): Promise<void>;
+};
+
 /**
- * Opens the queues.
- *
- * @param installation goes into their names: another installation on the same server must not take these runs, which
- *   it would carry out on its own shop.
- * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
+ * @param takers queues of which jobs are taken at a time.
+ * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
-export async function openQueues(url: string, installation: string): Promise<Queues> {
-  const classes = await queueClasses(url);
+export async function openQueueServer(url: string, takers?: number): Promise<QueueServer> {
+  const classes = await queueClasses(url, undefined, takers);
   const open = async (name: string): Promise<BullQueue> => {
-    const queue = new classes.Queue(`review-sync-${name}-${installation}`, {
+    const queue = new classes.Queue(`review-sync-${name}`, {
       connection: classes.connection,
       // BullMQ would write its version and its default number of events for each queue that is opened.
       skipMetasUpdate: true,
@@ -82,31 +89,65 @@ export async function openQueues(url: string, installation: string): Promise<Que
     }
     return queue;
   };
-  const scheduled = await open('scheduled');
   // The one that was used last comes last.
-  const runs = new Map<string, Promise<BullQueue>>();
-  function ofRun(runId: string): Promise<BullQueue> {
-    const queue = runs.get(runId) ?? open(`run-${runId}`);
-    runs.delete(runId);
-    runs.set(runId, queue);
-    // A server that is down: the next call opens the queue again.
-    queue.catch(() => runs.get(runId) === queue && runs.delete(runId));
-    const [oldest] = runs;
-    if (oldest && runs.size > mostOpen) {
-      runs.delete(oldest[0]);
-      void oldest[1].then((one) => one.close()).catch(() => {});
-    }
-    return queue;
-  }
+  const opened = new Map<string, Promise<BullQueue>>();
+  const kept = new Map<string, Promise<BullQueue>>();
 
   async function closeAll(): Promise<void> {
-    const opened = await Promise.allSettled(runs.values());
-    const all = [scheduled, ...opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))];
-    await Promise.all(all.map((queue) => queue.close()));
+    const all = await Promise.allSettled([...kept.values(), ...opened.values()]);
+    await Promise.all(all.map((one) => one.status === 'fulfilled' && one.value.close()));
     await classes.close();
   }
   // The server may be down already.
   const close = () => respondsInTime(closeAll(), closeMs).catch(() => {});
+  return {
+    url,
+    classes,
+    queue(name, isKept = false) {
+      const known = isKept ? kept : opened;
+      const queue = known.get(name) ?? open(name);
+      known.delete(name);
+      known.set(name, queue);
+      // A server that is down: the next call opens the queue again.
+      queue.catch(() => known.get(name) === queue && known.delete(name));
+      const [oldest] = opened;
+      if (oldest && opened.size > mostOpen) {
+        opened.delete(oldest[0]);
+        void oldest[1].then((one) => one.close()).catch(() => {});
+      }
+      return queue;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/**
+ * What names the queues. `installation`: another installation on the same server must not take these runs, which it would
+ * carry out on its own shop. `brand`, `deployment`: the due runs of all brands of a deployment are in one queue, under
+ * names of their own, so that one connection waits for all of them.
+ */
+export type QueueNames = { installation: string; brand?: string | undefined; deployment?: string };
+
+/**
+ * Opens the queues.
+ *
+ * @param shared the server of the process, which stays open; undefined: one of their own.
+ * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
+ */
+export async function openQueues(url: string, names: QueueNames | string, shared?: QueueServer): Promise<Queues> {
+  const { installation, brand, deployment } = typeof names === 'string' ? { installation: names } : names;
+  const server = shared ?? (await openQueueServer(url));
+  const scheduled = await server
+    .queue(`scheduled-${deployment ?? installation}`, true)
+    .catch(async (error: unknown) => {
+      if (!shared) await server.close();
+      throw error;
+    });
+  const ofRun = (runId: string) => server.queue(`run-${runId}-${installation}`);
+  const close = async () => {
+    if (!shared) await server.close();
+  };
 
   async function isAlive(runId: string): Promise<boolean> {
     const state = await (await (await ofRun(runId)).getJob(runId))?.getState();
@@ -154,7 +195,8 @@ export async function openQueues(url: string, installation: string): Promise<Que
   return {
     url,
     kind: isRedis(url) ? 'redis' : 'postgres',
-    classes,
+    classes: server.classes,
+    prefix: brand === undefined ? '' : `${brand}/`,
     areOurs: installation !== '',
     scheduled,
     ofRun,

@@ -19,12 +19,13 @@ export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): 
   respondsInTime(setSchedules(queues, schedules));
 
 async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
-  const queue = queues.scheduled;
-  const known = await queue.getJobSchedulers();
+  const { scheduled: queue, prefix } = queues;
+  const known = await ownSchedulers(queues);
   for (const { key } of known) {
-    if (!schedules.some((schedule) => schedule.job === key)) await queue.removeJobScheduler(key);
+    if (!schedules.some((schedule) => prefix + schedule.job === key)) await queue.removeJobScheduler(key);
   }
-  for (const { job, pattern, timeZone } of schedules) {
+  for (const { job: ownName, pattern, timeZone } of schedules) {
+    const job = prefix + ownName;
     const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
     const due =
       same?.next !== undefined && same.next <= Date.now() && (await queue.getJob(`repeat:${job}:${same.next}`));
@@ -74,11 +75,15 @@ export function watchSchedules(
   });
 }
 
+/** Other brands have theirs in the same queue. */
+const ownSchedulers = async ({ scheduled, prefix }: Queues) =>
+  (await scheduled.getJobSchedulers()).filter(({ key }) => key.startsWith(prefix));
+
 /** The schedules in the queue. */
 export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
-  const schedulers = await respondsInTime(queues.scheduled.getJobSchedulers());
+  const schedulers = await respondsInTime(ownSchedulers(queues));
   return schedulers.map((one) => ({
-    job: one.key,
+    job: one.key.slice(queues.prefix.length),
     pattern: one.pattern ?? '',
     timeZone: one.tz ?? '',
     next: one.next === undefined ? undefined : new Date(one.next),

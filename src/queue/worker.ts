@@ -85,6 +85,51 @@ export async function takeJobs(
   return { close: () => worker.close() };
 }
 
+/** Takes the runs that are due: their job's name and the id of their moment. */
+export type TakeDue = (start: (jobName: string, dueId: string) => Promise<void>) => Promise<JobTaker>;
+
+/** Due runs at a time. They only wait, each for the warehouse of its brand. */
+const dueAtATime = 64;
+
+export type DueTaker = ReturnType<typeof openDueTaker>;
+
+/**
+ * Takes the due runs of all brands with one connection. A brand whose warehouse does not respond starts none meanwhile,
+ * and delays no other.
+ */
+export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {
+  const starts = new Map<string, (jobName: string, dueId: string) => Promise<void>>();
+  const starting = new Set<string>();
+  let taker: Promise<JobTaker> | undefined;
+  async function start({ name, id }: QueueJob): Promise<void> {
+    const [brand = '', jobName = ''] = name.split('/');
+    const own = starts.get(brand);
+    if (!own || starting.has(brand)) {
+      const why = own ? 'the run before it is still being started' : 'this process does not serve the brand';
+      options.log.warn({ brand, job: jobName }, `due, and not started: ${why}`);
+      return;
+    }
+    starting.add(brand);
+    await own(jobName, String(id)).finally(() => starting.delete(brand));
+  }
+  return {
+    /** @throws the queue's error where it does not respond. */
+    async take(queues: Queues, own: Parameters<TakeDue>[0]): Promise<JobTaker> {
+      const brand = queues.prefix.slice(0, -1);
+      starts.set(brand, own);
+      taker ??= takeJobs({ ...options, queues, concurrency: dueAtATime }, queues.scheduled.name, start);
+      await taker.catch((error: unknown) => {
+        taker = undefined;
+        throw error;
+      });
+      return { close: async () => void starts.delete(brand) };
+    },
+    async close(): Promise<void> {
+      await (await taker?.catch(() => undefined))?.close();
+    },
+  };
+}
+
 export const queueProblem = (error: unknown) => `the queue cannot be used; trying again: ${describeWithHint(error)}`;
 
 async function returnWhenAborted<T>(job: Job, token: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

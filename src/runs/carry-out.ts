@@ -14,7 +14,7 @@ const lookAgainMs = 10_000;
 const longestLookMs = 1000;
 
 /** `why`: why this process does not carry the run out; undefined: it does. */
-type Decision = { why: string | undefined; untilMs: number };
+type Decision = { why: string | undefined; untilMs: number; isLive: boolean };
 
 /**
  * Which open runs this process carries out: those planned for its zone, its service and, where their steps read the shop,
@@ -31,12 +31,15 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
     const why = definition
       ? await whyNotOurs(app, definition, run).catch(describeWithHint)
       : 'this version does not know the job';
-    if (why === undefined) return { why, untilMs: Number.POSITIVE_INFINITY };
+    const isLive = definition?.priority === 1;
+    if (why === undefined) return { why, untilMs: Number.POSITIVE_INFINITY, isLive };
     if (why !== decided.get(run.id)?.why) app.log.warn({ run: run.id, why }, 'a run is left to other processes');
-    return { why, untilMs: performance.now() + lookAgainMs };
+    return { why, untilMs: performance.now() + lookAgainMs, isLive };
   }
 
   return {
+    /** Whether a run keeps the flows up to date: steps of others wait for its. */
+    isLive: (runId: string) => decided.get(runId)?.isLive ?? false,
     /** The ids of these runs. Notes in the warehouse that this process carries them out. */
     async runsToCarryOut(): Promise<string[]> {
       const open = await openRuns(db);

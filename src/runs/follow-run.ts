@@ -40,13 +40,14 @@ export function startWorker(
   app: App,
   jobs: readonly AnyRunJob<App>[],
   scheduled: readonly string[],
-  listeners: Listeners = {},
+  listeners: Listeners & Pick<RunWorkerOptions<App>, 'shared' | 'everyMs'> = {},
 ): Promise<RunningWorker> {
   const choice = openRunChoice(app, jobs);
   return startRunWorker({
     ...workerOptions(app, jobs),
     ...listeners,
     runsToCarryOut: () => choice.runsToCarryOut(),
+    isLive: choice.isLive,
     async startDue(jobName, dueId) {
       const job = jobs.find(({ name }) => name === jobName && scheduled.includes(name));
       if (job) await startDueRun(app, job, dueId);

@@ -5,6 +5,7 @@ import { type Outage, openOutage } from '../base/outage.ts';
 import { repeat, withTimeout } from '../base/timeout.ts';
 import { takersAtATime } from '../queue/connection.ts';
 import {
+  type DueTaker,
   type JobTaker,
   type QueueJob,
   type TakeOptions,
@@ -14,7 +15,7 @@ import {
 } from '../queue/worker.ts';
 import { type AnyRunJob, named, type RunInfo, type RunReport, type StepJob } from './job.ts';
 import { type StepData, takeRun } from './stages.ts';
-import { openStepSlots, type StepSlots } from './step-slots.ts';
+import { openRunSeats, openStepSlots, type RunSeats, type StepSlots, withOwnSlots } from './step-slots.ts';
 
 /** A run's row: what it is, and how it ended. */
 export type RunState = { job: string; run: RunInfo; end: RunReport | undefined };
@@ -30,6 +31,12 @@ export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSe
    */
   runsToCarryOut(): Promise<readonly string[]>;
   warehouseOutage: Outage;
+  /** What the brands of this process share; absent without brands. */
+  shared?: SharedWork | undefined;
+  /** Whether a run is one of those that keep the brand up to date: backfills leave them half of the seats. */
+  isLive?(runId: string): boolean;
+  /** Milliseconds from one look to the next. */
+  everyMs?: number | undefined;
   /** Called with the runs that this process has carried out, once it takes no more jobs. */
   onLeft?: ((runIds: readonly string[]) => Promise<void>) | undefined;
   /** The row of a run; undefined where there is none: then whatever the queue has of the run does nothing. */
@@ -42,6 +49,9 @@ export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSe
   abort: AbortController;
 };
 
+/** What the workers of all brands of a process share. */
+export type SharedWork = { slots: StepSlots; seats: RunSeats; due: DueTaker };
+
 export type RunningWorker = {
   /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
   close(graceMs?: number): Promise<void>;
@@ -52,8 +62,8 @@ type Carried = { taker: JobTaker; stop: AbortController };
 
 const lookEveryMs = 1000;
 
-/** Runs that a process carries out at a time, beside the queue of due runs. */
-const runsAtATime = takersAtATime - 1;
+/** Steps at a time that a brand has for itself, however many the others have in hand. */
+const slotsOfABrand = 2;
 
 /**
  * Carries runs out until closed: takes the jobs of their queues, and of no other. So what else waits in the queue stays
@@ -64,17 +74,27 @@ const runsAtATime = takersAtATime - 1;
 export async function startRunWorker<Context>(options: RunWorkerOptions<Context>): Promise<RunningWorker> {
   const { queues, log } = options;
   const carried = new Map<string, Carried>();
-  const slots = openStepSlots(options.concurrency);
+  const { shared } = options;
+  const slots = shared ? withOwnSlots(slotsOfABrand, shared.slots) : openStepSlots(options.concurrency);
+  const seats = shared?.seats ?? openRunSeats(takersAtATime - 1);
   const taking = { ...options, queueOutage: openOutage(log, 'queue'), abort: options.abort.signal };
   const ending = new Set<Promise<void>>();
 
   async function carry(runId: string): Promise<void> {
-    const stop = new AbortController();
-    const { name } = await queues.ofRun(runId);
-    const taker = await takeJobs(taking, name, (job) =>
-      withRun(runId, () => handle(options, slots, runId, job, stop.signal)),
-    );
-    carried.set(runId, { taker, stop });
+    const own = carried.size + ending.size;
+    const isLive = !shared || (options.isLive?.(runId) ?? true);
+    if (!seats.take(shared ? own : 0, isLive)) return;
+    try {
+      const stop = new AbortController();
+      const { name } = await queues.ofRun(runId);
+      const taker = await takeJobs(taking, name, (job) =>
+        withRun(runId, () => handle(options, slots, runId, job, stop.signal)),
+      );
+      carried.set(runId, { taker, stop });
+    } catch (error) {
+      seats.leave();
+      throw error;
+    }
   }
 
   function letGo(runId: string, { taker, stop }: Carried): void {
@@ -85,7 +105,10 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
       .close()
       .then(() => queues.drop(runId))
       .catch(() => {})
-      .finally(() => ending.delete(end));
+      .finally(() => {
+        ending.delete(end);
+        seats.leave();
+      });
     ending.add(end);
   }
 
@@ -94,8 +117,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
       const open = await options.runsToCarryOut();
       options.warehouseOutage.worked();
       for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
-      const mayCarry = () => carried.size + ending.size < runsAtATime;
-      for (const runId of open) if (!carried.has(runId) && mayCarry()) await carry(runId);
+      for (const runId of open) if (!carried.has(runId)) await carry(runId);
     } catch (error) {
       options.onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
       options.warehouseOutage.failed(error);
@@ -111,16 +133,21 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   const { startDue } = options;
   try {
     if (startDue) {
-      due = await takeJobs({ ...taking, concurrency: 1 }, queues.scheduled.name, async (job) => {
-        await startDue(job.name, String(job.id));
+      const start = async (jobName: string, dueId: string) => {
+        await startDue(jobName, dueId);
         // Not waited for: it closes takers, which may wait for this job.
         void lookNext();
-      });
+      };
+      due = shared
+        ? await shared.due.take(queues, start)
+        : await takeJobs({ ...taking, concurrency: 1 }, queues.scheduled.name, (job) =>
+            start(job.name, String(job.id)),
+          );
     }
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
   }
-  const watch = repeat(lookEveryMs, lookNext);
+  const watch = repeat(options.everyMs ?? lookEveryMs, lookNext);
 
   return {
     async close(graceMs = 10_000) {
@@ -130,6 +157,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
         await looking;
         const closing = [...carried].map(async ([runId, { taker }]) => {
           await taker.close();
+          seats.leave();
           if ((await options.findRun(runId).catch(() => undefined))?.end) await queues.drop(runId).catch(() => {});
         });
         await Promise.all([...closing, ...ending]);

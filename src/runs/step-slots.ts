@@ -25,3 +25,39 @@ export function openStepSlots(count: number): StepSlots {
     }
   };
 }
+
+/** Slots of a brand: `own` ones that it does not share, and those that all brands share. */
+export function withOwnSlots(own: number, shared: StepSlots): StepSlots {
+  let free = own;
+  return async (priority, work) => {
+    if (free === 0) return shared(priority, work);
+    free -= 1;
+    try {
+      return await work();
+    } finally {
+      free += 1;
+    }
+  };
+}
+
+/** Runs that a process carries out at a time: each one has a connection to the queue. */
+export type RunSeats = { take(own: number, isLive: boolean): boolean; leave(): void };
+
+/**
+ * @returns `take` says whether another run may begin. The first two runs of a brand that keep it up to date find a seat as
+ *   long as there is one; all others find one in the first half only. So backfills, and a brand whose runs do not end,
+ *   leave the others theirs.
+ */
+export function openRunSeats(count: number): RunSeats {
+  let taken = 0;
+  return {
+    take(own, isLive) {
+      if (taken >= (isLive && own < 2 ? count : count / 2)) return false;
+      taken += 1;
+      return true;
+    },
+    leave() {
+      taken -= 1;
+    },
+  };
+}

@@ -21,7 +21,9 @@ const reportMs = 5000;
 /** Opens an App with metrics. `opened` closes it. */
 export async function openMeasuredApp(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<MeasuredApp> {
   // Reading the status must not take the connections that store webhooks.
-  const warehouse = opened.use(await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 2 }));
+  const warehouse = opened.use(
+    await openWarehouse({ url: config.warehouseDatabaseUrl, brand: config.brand, connections: 2 }),
+  );
   const reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
   const metrics = openMetrics(reports.get);
   const app: App = opened.use(await openApp(config, { log, onRequestEnd: metrics.onRequestEnd }));

@@ -24,6 +24,16 @@ export async function installationOf(db: Db, { clientId }: { clientId: string })
   return name;
 }
 
+/** The names of the queues. Brands of one database are one deployment. */
+export async function queueNames(db: Db, api: { clientId: string }, brand: string | undefined) {
+  const installation = await installationOf(db, api);
+  if (brand === undefined) return { installation };
+  const { deployment } = await rowOf<{ deployment: string }>(db)`
+    select left(md5(system_identifier::text || '/' || d.oid::text), 8) as deployment
+    from pg_control_system(), pg_database d where datname = current_database()`;
+  return { installation, brand, deployment };
+}
+
 /** Records by which a service is recognised: orders that were pushed, and reviews. */
 export type KnownRecords = { orders: { id: number; code: string }[]; reviews: { id: number; createdAt: Date }[] };
 

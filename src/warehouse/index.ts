@@ -5,6 +5,7 @@ import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
 import { withSearchPath } from '../base/search-path.ts';
+import { poolOfBrand } from './brand.ts';
 import { reviewLists } from './reviews/review-columns.ts';
 
 /**
@@ -15,6 +16,8 @@ export type Db = Kysely<unknown>;
 
 export type Warehouse = AsyncDisposable & {
   readonly db: Db;
+  /** Whose schemas it is; undefined: those without a brand. */
+  readonly brand: string | undefined;
   /** The pool of `db`, for the rate limiter, which does not use Kysely. */
   readonly pool: pg.Pool;
   readonly statements: Statements;
@@ -30,7 +33,17 @@ export type Warehouse = AsyncDisposable & {
 /** Those of sql/warehouse/statements/ that a page of reviews needs. */
 export type Statements = Readonly<Record<'landReviews' | 'compareReviews', string>>;
 
-export type WarehouseOptions = {
+/** The connections of a process. */
+export type WarehousePool = AsyncDisposable & { readonly pool: pg.Pool; close(): Promise<void> };
+
+export type WarehouseOptions = PoolOptions & {
+  /** Whose schemas it is; undefined: those without a brand. */
+  brand?: string | undefined;
+  /** Connections that the brands of a process share; the warehouse does not close them. Each may hold `connections`. */
+  shared?: WarehousePool | undefined;
+};
+
+type PoolOptions = {
   url: string;
   /** Maximum number of connections. */
   connections: number;
@@ -58,8 +71,8 @@ const longestIdleSeconds = 150;
  */
 const closeMs = 2000;
 
-/** Opens the warehouse. The first statement connects. */
-export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
+/** Opens connections to the warehouse. The first statement connects. */
+export function openPool(options: PoolOptions): WarehousePool {
   const pool = new pg.Pool({
     connectionString: withSearchPath(options.url, 'pg_catalog', {
       idle_in_transaction_session_timeout: `${longestIdleSeconds}s`,
@@ -76,15 +89,31 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   const clients = new Set<pg.PoolClient>();
   pool.on('connect', (client) => void clients.add(client));
   pool.on('remove', (client) => void clients.delete(client));
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
-  async function close(): Promise<void> {
+  let closing: Promise<void> | undefined;
+  async function end(): Promise<void> {
     const cut = setTimeout(() => {
       for (const client of clients) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
     }, closeMs);
-    await db.destroy().finally(() => clearTimeout(cut));
+    await pool.end().finally(() => clearTimeout(cut));
   }
+  const close = () => {
+    closing ??= end();
+    return closing;
+  };
+  return { pool, close, [Symbol.asyncDispose]: close };
+}
+
+/** Opens the warehouse. */
+export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
+  const { brand, shared } = options;
+  const own = shared ?? openPool(options);
+  const pool = brand === undefined ? own.pool : poolOfBrand(own.pool, brand, options.connections);
+  const close = async () => {
+    if (!shared) await own.close();
+  };
   return {
-    db,
+    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
+    brand,
     pool,
     statements: {
       landReviews: filledIn(await statement('land_reviews'), reviewLists),

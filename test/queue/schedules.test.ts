@@ -92,7 +92,7 @@ test('doctor calls a run overdue once it is a minute late, and names schedules t
   const schedule = { job: 'sync-orders', pattern: '*/5 * * * *', timeZone: 'Asia/Seoul' };
   const look = (next: number | undefined, tz = schedule.timeZone, wanted: readonly Schedule[] = [schedule]) => {
     const one = { key: schedule.job, name: schedule.job, pattern: schedule.pattern, tz, next };
-    const queues = { scheduled: { getJobSchedulers: async () => (tz === '' ? [] : [one]) } };
+    const queues = { prefix: '', scheduled: { getJobSchedulers: async () => (tz === '' ? [] : [one]) } };
     return checkSchedules(queues as never, wanted, now);
   };
   const found = async (lateMs: number, tz?: string) =>

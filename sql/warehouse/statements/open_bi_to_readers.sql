@@ -8,7 +8,7 @@ begin
   if to_regrole('bi_reader') is null then
     begin
       create role bi_reader nologin;
-      comment on role bi_reader is 'May read the views of the schema bi of review-sync, which show no member. Grant it to analysts and BI tools.';
+      comment on role bi_reader is 'May read the views of bi of review-sync, which show no member. Grant it to analysts and BI tools.';
     exception
       -- Another database's migration made it just now.
       when duplicate_object or unique_violation then null;

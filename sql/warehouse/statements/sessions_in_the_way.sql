@@ -11,7 +11,7 @@ found as (
   select unnest(blockers) as pid, count(*) as blocked from waiting group by 1
   union all
   select distinct l.pid, 0 from pg_locks l join pg_class c on c.oid = l.relation
-  where $1::integer is null and l.granted and c.relnamespace::regnamespace::text in ('sync', 'warehouse', 'bi')
+  where $1::integer is null and l.granted and c.relnamespace in (to_regnamespace('sync'), to_regnamespace('warehouse'), to_regnamespace('bi'))
     and l.database = (select oid from pg_database where datname = current_database())
 )
 select pid, format('pid %s (%s)', pid, concat_ws(', ',

@@ -9,8 +9,7 @@ select split_part(current_setting('server_version'), ' ', 1) as version, current
   array(
     select distinct c.relowner::regrole::text
     from pg_class c
-    join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('warehouse', 'sync', 'bi') and c.relkind in ('r', 'p', 'v') and not pg_has_role(c.relowner, 'usage')
+    where c.relnamespace in (to_regnamespace('warehouse'), to_regnamespace('sync'), to_regnamespace('bi')) and c.relkind in ('r', 'p', 'v') and not pg_has_role(c.relowner, 'usage')
     order by 1
   ) as "otherOwners",
   array(

@@ -6,7 +6,7 @@ import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { plausibleDates } from '../../reviews/plan/review-bounds.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
-import { installationOf } from '../../warehouse/connected-service.ts';
+import { queueNames } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { orderQueriesState } from '../../warehouse/orders/order-queries.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
@@ -33,7 +33,11 @@ export type Diagnosis = (Finding & { area: Area })[];
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
   // A connection for each area: one that waits must not hold up the others.
-  const warehouse = await openWarehouse({ url: config.warehouseDatabaseUrl, connections: 6 });
+  const warehouse = await openWarehouse({
+    url: config.warehouseDatabaseUrl,
+    brand: config.brand,
+    connections: 6,
+  });
   const { db } = warehouse;
   return withClosing(warehouse, async () => {
     const parts = await Promise.all([
@@ -105,8 +109,8 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
 
 /** If the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
 async function openOurQueues(config: Config, db: Db): Promise<Queues> {
-  const installation = await inTime(installationOf(db, config.api)).catch(() => '');
-  return inTime(openQueues(config.queueUrl, installation));
+  const names = await inTime(queueNames(db, config.api, config.brand)).catch(() => '');
+  return inTime(openQueues(config.queueUrl, names));
 }
 
 async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {

@@ -13,7 +13,7 @@ import {
   payloadOf,
   reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Command, Context, Reach, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, drawToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
@@ -21,8 +21,8 @@ import { withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
-    const within = (work: (context: Context, app: App) => Promise<Report>) =>
-      run((context) => withApp(context, undefined, (app) => work(context, app)));
+    const within = (work: (context: Context, app: App) => Promise<Report>, reach?: Reach) =>
+      run((context) => withApp(context, undefined, (app) => work(context, app)), reach);
     commander
       .command('list', { isDefault: true })
       .description('open dead letters, by reason')
@@ -30,17 +30,19 @@ export const command: Command = {
     commander
       .command('show <id>')
       .description('one dead letter with its record, which may hold customers’ data')
-      .action((id: string) => within((_, app) => show(app, parseId(id))));
+      .action((id: string) => within((_, app) => show(app, parseId(id)), 'one'));
     commander
       .command('retry [ids...]')
       .description('retry open dead letters, all or these; discarded ones by their ids')
-      .action((ids: string[]) => within((context, app) => retry(context, app, ids.map(parseId))));
+      .action((ids: string[]) =>
+        within((context, app) => retry(context, app, ids.map(parseId)), ids.length > 0 ? 'one' : 'each'),
+      );
     commander
       .command('discard <ids...>')
       .description(
         'close these without syncing them; each stays closed until its record is synced or fails for another reason',
       )
-      .action((ids: string[]) => within((_, app) => discard(app, ids.map(parseId))));
+      .action((ids: string[]) => within((_, app) => discard(app, ids.map(parseId)), 'one'));
   },
 };
 

@@ -31,7 +31,7 @@ export const command: Command = {
               order.shopFault !== undefined || order.lookupFault !== undefined || isUnknownOrder(order);
             return { text, json: order, incomplete };
           });
-        }),
+        }, 'one'),
       );
     commander
       .command('review <id>')
@@ -44,7 +44,7 @@ export const command: Command = {
             const incomplete = review.serviceFault !== undefined || isUnknownReview(review);
             return { text: draw(reviewParts(review)), json: review, incomplete };
           });
-        }),
+        }, 'one'),
       );
   },
 };

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { readWarehouseUrl } from '../../app/config.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -20,7 +21,7 @@ export const command: Command = {
         'after',
         `
 The folder holds manifest.json and <table>/month=<yyyy-mm>/data.parquet; examples/lake/README.md shows how BigQuery, Snowflake, Spark
-and DuckDB read it. No file shows a name, a code or a contact of a member.`,
+and DuckDB read it. With BRANDS_DIR each brand is a folder of its own in it, brand=<name>. No file shows a name, a code or a contact of a member.`,
       )
       .action(({ to }: { to: string }) => run((context) => runExport(context, to)));
   },
@@ -31,11 +32,12 @@ async function runExport(context: Context, to: string): Promise<Report> {
     const hint = 'Copy the folder to object storage afterwards, as examples/lake/README.md shows.';
     throw new UsageError(`--to is ${JSON.stringify(to)}, expected a folder of this machine`, { hint });
   }
-  await using warehouse = await openWarehouse({ url: readWarehouseUrl(context.environment), connections: 1 });
+  const { brand, environment } = context;
+  await using warehouse = await openWarehouse({ url: readWarehouseUrl(environment), brand, connections: 1 });
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {
     const deps = { warehouse, signal: context.signal, onProgress: progress.update };
-    const report = await exportParquet(deps, to);
+    const report = await exportParquet(deps, brand === undefined ? to : join(to, `brand=${brand}`));
     return { text: draw(report), json: report };
   } finally {
     progress.stop();

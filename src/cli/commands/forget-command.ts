@@ -15,14 +15,14 @@ export const command: Command = {
       .option('--order <code>', 'an order of the customer (repeatable): its reviews, lines and dead letters, too', add)
       .option('--apply', 'mask it')
       .action((userCode: string, { order: orders = [], apply }: Options) =>
-        run((context) => forget(context, { userCode, orders }, apply === true)),
+        run((context) => forget(context, { userCode, orders }, apply === true), 'one'),
       );
     commander
       .command('order <code>')
       .description('the customer of one order, such as a guest; shows what would be masked, unless --apply is given')
       .option('--apply', 'mask it')
       .action((code: string, { apply }: Options) =>
-        run((context) => forget(context, { orders: [code] }, apply === true)),
+        run((context) => forget(context, { orders: [code] }, apply === true), 'one'),
       );
   },
 };
@@ -33,7 +33,8 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   const { userCode, orders } = whose;
   if (userCode?.trim() === '') throw new UsageError('The user_code is empty, expected the login of one customer');
   orders.forEach(orderCode);
-  await using warehouse = await openWarehouse({ url: context.config().warehouseDatabaseUrl, connections: 1 });
+  const { warehouseDatabaseUrl: url, brand } = context.config();
+  await using warehouse = await openWarehouse({ url, brand, connections: 1 });
   const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
   const counts = countsOf(records);
   const isUnknown = Object.values(counts).every((count) => count === 0);

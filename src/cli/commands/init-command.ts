@@ -9,6 +9,7 @@ import { table } from '../ui/table.ts';
 type Options = { preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
 export const command: Command = {
+  hasNoBrands: true,
   define(commander, run) {
     commander
       .option('--preset <name>', 'use this preset, whatever the tables look like')

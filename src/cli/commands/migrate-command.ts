@@ -1,20 +1,33 @@
-import { declareSameService } from '../../app/require-same-service.ts';
+import type { Config } from '../../app/config.ts';
+import { declareSameService, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { migrateQueue } from '../../queue/connection.ts';
 import { openShop } from '../../shop/index.ts';
+import {
+  dropUnion,
+  hasPlainSchemas,
+  isInUnion,
+  makeUnion,
+  ownerOf,
+  storedBrands,
+} from '../../warehouse/bi/all-brands.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
 import { acceptGone } from '../../warehouse/field-shapes.ts';
-import { openWarehouse } from '../../warehouse/index.ts';
-import { migrateWarehouse } from '../../warehouse/migrate.ts';
+import { type Db, openWarehouse, type Warehouse } from '../../warehouse/index.ts';
+import { compareMigrations, migrateWarehouse } from '../../warehouse/migrate.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
 import { promoteField } from '../../warehouse/promote-field.ts';
-import type { Command } from '../command.ts';
+import type { Command, Context, Report } from '../command.ts';
 
-const withoutReader = `Only the owner can read the views of bi yet: the role bi_reader is missing, and this user may not create it.
-Ask an administrator to run: create role bi_reader nologin; then run migrate again.`;
+const withoutReader = (brand: string | undefined) => {
+  const roles = ['bi_reader', ...(brand === undefined ? [] : [`bi_reader_${brand}`])];
+  const create = roles.map((role) => `create role ${role} nologin;`).join(' ');
+  return `Only the owner can read the views of bi yet: the role ${roles.join(' or ')} is missing, and this user may not create it.
+Ask an administrator to run: ${create} then run migrate again.`;
+};
 
 type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders', boolean>> & {
   acceptGone?: string;
@@ -53,62 +66,109 @@ export const command: Command = {
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
-      .action(({ rebuild, sameService, sameShop, sameOrders, acceptGone: gone, promote }: Options) =>
-        run(async (context) => {
-          const config = context.config();
-          // An index of a large table takes as long as it takes.
-          const options = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
-          await using warehouse = await openWarehouse(options);
-          const applied = await migrateWarehouse(warehouse.db);
-          await migrateQueue(config.queueUrl);
-          const biReader = await prepareBi(warehouse, config.api);
-          const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
-          if (rebuild) {
-            await recountAll(warehouse.db);
-            done.push('Reviews and deliveries were counted again for the views of bi.');
-          }
-          if (gone !== undefined) {
-            if (!(await acceptGone(warehouse.db, gone))) {
-              const hint = "See: select field from bi.field_drift where change = 'gone'";
-              throw new UsageError(`No review has shown a field ${JSON.stringify(gone)}`, { hint });
-            }
-            done.push(`Reviews that come without ${gone} clear its column.`);
-          }
-          if (promote !== undefined) {
-            const { column, isNew } = await promoteField(warehouse.db, promote);
-            done.push(`${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`);
-          }
-          if (sameService) {
-            await declareSameService(warehouse.db, config.api);
-            done.push(
-              `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`,
-            );
-          }
-          if (sameShop) {
-            await recordSameShop(warehouse.db);
-            done.push('The orders of this warehouse belong to the shop of SHOP_DATABASE_URL.');
-          }
-          if (sameOrders) {
-            await using shop = openShop({ ...config.shop, connections: 1, signal: context.signal });
-            const changed = await declareSameOrders({ shop, db: warehouse.db });
-            if (changed > 0) await recountAll(warehouse.db);
-            done.push(
-              `${counted(changed, 'pushed order')} had another date of creation in the shop, and took it over.`,
-            );
-          }
-          const text = [...done, ...(biReader ? [] : [withoutReader])].join('\n');
-          return {
-            text,
-            json: {
-              applied,
-              biReader,
-              ...(rebuild && { rebuilt: true }),
-              ...(sameService && { sameService }),
-              ...(sameShop && { sameShop }),
-              ...(sameOrders && { sameOrders }),
-            },
-          };
-        }),
-      );
+      .action((options: Options) => {
+        const isAboutOne = options.sameService || options.sameShop || options.sameOrders || options.acceptGone;
+        return run((context) => migrate(context, options), isAboutOne === undefined ? 'each' : 'one');
+      });
   },
 };
+
+async function migrate(context: Context, options: Options): Promise<Report> {
+  const { rebuild, sameService, sameShop, sameOrders, acceptGone: gone, promote } = options;
+  const config = context.config();
+  const { warehouseDatabaseUrl: url, brand } = config;
+  // An index of a large table takes as long as it takes.
+  const opened = { url, connections: 2, silenceMs: 0 };
+  await using warehouse = await openWarehouse({ ...opened, brand });
+  await using unbranded = await openWarehouse(opened);
+  await requireOwnService(unbranded.db, config);
+  const { applied, biReader, leftOut } = await migrateSchemas(warehouse, unbranded.db, config.api);
+  await migrateQueue(config.queueUrl);
+  const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
+  if (leftOut.length > 0)
+    done.push(`Not in the views of bi over all brands until they are migrated: ${leftOut.join(', ')}.`);
+  if (rebuild) {
+    await recountAll(warehouse.db);
+    done.push('Reviews and deliveries were counted again for the views of bi.');
+  }
+  if (gone !== undefined) {
+    if (!(await acceptGone(warehouse.db, gone))) {
+      const hint = "See: select field from bi.field_drift where change = 'gone'";
+      throw new UsageError(`No review has shown a field ${JSON.stringify(gone)}`, { hint });
+    }
+    done.push(`Reviews that come without ${gone} clear its column.`);
+  }
+  if (promote !== undefined) {
+    const { column, isNew } = await promoteField(warehouse.db, promote);
+    done.push(`${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`);
+  }
+  if (sameService) {
+    await declareSameService(warehouse.db, config.api);
+    done.push(`Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`);
+  }
+  if (sameShop) {
+    await recordSameShop(warehouse.db);
+    done.push('The orders of this warehouse belong to the shop of SHOP_DATABASE_URL.');
+  }
+  if (sameOrders) {
+    await using shop = openShop({ ...config.shop, connections: 1, signal: context.signal });
+    const changed = await declareSameOrders({ shop, db: warehouse.db });
+    if (changed > 0) await recountAll(warehouse.db);
+    done.push(`${counted(changed, 'pushed order')} had another date of creation in the shop, and took it over.`);
+  }
+  const text = [...done, ...(biReader ? [] : [withoutReader(brand)])].join('\n');
+  return {
+    text,
+    json: {
+      applied,
+      biReader,
+      ...(rebuild && { rebuilt: true }),
+      ...(sameService && { sameService }),
+      ...(sameShop && { sameShop }),
+      ...(sameOrders && { sameOrders }),
+    },
+  };
+}
+
+/**
+ * Brings the schemas up to date; with brands, also the views of `bi` over all of them, which are dropped before what is
+ * beneath them changes.
+ */
+async function migrateSchemas(warehouse: Warehouse, unbranded: Db, api: { timeZone: string }) {
+  const { db, brand } = warehouse;
+  if (brand === undefined) {
+    return { applied: await migrateWarehouse(db), biReader: await prepareBi(warehouse, api), leftOut: [] };
+  }
+  const { pending } = await compareMigrations(db);
+  if (pending.length > 0) await dropUnion(unbranded);
+  const applied = await migrateWarehouse(db).catch(async (error: unknown) => {
+    const [like] = await storedBrands(unbranded);
+    if (like !== undefined) await makeUnion(unbranded, like);
+    throw error;
+  });
+  const biReader = await prepareBi(warehouse, api);
+  const isComplete = pending.length === 0 && (await isInUnion(unbranded, brand));
+  return { applied, biReader, leftOut: isComplete ? [] : await makeUnion(unbranded, brand) };
+}
+
+/**
+ * A brand that has no schemas yet may not be for an account that other schemas belong to: it would be a brand under a new
+ * name, and all its orders would be pushed again, with their customers' addresses.
+ *
+ * @throws UsageError
+ */
+async function requireOwnService(unbranded: Db, { brand, api }: Config): Promise<void> {
+  const isPlain = await hasPlainSchemas(unbranded);
+  if (brand !== undefined && isPlain) {
+    throw new UsageError('The warehouse has the schemas of one shop, without brands', {
+      hint: 'Make them those of a brand: review-sync migrate --as-brand NAME. Or let WAREHOUSE_DATABASE_URL name another database.',
+    });
+  }
+  if (brand === undefined ? isPlain : (await storedBrands(unbranded)).includes(brand)) return;
+  const owner = await ownerOf(unbranded, serviceOf(api));
+  if (owner === undefined) return;
+  throw new UsageError(
+    `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse: under another name all orders would be pushed again`,
+    { hint: `Name the file ${owner}.env again. To give the brand up: review-sync migrate --drop-brand ${owner}` },
+  );
+}

@@ -32,7 +32,7 @@ export const command: Command = {
                 shopFault !== undefined || atService === 'failed' || (shop === undefined && atService === 'absent'),
             };
           });
-        }),
+        }, 'one'),
       );
   },
 };

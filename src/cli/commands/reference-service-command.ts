@@ -31,6 +31,7 @@ type Options = {
 };
 
 export const command: Command = {
+  hasNoBrands: true,
   isSilent: true,
   define(commander, run) {
     commander

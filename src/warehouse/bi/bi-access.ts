@@ -7,10 +7,11 @@ import { recountAll } from './recount.ts';
  * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read
  * them.
  *
- * @returns whether the role `bi_reader` can read them; false where it is missing and this user may not create it.
+ * @returns whether the role `bi_reader`, and of a brand `bi_reader_<brand>` too, can read them; false where it is missing
+ *   and this user may not create it.
  * @throws ReviewSyncError where Postgres does not know the zone.
  */
-export async function prepareBi({ db }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
+export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
   const known = await sql`select from pg_timezone_names where lower(name) = lower(${timeZone})`.execute(db);
   if (known.rows.length === 0) {
     throw new ReviewSyncError('time-zone', `The warehouse's Postgres does not know the time zone ${timeZone}`, {
@@ -23,10 +24,11 @@ export async function prepareBi({ db }: Warehouse, { timeZone }: { timeZone: str
     db,
   );
   if (changed.rows.length > 0) await recountAll(db);
-  await sql.raw(await statement('open_bi_to_readers')).execute(db);
-  const { open } = await rowOf<{ open: boolean }>(db)`
-    select exists (
-      select from pg_roles where rolname = 'bi_reader' and has_table_privilege(oid, 'bi.reviews', 'select')
-    ) as open`;
-  return open;
+  const roles = ['bi_reader', ...(brand === undefined ? [] : [`bi_reader_${brand}`])];
+  const text = await statement('open_bi_to_readers');
+  for (const role of roles) await sql.raw(text.replaceAll(/\bbi_reader\b/g, role)).execute(db);
+  const { open } = await rowOf<{ open: number }>(db)`
+    select count(*) as open from pg_roles
+    where rolname = any(${roles}) and has_table_privilege(oid, 'bi.reviews', 'select')`;
+  return open === roles.length;
 }

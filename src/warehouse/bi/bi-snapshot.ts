@@ -101,7 +101,7 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
         jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::regtype) order by a.attnum) as columns
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-      where c.relnamespace = 'bi'::regnamespace and c.relkind = 'v'
+      where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'
       group by c.oid, c.relname
     ) as views`,
   );

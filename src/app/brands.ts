@@ -1,0 +1,132 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeError, UsageError } from '../base/errors.ts';
+import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
+import { brandName } from '../warehouse/brand.ts';
+import { type Config, readConfig } from './config.ts';
+import type { Environment } from './config-reader.ts';
+
+/**
+ * A brand of BRANDS_DIR, or what there is without BRANDS_DIR: then `name` is undefined and `environment` the whole one.
+ */
+export type Brand = {
+  name: string | undefined;
+  /** The environment with the brand's file over it. */
+  environment: Environment;
+  /** What is wrong with its file; then only this brand cannot be used. */
+  fault?: UsageError;
+};
+
+/** Variables that say which shop and which account: they stand in a brand's file only. */
+const ofOneBrand = [
+  'SHOP_DATABASE_URL',
+  'SHOP_SQL_DIR',
+  'REVIEW_API_CLIENT_ID',
+  'REVIEW_API_CLIENT_SECRET',
+  'WEBHOOK_BRAND_IDS',
+];
+
+/** Other variables are those of the whole deployment. */
+const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT)_|^WEBHOOK_BRAND_IDS$/;
+
+/**
+ * The brands of BRANDS_DIR, by name; undefined without BRANDS_DIR. A file that is wrong is a fault of its brand alone.
+ *
+ * @throws UsageError where BRANDS_DIR has no brand, or the environment has a variable that belongs into a brand's file.
+ */
+export function readBrands(environment: Environment): Brand[] | undefined {
+  const folder = environment.BRANDS_DIR?.trim() ?? '';
+  if (folder === '') return undefined;
+  const wrongPlace = ofOneBrand.filter((name) => (environment[name] ?? '').trim() !== '');
+  if (wrongPlace.length > 0) {
+    throw new UsageError(
+      `With BRANDS_DIR, ${wrongPlace.join(', ')} must not be in the environment or in .env: expected in ${join(folder, '<brand>.env')}`,
+      { hint: 'Each brand has a shop and an account of its own. Move these lines into the files of the brands.' },
+    );
+  }
+  const brands = namesIn(folder).map((name) => readBrand(folder, name, environment));
+  if (brands.length === 0) {
+    throw new UsageError(
+      `BRANDS_DIR is ${JSON.stringify(folder)}, expected a folder with a file <brand>.env for each brand`,
+      {
+        hint: 'Make one: review-sync init --brand NAME',
+      },
+    );
+  }
+  return brands.map((brand) => ({ ...brand, ...sharing(brand, brands) }));
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    const files = readdirSync(folder).filter((file) => file.endsWith('.env') && !file.startsWith('.'));
+    return files.map((file) => file.slice(0, -'.env'.length)).sort();
+  } catch (cause) {
+    throw new UsageError(`BRANDS_DIR is ${JSON.stringify(folder)}, which cannot be read: ${describeError(cause)}`);
+  }
+}
+
+/** The file of a brand, and the folder of its shop queries. */
+export const placesOf = (folder: string, name: string) => ({
+  envFile: join(folder, `${name}.env`),
+  sqlDir: join(folder, name),
+});
+
+/** @throws UsageError where schemas cannot be named after it. */
+export function requireBrandName(name: string): void {
+  if (brandName.test(name)) return;
+  throw new UsageError(
+    `The brand ${JSON.stringify(name)} has no usable name: expected a letter a-z, then up to 30 of a-z, 0-9 and _`,
+  );
+}
+
+function readBrand(folder: string, name: string, environment: Environment): Brand {
+  const { envFile, sqlDir } = placesOf(folder, name);
+  const own = { ...environment, SHOP_SQL_DIR: sqlDir };
+  try {
+    requireBrandName(name);
+    const given = parseEnvFile(ownFile(envFile));
+    const foreign = Object.keys(given).filter((one) => !mayStandInBrand.test(one));
+    if (foreign.length === 0) return { name, environment: { ...own, ...given } };
+    const fault = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
+      hint: 'A brand’s file says its shop, account, zones, schedules, contact, alerts and WEBHOOK_BRAND_IDS.',
+    });
+    return { name, environment: own, fault };
+  } catch (error) {
+    if (error instanceof UsageError) return { name, environment: own, fault: error };
+    const fault = new UsageError(`${envFile} cannot be read: ${describeError(error)}`, { hint: ownFileHint });
+    return { name, environment: own, fault };
+  }
+}
+
+/** Two brands with one account would push two shops to it; two with one brand id would store its webhooks twice. */
+function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
+  if (brand.fault) return {};
+  for (const other of all) {
+    if (other === brand || other.fault) continue;
+    const names = [brand.name, other.name].sort().join(' and ');
+    const account = accountOf(brand.environment);
+    if (account !== undefined && account === accountOf(other.environment)) {
+      const what = `The brands ${names} have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID`;
+      return {
+        fault: new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' }),
+      };
+    }
+    const id = brandIdsOf(brand.environment).find((one) => brandIdsOf(other.environment).includes(one));
+    if (id !== undefined) return { fault: new UsageError(`The brands ${names} both have ${id} in WEBHOOK_BRAND_IDS`) };
+  }
+  return {};
+}
+
+function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
+  const url = URL.parse(address.trim());
+  return url && client.trim() !== '' ? JSON.stringify([url.href.replace(/\/+$/, ''), client.trim()]) : undefined;
+}
+
+const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>
+  ids.split(',').flatMap((id) => (id.trim() === '' ? [] : [Number(id)]));
+
+/** The configuration of a brand. @throws UsageError that names what is wrong, and in which file. */
+export function configOf({ name, environment, fault }: Brand): Config {
+  if (fault) throw fault;
+  return readConfig(environment, name);
+}

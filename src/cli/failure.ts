@@ -1,0 +1,26 @@
+import { describeError, hintOf, ReviewSyncError } from '../base/errors.ts';
+import { explainError } from '../base/hints.ts';
+
+/** A failure in the document of `--json`. */
+export type FailureJson = { code: string | null; message: string; hint: string | null };
+
+export function failureJson(failure: unknown): FailureJson {
+  const code = failure instanceof ReviewSyncError ? failure.code : null;
+  return { code, message: describeError(failure), hint: hintOf(failure) ?? null };
+}
+
+/** Says what failed and what to do next; with a stack only where the program itself is at fault. */
+export function describeFailure(error: unknown): string {
+  const isOurs = error instanceof ReviewSyncError;
+  const { hint } = explainError(error) ?? {};
+  const lines = [`review-sync: ${describeError(error)}`];
+  if (hint) lines.push(`→ ${hint}`);
+  if (isOurs && error.hint) lines.push(error.hint);
+  if (!isOurs && error instanceof Error) {
+    const isOfASystem = 'code' in error || hint !== undefined;
+    // The first line of a stack is the raw message.
+    const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+    lines.push(...(isOfASystem ? ['review-sync doctor says what is broken.'] : frames));
+  }
+  return `${lines.join('\n')}\n`;
+}

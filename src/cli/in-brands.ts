@@ -1,0 +1,65 @@
+import { type Brand, readBrands } from '../app/brands.ts';
+import { exitStatus, UsageError } from '../base/errors.ts';
+import type { Context, Reach, Report } from './command.ts';
+import { describeFailure, failureJson } from './failure.ts';
+import { openContext } from './open-context.ts';
+
+type Work = (context: Context) => Promise<Report | undefined>;
+type Around = Parameters<typeof openContext>[0];
+
+/**
+ * Runs a command where it is to be run: without BRANDS_DIR, and where it serves all brands, once; otherwise for the brand
+ * that --brand names, or for one after the other. What fails for one brand does not stop the next, and the exit status is
+ * the worst.
+ *
+ * @param asked the brand of --brand.
+ * @throws UsageError where the brand is not known, or the command needs one.
+ */
+export async function inBrands(
+  around: Around,
+  reach: Reach,
+  asked: string | undefined,
+  work: Work,
+): Promise<Report | undefined> {
+  if (reach === 'all') return work(openContext(around));
+  const brands = readBrands(around.environment);
+  if (!brands) {
+    if (asked === undefined) return work(openContext(around));
+    throw new UsageError(`--brand is ${JSON.stringify(asked)}, and BRANDS_DIR is not set: there are no brands`);
+  }
+  const names = brands.map(({ name }) => name).join(', ');
+  const [only, ...others] = asked === undefined ? brands : brands.filter(({ name }) => name === asked);
+  if (!only) throw new UsageError(`There is no brand ${JSON.stringify(asked)}, expected one of: ${names}`);
+  if (asked !== undefined || (reach === 'one' && others.length === 0)) return work(openContext(around, only));
+  if (reach === 'one') {
+    throw new UsageError(`This command is about one brand: add --brand and one of ${names}`);
+  }
+  const reports: [name: string, report: Report][] = [];
+  for (const brand of brands) {
+    const report = await ofBrand(around, brand, work);
+    around.signal.throwIfAborted();
+    if (report) reports.push([brand.name ?? '', report]);
+  }
+  return {
+    text: reports.map(([name, { text }]) => `brand ${name}\n${text}`).join('\n\n'),
+    json: { brands: Object.fromEntries(reports.map(([name, { json }]) => [name, json])) },
+    incomplete: reports.some(([, { incomplete }]) => incomplete),
+    isWrongUsage: reports.some(([, { isWrongUsage }]) => isWrongUsage),
+  };
+}
+
+/** The report of one brand, of its failure too, which is said at once on standard error. */
+async function ofBrand(around: Around, brand: Brand, work: Work): Promise<Report | undefined> {
+  try {
+    return await work(openContext(around, brand));
+  } catch (error) {
+    around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
+    const isWrongUsage = exitStatus(error) === 2;
+    return {
+      text: 'failed: standard error says why',
+      json: { error: failureJson(error) },
+      incomplete: true,
+      isWrongUsage,
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { ReviewSyncError } from '../../base/errors.ts';
+import type { ConnectedService } from '../connected-service.ts';
+import type { Db } from '../index.ts';
+
+/** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
+export async function storedBrands(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ brand: string }>`
+    select substring(nspname from 6) as brand from pg_namespace
+    where nspname ~ '^sync_[a-z][a-z0-9_]{0,30}$' and to_regclass(nspname || '.settings') is not null
+    order by nspname collate "C"`.execute(db);
+  return rows.map(({ brand }) => brand);
+}
+
+/** Whether the database has the schemas of a warehouse without brands. */
+export async function hasPlainSchemas(db: Db): Promise<boolean> {
+  const { rows } = await sql`select where to_regclass('sync.settings') is not null`.execute(db);
+  return rows.length > 0;
+}
+
+/** The stored brand that belongs to this service and account; an empty text: the schemas without brand. */
+export async function ownerOf(db: Db, { address, client }: ConnectedService): Promise<string | undefined> {
+  const isSame = sql`service_client = ${client} and lower(rtrim(service_address, '/')) = lower(rtrim(${address}, '/'))`;
+  const stored = [...((await hasPlainSchemas(db)) ? [''] : []), ...(await storedBrands(db))];
+  for (const brand of stored) {
+    const settings = sql.table(`${brand === '' ? 'sync' : `sync_${brand}`}.settings`);
+    const { rows } = await sql`select from ${settings} where ${isSame}`.execute(db);
+    if (rows.length > 0) return brand;
+  }
+  return undefined;
+}
+
+type View = { brand: string; name: string; comment: string | null; columns: Column[] };
+type Column = { name: string; type: string; comment: string | null };
+
+const id = pg.escapeIdentifier;
+const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
+
+async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
+  const { rows } = await sql<View>`
+    select substring(n.nspname from 4) as brand, c.relname as name, obj_description(c.oid, 'pg_class') as comment,
+      jsonb_agg(jsonb_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
+        'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns
+    from pg_namespace n
+    join pg_class c on c.relnamespace = n.oid and c.relkind = 'v'
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where n.nspname = any(${brands.map((brand) => `bi_${brand}`)})
+    group by n.nspname, c.oid, c.relname
+    order by n.nspname, c.relname`.execute(db);
+  return rows;
+}
+
+const shapeOf = ({ columns }: View) => JSON.stringify(columns.map(({ name, type }) => [name, type]));
+
+/** Whether the views over all brands show this one. */
+export async function isInUnion(db: Db, brand: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+    where r.ev_class = to_regclass('bi.reviews') and d.refobjid = to_regclass(${`bi_${brand}.reviews`}) limit 1`.execute(
+    db,
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Makes the views of `bi` over all brands: each view of the brands once more, with a column `brand` first, by which
+ * Postgres leaves out the others. The role `bi_reader` may read them. A brand whose views have other columns than those of
+ * `like`, since it is not migrated, is left out.
+ *
+ * @param like a brand that has been migrated.
+ * @returns the brands that are left out.
+ */
+export async function makeUnion(db: Db, like: string): Promise<string[]> {
+  return db.transaction().execute(async (trx) => {
+    const brands = await storedBrands(trx);
+    // Two machines may migrate at the same time.
+    await sql`lock table ${sql.table(`review_sync_migrations_${brands[0]}.applied`)} in share row exclusive mode`.execute(
+      trx,
+    );
+    const all = await viewsOf(trx, brands);
+    const statements = [
+      'create schema if not exists bi',
+      `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
+    ];
+    const leftOut = new Set<string>();
+    for (const view of all.filter(({ brand }) => brand === like)) {
+      const alike = all.filter((one) => one.name === view.name && shapeOf(one) === shapeOf(view));
+      for (const brand of brands) if (!alike.some((one) => one.brand === brand)) leftOut.add(brand);
+      const columns = view.columns.map(({ name }) => id(name)).join(', ');
+      const arms = alike.map(
+        ({ brand }) => `select ${text(brand)}::text as brand, ${columns} from ${id(`bi_${brand}`)}.${id(view.name)}`,
+      );
+      const own = `bi.${id(view.name)}`;
+      statements.push(
+        `create or replace view ${own} as ${arms.join('\nunion all ')}`,
+        `comment on view ${own} is ${text(view.comment)}`,
+        `comment on column ${own}.brand is 'The brand, by which its file in BRANDS_DIR is named.'`,
+        ...view.columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
+      );
+    }
+    const { rows: reader } = await sql`select from pg_roles where rolname = 'bi_reader'`.execute(trx);
+    if (reader.length > 0) {
+      statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
+    }
+    await sql.raw(statements.join(';\n')).execute(trx);
+    return [...leftOut];
+  });
+}
+
+/** Drops the views over all brands: those beneath them can only change then. @throws ReviewSyncError where others use them. */
+export async function dropUnion(db: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_class c where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'`.execute(
+    db,
+  );
+  if (rows.length === 0) return;
+  await sql
+    .raw(`drop view ${rows.map(({ name }) => `bi.${id(name)}`).join(', ')}`)
+    .execute(db)
+    .catch((cause: unknown) => {
+      throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be made again', {
+        cause,
+        hint: 'Nothing was changed. Drop what uses them, run migrate, and make it again.',
+      });
+    });
+}

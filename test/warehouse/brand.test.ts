@@ -1,0 +1,140 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packagePath } from '../../src/base/package-path.ts';
+import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
+import { recountAll } from '../../src/warehouse/bi/recount.ts';
+import { brandName, inBrand } from '../../src/warehouse/brand.ts';
+import { openPool, openWarehouse } from '../../src/warehouse/index.ts';
+import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
+import { readWarehouseFacts, tryToWrite } from '../../src/warehouse/warehouse-facts.ts';
+import { createDatabase, query } from '../harness/database.ts';
+
+test.each([
+  [
+    'select 1 from sync.runs r join warehouse.reviews on true',
+    'select 1 from sync_a.runs r join warehouse_a.reviews on true',
+  ],
+  [`select 'bi.reviews'::regclass`, `select 'bi_a.reviews'::regclass`],
+  ['insert into "sync"."category_links" ("code")', 'insert into "sync_a"."category_links" ("code")'],
+  ['declare c cursor for select 1 from bi."reviews"', 'declare c cursor for select 1 from bi_a."reviews"'],
+  [
+    'create schema sync; grant usage on schema bi to bi_reader',
+    'create schema sync_a; grant usage on schema bi_a to bi_reader',
+  ],
+  [`select to_regnamespace('bi')`, `select to_regnamespace('bi_a')`],
+  [`format('comment on column sync.run_rows.%I')`, `format('comment on column sync_a.run_rows.%I')`],
+  ['lock table review_sync_migrations.applied', 'lock table review_sync_migrations_a.applied'],
+])('the schemas of %s are those of the brand', (text, expected) => {
+  expect(inBrand(text, 'a')).toBe(expected);
+  expect(inBrand(inBrand(text, 'a'), 'a')).toBe(expected);
+});
+
+test.each([
+  `trigger in ('sync', 'rescan')`,
+  `'review-sync was updated. Run review-sync.'`,
+  'select "sync.x"."bi.y" from my_sync.t, t.sync.u',
+  `job = 'sync-' || flow`,
+  'select warehouse, bi, sync from t as warehouse_b',
+])('nothing else is touched: %s', (text) => {
+  expect(inBrand(text, 'a')).toBe(text);
+});
+
+test('names of brands are names of schemas without quotes', () => {
+  for (const name of ['a', 'nord_2', 'x'.repeat(31)]) expect(name).toMatch(brandName);
+  for (const name of ['', 'A', '1a', 'a-b', 'a.b', 'ä', 'x'.repeat(32)]) expect(name).not.toMatch(brandName);
+});
+
+test('no text of ours keeps a schema without brand', () => {
+  const folders = [packagePath('sql', 'warehouse'), packagePath('src', 'warehouse'), packagePath('src', 'app')];
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true }).map((file) => join(folder, String(file))),
+  );
+  const left = files
+    .filter((file) => /\.(sql|ts)$/.test(file))
+    .flatMap((file) => {
+      const text = inBrand(readFileSync(file, 'utf8').replaceAll(/^\s*(--|\*|\/\/).*$/gm, ''), 'a');
+      const named = /\b(sync|warehouse|bi)"?\.["a-z_]+|schema (sync|warehouse|bi)\b|'(sync|warehouse|bi)'::/g;
+      return [...text.matchAll(named)].map(([found]) => `${file}: ${found}`);
+    });
+  // Properties of objects of TypeScript, which are in no statement.
+  expect(left.filter((one) => !/\.ts: warehouse\.[a-z]+$/i.test(one))).toEqual([]);
+});
+
+test('two brands in one database share connections and nothing else', async () => {
+  const url = await createDatabase();
+  await using shared = openPool({ url, connections: 4 });
+  const names = ['a', 'a_b'];
+  for (const brand of names) {
+    await using warehouse = await openWarehouse({ url, connections: 2, shared, brand });
+    expect((await migrateWarehouse(warehouse.db)).length).toBeGreaterThan(10);
+    expect(await prepareBi(warehouse, { timeZone: 'Asia/Seoul' })).toBe(true);
+    await recountAll(warehouse.db);
+    await tryToWrite(warehouse);
+    expect(await readWarehouseFacts(warehouse)).toMatchObject({ pending: [], newer: [], otherOwners: [] });
+  }
+  const schemas = await query<{ name: string }>(
+    url,
+    `select nspname as name from pg_namespace where nspname !~ '^pg_|^information_schema$|^public$' order by 1`,
+  );
+  const own = ['bi', 'review_sync_migrations', 'sync', 'warehouse'];
+  expect(schemas.map(({ name }) => name)).toEqual(own.flatMap((schema) => names.map((name) => `${schema}_${name}`)));
+
+  // Views, keys, defaults, triggers and indexes depend on objects of their own brand only.
+  const brandOf = (column: string) =>
+    `(select substring(nspname from '^(?:sync|warehouse|bi|review_sync_migrations)_(.*)$') from pg_namespace where oid = ${column})`;
+  const foreign = await query(
+    url,
+    `select view.oid::regclass::text as dependent, used.oid::regclass::text as used
+     from pg_rewrite r join pg_class view on view.oid = r.ev_class
+     join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+     join pg_class used on d.refclassid = 'pg_class'::regclass and used.oid = d.refobjid
+     where ${brandOf('view.relnamespace')} is distinct from ${brandOf('used.relnamespace')}
+       and ${brandOf('view.relnamespace')} is not null
+     union all
+     select c.conrelid::regclass::text, c.confrelid::regclass::text from pg_constraint c
+     join pg_class one on one.oid = c.conrelid join pg_class other on other.oid = c.confrelid
+     where ${brandOf('one.relnamespace')} is distinct from ${brandOf('other.relnamespace')}
+     union all
+     select t.tgrelid::regclass::text, t.tgfoid::regproc::text from pg_trigger t
+     join pg_class one on one.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
+     where not t.tgisinternal and ${brandOf('one.relnamespace')} is distinct from ${brandOf('p.pronamespace')}`,
+  );
+  expect(foreign).toEqual([]);
+  const bodies = await query<{ name: string; body: string }>(
+    url,
+    `select p.oid::regprocedure::text as name, p.prosrc as body from pg_proc p
+     where ${brandOf('p.pronamespace')} is not null`,
+  );
+  expect(bodies.length).toBeGreaterThan(0);
+  for (const { name, body } of bodies) {
+    const brand = name.startsWith('sync_a_b.') ? 'a_b' : 'a';
+    const used = [...body.matchAll(/\b(?:sync|warehouse|bi)(?:_(\w+))?\.\w/g)].map((match) => match[1]);
+    expect(used.filter((one) => one !== brand)).toEqual([]);
+  }
+});
+
+test('a prepared statement of one brand is not that of another on the same connection', async () => {
+  const url = await createDatabase();
+  await using shared = openPool({ url, connections: 1 });
+  for (const brand of ['a', 'b']) {
+    await shared.pool.query(`create schema sync_${brand}; create table sync_${brand}.t as select '${brand}' as name`);
+  }
+  for (const brand of ['a', 'b', 'a']) {
+    await using warehouse = await openWarehouse({ url, connections: 1, shared, brand });
+    const { rows } = await warehouse.pool.query({ name: 'read', text: 'select name from sync.t' });
+    expect(rows).toEqual([{ name: brand }]);
+  }
+});
+
+test('a brand whose statements wait for a lock leaves connections to the others', async () => {
+  const url = await createDatabase();
+  await using shared = openPool({ url, connections: 2 });
+  await using stuck = await openWarehouse({ url, connections: 1, shared, brand: 'a' });
+  await using other = await openWarehouse({ url, connections: 1, shared, brand: 'b' });
+  const client = await stuck.pool.connect();
+  const waiting = stuck.pool.query('select 1 as n');
+  expect((await other.pool.query('select 2 as n')).rows).toEqual([{ n: 2 }]);
+  client.release();
+  expect((await waiting).rows).toEqual([{ n: 1 }]);
+});
