@@ -30,7 +30,7 @@ export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]
   const posting = db.transaction().execute(async (trx) => {
     const due = await enterAlerts(trx, urgent, now());
     for (const alert of due.raised) {
-      if (await sent(deps, `review-sync: ${alert.message}`, alert)) await markPosted(trx, alert.key, now());
+      if (await sent(deps, alert.message, alert)) await markPosted(trx, alert.key, now());
     }
     for (const alert of due.recovered) {
       // A change of the service is news, and does not recover.
@@ -40,7 +40,7 @@ export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]
       }
       const seconds = (now().getTime() - alert.raisedAt.getTime()) / 1000;
       const [first = ''] = alert.message.split('\n');
-      const text = `review-sync: recovered after ${durationText(seconds)}: ${first}`;
+      const text = `recovered after ${durationText(seconds)}: ${first}`;
       if (await sent(deps, text, alert)) await forgetAlert(trx, alert.key);
     }
   });

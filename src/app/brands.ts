@@ -122,7 +122,7 @@ function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: cl
   return url && client.trim() !== '' ? JSON.stringify([url.href.replace(/\/+$/, ''), client.trim()]) : undefined;
 }
 
-const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>
+export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>
   ids.split(',').flatMap((id) => (id.trim() === '' ? [] : [Number(id)]));
 
 /** The configuration of a brand. @throws UsageError that names what is wrong, and in which file. */

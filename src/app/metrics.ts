@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Counts } from '../base/counts.ts';
 import type { RequestFacts } from '../review-api/index.ts';
 import type { StatusReport } from './status-report.ts';
@@ -6,17 +6,25 @@ import type { StatusReport } from './status-report.ts';
 export type Metrics = {
   onRequestEnd(request: RequestFacts): void;
   onStep(step: string, counts: Counts | undefined, seconds: number): void;
-  readonly contentType: string;
   /** The text for Prometheus, with the current state of warehouse and queue. */
   render(): Promise<string>;
+  /** The same of one of several brands. Where its state cannot be read, the counters of this process only. */
+  ofBrand(): Promise<object[]>;
 };
+
+export const metricsContentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** The metrics of several brands in one text. */
+export const renderBrands = async (all: readonly Metrics[]): Promise<string> =>
+  AggregatorRegistry.aggregate(await Promise.all(all.map((one) => one.ofBrand()))).metrics();
 
 /**
  * Opens the metrics: counters of this process, and gauges of the whole system that `report` is read for at each scrape.
  * Names and units follow Prometheus' conventions; no label holds a customer's data.
  */
-export function openMetrics(report: () => Promise<StatusReport>): Metrics {
+export function openMetrics(report: () => Promise<StatusReport>, brand?: string): Metrics {
   const registry = new Registry();
+  if (brand !== undefined) registry.setDefaultLabels({ brand });
   const registers = [registry];
   const requests = new Counter({
     name: 'review_sync_requests_total',
@@ -46,7 +54,6 @@ export function openMetrics(report: () => Promise<StatusReport>): Metrics {
   });
   const show = stateGauges(registers);
   return {
-    contentType: registry.contentType,
     onRequestEnd({ method, path, status, durationMs }) {
       const route = routeOf(path);
       requests.inc({ method, route, status: status ?? 'none' });
@@ -59,6 +66,16 @@ export function openMetrics(report: () => Promise<StatusReport>): Metrics {
     async render() {
       show(await report());
       return registry.metrics();
+    },
+    async ofBrand() {
+      const isRead = await report()
+        .then(show)
+        .then(
+          () => true,
+          () => false,
+        );
+      const all = await registry.getMetricsAsJSON();
+      return isRead ? all : all.filter(({ type }) => String(type) !== 'gauge');
     },
   };
 }

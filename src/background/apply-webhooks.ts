@@ -21,7 +21,7 @@ const mostAttempts = 9;
  *
  * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
-export function startWebhookApplier(app: App): { close(): Promise<void> } {
+export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close(): Promise<void> } {
   const { warehouse, warehouseOutage, config } = app;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = config.api;
   const spacingMs = (atATime * 1000) / Math.min(mostPerSecond, requestsPerSecond / 4);
@@ -48,7 +48,7 @@ export function startWebhookApplier(app: App): { close(): Promise<void> } {
         },
       );
       const nextAtMs = performance.now() + spacingMs;
-      await wait((await reading) ? Math.max(0, nextAtMs - performance.now()) : lookEveryMs);
+      await wait((await reading) ? Math.max(0, nextAtMs - performance.now()) : everyMs);
     }
   };
   const loops = Array.from({ length: atATime }, loop);

@@ -55,7 +55,11 @@ async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   const { db } = app.warehouse;
   const payload = await payloadOf(db, deadLetter.id);
   const body = Array.isArray(payload) ? payload : [payload];
-  const rules = { brandIds: app.config.webhooks.brandIds, receivedAt: deadLetter.firstFailedAt };
-  const stored = await storeEvents(db, rules, readEvents(body));
+  const brandIds: readonly number[] = app.config.webhooks.brandIds;
+  const read = readEvents(body);
+  // Of a brand_id that no brand has: nothing of it would be stored here, and it must not close.
+  const isOfNobody = !read.events.some(({ brandId }) => brandIds.includes(brandId)) && read.faults.length === 0;
+  if (app.config.brand !== undefined && isOfNobody) return;
+  const stored = await storeEvents(db, { brandIds, receivedAt: deadLetter.firstFailedAt }, read);
   if (stored.kind === 'stored' && stored.faults.length === 0) await resolveDeadLetters(db, 'webhook', [deadLetter.key]);
 }

@@ -25,7 +25,8 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   const { url } = app.config.alerts;
   if (url === undefined) return undefined;
   const { log, now } = app;
-  const post = (text: string) => postAlert(url, text);
+  const name = app.config.brand === undefined ? 'review-sync' : `review-sync, brand ${app.config.brand}`;
+  const post = (text: string) => postAlert(url, `${name}: ${text}`);
   let failures = 0;
   let queueFailures = 0;
   let failingSinceMs = 0;
@@ -46,7 +47,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       await check();
       failures = 0;
       app.warehouseOutage.worked();
-      if (isPosted) await post('review-sync: recovered: the warehouse can be used again');
+      if (isPosted) await post('recovered: the warehouse can be used again');
       isPosted = false;
     } catch (error) {
       if (failures === 0) failingSinceMs = performance.now();
@@ -55,7 +56,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       app.warehouseOutage.failed(error);
       if (failures < failuresBeforeAlert || isPosted) return;
       if (!isWatcher && performance.now() - failingSinceMs < unheardMs) return;
-      await post(`review-sync: the warehouse cannot be used: ${reason}\n→ review-sync doctor says what is broken`);
+      await post(`the warehouse cannot be used: ${reason}\n→ review-sync doctor says what is broken`);
       isPosted = true;
     }
   }

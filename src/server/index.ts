@@ -3,9 +3,8 @@ import type { Server, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Warehouse } from '../warehouse/index.ts';
 import { cached } from './cached.ts';
-import type { MeasuredApp } from './measured-app.ts';
+import type { Served } from './measured-app.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
@@ -30,11 +29,11 @@ export type RunningServer = { url: string; close(): Promise<void> };
  * @throws ReviewSyncError where it cannot listen.
  */
 export async function startServer(
-  measured: MeasuredApp,
+  served: Served,
   port: number,
   { isPublic }: { isPublic: boolean },
 ): Promise<RunningServer> {
-  const { config, warehouse, log } = measured.app;
+  const { deployment, log } = served;
   const server = Fastify({
     forceCloseConnections: 'idle',
     bodyLimit: 64 * 1024,
@@ -47,25 +46,25 @@ export async function startServer(
   server.server.maxRequestsPerSocket = mostOfConnection;
   limitConnections(server.server);
   handleErrors(server, log);
-  healthRoutes(server, warehouse);
+  healthRoutes(server, served);
   server.register(async (counted) => {
     limitRequests(counted);
     const wrongToken = (what: string) => {
       const write = onceAMinute(log, 'a request had a wrong token');
       return () => write({ what });
     };
-    metricsRoute(counted, measured, wrongToken('/metrics'));
+    metricsRoute(counted, served, wrongToken('/metrics'));
     if (!isPublic) return;
-    webhookRoute(counted, measured.app, wrongToken('a webhook'), onceAMinute(log, 'a webhook was refused'));
-    statusRoutes(counted, measured, wrongToken('the status page'));
+    webhookRoute(counted, served, wrongToken('a webhook'), onceAMinute(log, 'a webhook was refused'));
+    statusRoutes(counted, served, wrongToken('the status page'));
   });
   try {
-    const url = await server.listen({ host: config.host, port });
+    const url = await server.listen({ host: deployment.host, port });
     return { url, close: () => closeWithin(graceMs, server) };
   } catch (error) {
     await server.close();
     const reason = describeError(error);
-    throw new ReviewSyncError('listen', `Cannot listen on ${config.host}:${port}: ${reason}`, {
+    throw new ReviewSyncError('listen', `Cannot listen on ${deployment.host}:${port}: ${reason}`, {
       hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free.`,
     });
   }
@@ -134,10 +133,15 @@ function handleErrors(server: FastifyInstance, log: Logger): void {
 }
 
 /** `/healthz`: the process responds. `/readyz`: it can store what it receives. */
-function healthRoutes(server: FastifyInstance, warehouse: Warehouse): void {
+function healthRoutes(server: FastifyInstance, { all }: Served): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   // One look a second for all who ask, for it takes a connection of the webhooks.
-  const ready = cached(() => warehouse.pool.query('select 1'), 1000);
+  const look = async () => {
+    const [measured] = all();
+    if (!measured) throw new Error('no brand is open');
+    await measured.app.warehouse.pool.query('select 1');
+  };
+  const ready = cached(look, 1000);
   server.get('/readyz', async (_request, reply) => {
     try {
       await ready.get();

@@ -1,5 +1,5 @@
-import { type App, openApp } from '../app/app.ts';
-import type { Config } from '../app/config.ts';
+import { type App, openApp, type SharedConnections } from '../app/app.ts';
+import type { Config, Deployment } from '../app/config.ts';
 import { type Metrics, openMetrics } from '../app/metrics.ts';
 import { type StatusReport, statusReport } from '../app/status-report.ts';
 import type { Logger } from '../base/log.ts';
@@ -18,17 +18,36 @@ export type MeasuredApp = {
 /** How long a report is cached, in milliseconds. Prometheus scrapes every 15 s or more. */
 const reportMs = 5000;
 
-/** Opens an App with metrics. `opened` closes it. */
-export async function openMeasuredApp(config: Config, log: Logger, opened: AsyncDisposableStack): Promise<MeasuredApp> {
+/** Opens an App with metrics. `opened` closes it. @param shared connections of all brands of the process. */
+export async function openMeasuredApp(
+  config: Config,
+  log: Logger,
+  opened: AsyncDisposableStack,
+  shared?: SharedConnections,
+): Promise<MeasuredApp> {
   // Reading the status must not take the connections that store webhooks.
-  const warehouse = opened.use(
-    await openWarehouse({ url: config.warehouseDatabaseUrl, brand: config.brand, connections: 2 }),
-  );
+  const { warehouseDatabaseUrl: url, brand } = config;
+  const warehouse = opened.use(await openWarehouse({ url, brand, connections: 2, shared: shared?.warehouse }));
   const reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
-  const metrics = openMetrics(reports.get);
-  const app: App = opened.use(await openApp(config, { log, onRequestEnd: metrics.onRequestEnd }));
-  const sayLocks = throttled(60_000, (text) => log.warn(text));
-  const watching = watchLockWaits(config.warehouseDatabaseUrl, sayLocks);
-  opened.defer(() => watching.close());
+  const metrics = openMetrics(reports.get, brand);
+  const app: App = opened.use(await openApp(config, { log, onRequestEnd: metrics.onRequestEnd, shared }));
+  if (!shared) sayLockWaits(url, log, opened);
   return { app, metrics, reports };
 }
+
+/** Logs statements of this process that wait for locks, of all brands. */
+export function sayLockWaits(warehouseUrl: string, log: Logger, opened: AsyncDisposableStack): void {
+  const say = throttled(60_000, (text) => log.warn(text));
+  const watching = watchLockWaits(warehouseUrl, say);
+  opened.defer(() => watching.close());
+}
+
+/** What a server shows and takes in. */
+export type Served = {
+  deployment: Deployment;
+  log: Logger;
+  /** The Apps of the brands that are open now; without brands one. */
+  all(): readonly MeasuredApp[];
+  /** WEBHOOK_BRAND_IDS of brands that cannot be served now. */
+  idsOfOthers(): readonly number[];
+};

@@ -1,17 +1,22 @@
 import type { FastifyInstance } from 'fastify';
+import { metricsContentType, renderBrands } from '../app/metrics.ts';
 import { isLoopback } from '../base/is-loopback.ts';
 import { hasCredentials, hasToken, isForwarded } from './credentials.ts';
-import type { MeasuredApp } from './measured-app.ts';
+import type { Served } from './measured-app.ts';
 
 /**
  * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token.
  * Without it there are metrics on a loopback address only, and for direct requests of this machine only: behind a proxy
  * every client has a loopback address, and a web page may give its own name such an address.
  */
-export function metricsRoute(server: FastifyInstance, { app, metrics }: MeasuredApp, logWrongToken: () => void): void {
-  const { host, statusToken: token } = app.config;
+export function metricsRoute(
+  server: FastifyInstance,
+  { deployment, log, all }: Served,
+  logWrongToken: () => void,
+): void {
+  const { host, statusToken: token, brandsDir } = deployment;
   if (token === undefined && !isLoopback(host)) {
-    app.log.warn('STATUS_TOKEN is not set: /metrics is only served on a loopback address');
+    log.warn('STATUS_TOKEN is not set: /metrics is only served on a loopback address');
     return;
   }
   server.get('/metrics', async (request, reply) => {
@@ -24,6 +29,8 @@ export function metricsRoute(server: FastifyInstance, { app, metrics }: Measured
       if (hasCredentials(request)) logWrongToken();
       return reply.status(401).header('www-authenticate', 'Bearer').send({ error: 'STATUS_TOKEN is required' });
     }
-    return reply.header('content-type', metrics.contentType).send(await metrics.render());
+    const metrics = all().map((one) => one.metrics);
+    const text = brandsDir === undefined ? metrics[0]?.render() : renderBrands(metrics);
+    return reply.header('content-type', metricsContentType).send(await text);
   });
 }

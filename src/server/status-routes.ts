@@ -3,14 +3,15 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { issuesOf } from '../app/issues.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
 import { spanTotals } from '../warehouse/reviews/export-windows.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
-import type { MeasuredApp } from './measured-app.ts';
+import type { MeasuredApp, Served } from './measured-app.ts';
 import { script } from './page/layout.ts';
-import { statusPage, unavailablePage } from './page/page.ts';
+import { type BrandSummary, brandsPage, statusPage, unavailablePage } from './page/page.ts';
 import type { RunInProgress } from './page/run-progress.ts';
 import { style } from './page/style.ts';
 
@@ -31,9 +32,8 @@ const linkElsewhere = /<link[^>]*href="https?:[^>]*>/g;
  * `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token: as a bearer token, or as the
  * password of HTTP Basic with any user.
  */
-export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, logWrongToken: () => void): void {
-  const { app, reports } = measured;
-  const { statusToken: token } = app.config;
+export function statusRoutes(parent: FastifyInstance, served: Served, logWrongToken: () => void): void {
+  const { statusToken: token, brandsDir } = served.deployment;
   if (token === undefined) return;
   parent.register(async (server) => {
     server.addHook('onRequest', async (request, reply) => {
@@ -41,9 +41,13 @@ export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, log
       if (hasCredentials(request)) logWrongToken();
       return challenge(reply);
     });
-    server.get('/', { errorHandler: sendUnavailable }, async (_request, reply) => {
-      const report = await reports.get();
-      return send(reply, statusPage(report, await readProgress(measured, report.runs)));
+    server.get<{ Querystring: { brand?: string } }>('/', { errorHandler: sendUnavailable }, async (request, reply) => {
+      const all = served.all();
+      const { brand } = request.query;
+      const measured = brandsDir === undefined ? all[0] : all.find(({ app }) => app.config.brand === brand);
+      if (!measured) return send(reply, brandsPage(await Promise.all(all.map(summaryOf))));
+      const report = await measured.reports.get();
+      return send(reply, statusPage(report, await readProgress(measured, report.runs), measured.app.config.brand));
     });
     await server.register(async (board) => {
       board.addHook('onSend', async (_request, reply, payload) => {
@@ -57,14 +61,34 @@ export function statusRoutes(parent: FastifyInstance, measured: MeasuredApp, log
       const { setQueues } = createBullBoard({ queues: [], serverAdapter: adapter });
       // Each open run has a queue of its own.
       board.addHook('onRequest', async () => {
-        const { runs } = await reports.get();
-        const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-        const queues = [app.queues.scheduled, ...(await Promise.all(open.map(({ id }) => app.queues.ofRun(id))))];
-        setQueues(queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })));
+        const queues = new Set((await Promise.all(served.all().map(queuesOf))).flat());
+        setQueues([...queues].map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })));
       });
       await board.register(adapter.registerPlugin(), { prefix: '/queues' });
     });
   });
+}
+
+/** What the page says of a brand among others. */
+async function summaryOf({ app, reports }: MeasuredApp): Promise<BrandSummary> {
+  const brand = app.config.brand ?? '';
+  return reports.get().then(
+    (report) => ({ brand, issues: issuesOf(report).length }),
+    (error: unknown) => ({ brand, error: describeError(error) }),
+  );
+}
+
+async function queuesOf({ app, reports }: MeasuredApp) {
+  // A brand whose warehouse cannot be read has no runs to show.
+  const runs = await reports.get().then(
+    (report) => report.runs,
+    (error: unknown) => {
+      if (app.config.brand === undefined) throw error;
+      return [];
+    },
+  );
+  const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
+  return [app.queues.scheduled, ...(await Promise.all(open.map(({ id }) => app.queues.ofRun(id))))];
 }
 
 /** Runs in progress that are looked at. More than a handful is a queue full of commands. */

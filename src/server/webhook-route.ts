@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { App } from '../app/app.ts';
+import { acceptForBrands, type Receiver } from '../webhooks/accept-for-brands.ts';
 import { acceptWebhook } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
+import type { Served } from './measured-app.ts';
 
 /** Largest body in bytes. An event of the spec takes some 70 bytes. */
 const mostBytes = 256 * 1024;
@@ -13,14 +15,12 @@ const mostBytes = 256 * 1024;
  */
 export function webhookRoute(
   parent: FastifyInstance,
-  app: App,
+  served: Served,
   logWrongToken: () => void,
   logRefused: (fields: object) => void,
 ): void {
-  const { warehouse, fieldShapes, config } = app;
-  const { secret, brandIds } = config.webhooks;
+  const { webhookSecret: secret, brandsDir } = served.deployment;
   if (secret === undefined) return;
-  fieldShapes.begin();
   parent.register(async (server) => {
     server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
       // With the right secret only: the service may have changed its format. Strangers must not fill the log.
@@ -44,8 +44,10 @@ export function webhookRoute(
         },
       },
       async (request, reply) => {
-        const accepted = await acceptWebhook(warehouse.db, { brandIds }, request.body);
-        if (accepted.status === 200) fieldShapes.see('event', request.body as unknown[]);
+        const receivers = served.all().map(({ app }) => receiverOf(app));
+        const accepted = await (brandsDir === undefined && receivers[0]
+          ? receivers[0].accept(request.body)
+          : acceptForBrands(receivers, served.idsOfOthers(), request.body));
         if (accepted.status === 503) reply.header('retry-after', '60');
         if (accepted.status !== 200) return reply.status(accepted.status).send({ error: accepted.reason });
         return { accepted: true };
@@ -53,3 +55,14 @@ export function webhookRoute(
     );
   });
 }
+
+const receiverOf = ({ warehouse, fieldShapes, config }: App): Receiver => ({
+  db: warehouse.db,
+  brandIds: config.webhooks.brandIds,
+  async accept(body) {
+    const accepted = await acceptWebhook(warehouse.db, config.webhooks, body);
+    fieldShapes.begin();
+    if (accepted.status === 200) fieldShapes.see('event', body as unknown[]);
+    return accepted;
+  },
+});

@@ -61,13 +61,15 @@ export function storeEvents(
     await putProductRatings(trx, [...newest.values()]);
     await noteChanged(trx, reviews, products);
     if (faults.length > 0) {
-      const room = Math.max(0, mostDeadLetters - (await countOpenDeadLetters(trx, ['webhook'])));
       const deadLetters = faults.map((one) => ({ ...one, kind: 'webhook', key: contentKey(one.payload) }) as const);
-      await putDeadLetters(trx, deadLetters.slice(0, room));
+      await putDeadLetters(trx, deadLetters.slice(0, await roomForDeadLetters(trx)));
     }
     return { kind: 'stored', faults };
   });
 }
+
+export const roomForDeadLetters = async (db: Db) =>
+  Math.max(0, mostDeadLetters - (await countOpenDeadLetters(db, ['webhook'])));
 
 function faultOf({ brandId, id, code, ...one }: SummaryEvent, brands: readonly number[]): EventFault {
   const reason =

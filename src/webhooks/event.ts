@@ -106,7 +106,7 @@ function idOf(item: Item): number | undefined {
 }
 
 /** A whole number from 0, or the same as text: services send ids both ways. */
-function integer(value: unknown): number | undefined {
+export function integer(value: unknown): number | undefined {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

@@ -46,10 +46,10 @@ test('what is wrong is reported once, until somebody heard it, and so is its rec
   await Promise.all([check([reviews]), check([reviews]), check([reviews])]);
   await check([reviews]);
   await check([reviews, orders, trouble('a hole', false)]);
-  expect(texts.splice(0)).toEqual(['reviews', 'orders'].map((one) => `review-sync: ${one} is wrong\n→ correct it`));
+  expect(texts.splice(0)).toEqual(['reviews', 'orders'].map((one) => `${one} is wrong\n→ correct it`));
   await check([orders], 60);
   await check([orders]);
-  expect(texts.splice(0)).toEqual([expect.stringMatching(/^review-sync: recovered after 1 h.*: reviews is wrong$/)]);
+  expect(texts.splice(0)).toEqual([expect.stringMatching(/^recovered after 1 h.*: reviews is wrong$/)]);
   await check([]);
   await check([reviews]);
   expect(texts.splice(0)).toEqual([expect.stringContaining('recovered'), expect.stringMatching(/reviews is wrong/)]);
@@ -180,8 +180,8 @@ test('while the queue is down, that and all other alerts are posted, and their e
     values ('r2', 'sync-reviews', 'schedule', now() + interval '1 second', now(), 'done')`);
   await watch(app.queues, 4);
   expect(texts().toSorted()).toEqual([
-    expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
-    expect.stringMatching(/^review-sync: recovered after .*: the queue cannot be read: down$/),
+    expect.stringMatching(/^recovered after .*: the last sync-reviews failed/),
+    expect.stringMatching(/^recovered after .*: the queue cannot be read: down$/),
     expect.stringMatching(/^review-sync: the last sync-reviews failed: the service is down\n/),
     expect.stringMatching(/^review-sync: the queue cannot be read: down\n→ start its server/),
   ]);

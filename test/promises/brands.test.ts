@@ -2,7 +2,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Brands, openBrands } from '../harness/brands.ts';
-import type { CliEnd } from '../harness/cli.ts';
+import { addressOf, type CliEnd, startCli, startHere } from '../harness/cli.ts';
+import { until } from '../harness/world.ts';
 
 const documentOf = ({ stdout }: CliEnd) =>
   (JSON.parse(stdout) as { brands: Record<string, { error?: { message: string }; outcome?: string }> }).brands;
@@ -27,6 +28,16 @@ async function expectExact(brands: Brands, name: string): Promise<void> {
   expect(service).toEqual(shop);
   const reviews = await world.atService('select id::integer from reference_service.reviews order by 1');
   expect(await brands.warehouse(`select id::integer from warehouse_${name}.reviews order by 1`)).toEqual(reviews);
+}
+
+/** Lines wait until a review shows the id of their product, so that the first runs of a worker leave some. */
+async function untilExact(brands: Brands, name: string): Promise<void> {
+  const isExact = () =>
+    expectExact(brands, name).then(
+      () => true,
+      () => false,
+    );
+  await until(isExact).catch(() => expectExact(brands, name));
 }
 
 test('a brand whose service is dead and one whose query is broken change nothing for the third', async () => {
@@ -195,4 +206,117 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
     stderr: expect.stringContaining('belongs to the brand c of this warehouse'),
   });
   expect(await brands.warehouse(`select to_regnamespace('sync_neu') is null as none`)).toEqual([{ none: true }]);
+});
+
+const every = (seconds: number) => `*/${seconds} * * * * *`;
+
+test('one worker runs all brands: a dead service and a broken query change nothing for the third, nor a new brand', async () => {
+  const schedules = {
+    SCHEDULE_ORDERS: every(2),
+    SCHEDULE_REVIEWS: every(2),
+    SCHEDULE_CATALOG: every(5),
+    SCHEDULE_RECONCILE: '',
+  };
+  await using brands = await openBrands(['dead', 'healthy', 'neu', 'query'], {
+    environment: { ...schedules, LOG_LEVEL: 'info', TAKE_OVER_SECONDS: '3' },
+  });
+  await rm(join(brands.folder, 'neu.env'));
+  expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
+  await brands.write('dead', { REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
+  await writeFile(join(brands.folder, 'query', 'orders.sql'), 'select nothing from nowhere');
+  await writeFile(join(brands.folder, 'unreadable.env'), 'QUEUE_URL=redis://127.0.0.1:1', { mode: 0o600 });
+
+  const worker = startCli(['worker'], brands.environment);
+  await worker.says('"worker ready"');
+  await worker.says('unreadable.env has QUEUE_URL');
+  const done = (name: string) =>
+    brands.warehouse<{ job: string }>(
+      `select distinct job from sync_${name}.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews', 'sync-catalog') order by 1`,
+    );
+  await until(async () => (await done('healthy')).length === 3);
+  await until(async () => (await done('query')).some(({ job }) => job === 'sync-reviews'));
+  await untilExact(brands, 'healthy');
+  expect((await done('query')).map(({ job }) => job)).not.toContain('sync-orders');
+  expect(await done('dead')).toEqual([]);
+
+  // A brand is added without stopping anything, and another one leaves.
+  await brands.write('neu');
+  expect(await brands.cli('migrate', '--brand', 'neu')).toMatchObject({ status: 0 });
+  await until(async () => (await done('neu')).length === 3);
+  await untilExact(brands, 'neu');
+  await rm(join(brands.folder, 'neu.env'));
+  await worker.says('the brand is not served any more');
+
+  // What is in hand of the dead brand goes back to the queue, and another worker continues all brands.
+  worker.kill('SIGKILL');
+  await worker.ended;
+  await brands.worlds.healthy?.shop(
+    `update shop.orders set buyer_name = 'Neu', modified_at = now() where order_id = (select min(order_id) from shop.orders)`,
+  );
+  const before = (await brands.warehouse(`select 1 from sync_healthy.runs where outcome = 'done'`)).length;
+  const second = startHere(['worker'], brands.environment);
+  await until(
+    async () => (await brands.warehouse(`select 1 from sync_healthy.runs where outcome = 'done'`)).length > before + 4,
+  );
+  second.kill('SIGTERM');
+  expect((await second.ended).status).toBe(0);
+  await untilExact(brands, 'healthy');
+});
+
+test('one serve takes the webhooks of all brands: each part by its brand_id, and an unknown one is one dead letter', async () => {
+  const secret = 'a-secret-part-of-the-path';
+  const token = 'a-token-of-the-page';
+  await using brands = await openBrands(
+    ['nord', 'sued'],
+    { environment: { WEBHOOK_SECRET: secret, STATUS_TOKEN: token, PORT: '0', LOG_LEVEL: 'info' } },
+    { nord: { environment: { WEBHOOK_BRAND_IDS: '1' } }, sued: { environment: { WEBHOOK_BRAND_IDS: '2,3' } } },
+  );
+  expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
+  const serve = startHere(['serve'], brands.environment);
+  const url = await addressOf(serve);
+  const post = async (body: unknown) => {
+    const response = await fetch(`${url}/webhooks/${secret}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return response.status;
+  };
+  const summary = (brandId: number, score: number) => ({
+    brand_id: brandId,
+    products: [{ id: 5, code: 'P5', reviews_count: 7, score }],
+  });
+  expect(await post([summary(1, 1), summary(3, 3), { brand_id: 2, reviews: [{ id: 4711 }] }])).toBe(200);
+  const ratings = (name: string) =>
+    brands.warehouse(`select product_id::integer as id, score::float8 from warehouse_${name}.product_ratings`);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 1 }]);
+  expect(await ratings('sued')).toEqual([{ id: 5, score: 3 }]);
+
+  // Unknown ones do not stop the others, and come again and again.
+  for (const score of [4, 5]) expect(await post([summary(9, 9), summary(9, 8), summary(1, score)])).toBe(200);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 5 }]);
+  const letters = (name: string) =>
+    brands.warehouse(`select key, attempts from sync_${name}.dead_letters where resolved_at is null`);
+  expect(await letters('nord')).toEqual([{ key: 'brand_id 9', attempts: 2 }]);
+  expect(await letters('sued')).toEqual([]);
+  // Nobody has claimed it, so a retry closes nothing.
+  await brands.cli('dead-letters', 'retry');
+  expect(await letters('nord')).toHaveLength(1);
+
+  const get = async (path: string) =>
+    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).text();
+  const overview = await get('/');
+  expect(overview).toContain('href="/?brand=nord"');
+  expect(overview).toContain('href="/?brand=sued"');
+  expect(await get('/?brand=nord')).toContain('of the brand nord');
+  const metrics = await get('/metrics');
+  expect(metrics).toMatch(/^review_sync_dead_letters\{kind="webhook",brand="nord"\} 1$/m);
+  expect(metrics).toMatch(/^review_sync_queue_up\{brand="sued"\} 1$/m);
+
+  // A part that cannot be stored: the service is to send the whole body again.
+  await brands.warehouse('alter table warehouse_sued.product_ratings rename to away');
+  expect(await post([summary(1, 2), summary(2, 2)])).toBe(503);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
+  expect(await post([summary(1, 3)])).toBe(200);
+  expect(await get('/metrics')).toMatch(/^review_sync_queue_up\{brand="nord"\} 1$/m);
 });

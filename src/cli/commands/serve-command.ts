@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { openMeasuredApp } from '../../server/measured-app.ts';
+import { type RunningServer, startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
-import { startServing } from '../ui/serving.ts';
+import { serveBrands } from '../ui/serve-brands.ts';
+import { startBackground } from '../ui/serving.ts';
 
 export const command: Command = {
   isSilent: true,
@@ -15,19 +16,21 @@ the warehouse before it responds, and reads the changed reviews within seconds. 
 serve or a worker applies what one leaves. With STATUS_TOKEN there is a status page at /, and /metrics requires the token.
 SIGTERM ends it cleanly.`,
       )
-      .action(() => run(listen));
+      .action(() => run(listen, 'all'));
   },
 };
 
 async function listen(context: Context): Promise<undefined> {
-  const config = context.config();
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const url = await startServing(await openMeasuredApp(config, log, opened), opened);
-  log.info({ url }, 'listening');
-  const { secret } = config.webhooks;
-  if (config.statusToken === undefined) log.warn('STATUS_TOKEN is not set: there is no status page');
-  if (secret === undefined) log.warn('WEBHOOK_SECRET is not set: no webhook is accepted');
+  const served = await serveBrands(context, log, async ({ app }, own, { pollMs }) => startBackground(app, own, pollMs));
+  let server: RunningServer | undefined;
+  opened.defer(async () => void (await Promise.all([served.close(), server?.close()])));
+  const { port, statusToken, webhookSecret } = served.deployment;
+  server = await startServer(served, port, { isPublic: true });
+  log.info({ url: server.url }, 'listening');
+  if (statusToken === undefined) log.warn('STATUS_TOKEN is not set: there is no status page');
+  if (webhookSecret === undefined) log.warn('WEBHOOK_SECRET is not set: no webhook is accepted');
   if (!context.signal.aborted) await once(context.signal, 'abort');
   log.info('stopping: finishing requests and webhooks');
   return undefined;

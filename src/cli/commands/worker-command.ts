@@ -1,15 +1,23 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { jobs } from '../../../jobs/index.ts';
+import { type App, stepsAtATime } from '../../app/app.ts';
+import type { Metrics } from '../../app/metrics.ts';
 import { startWebhookApplier } from '../../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../../background/watch-alerts.ts';
 import { describeWithHint } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { openOutage } from '../../base/outage.ts';
+import { isRedis, takersOfBrands } from '../../queue/connection.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
+import { openDueTaker } from '../../queue/worker.ts';
 import { startWorker } from '../../runs/follow-run.ts';
+import type { SharedWork } from '../../runs/run-worker.ts';
 import { endRunsOfSchedulesOff } from '../../runs/start-run.ts';
+import { openRunSeats, openStepSlots } from '../../runs/step-slots.ts';
 import { type RunningServer, startServer } from '../../server/index.ts';
-import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
+import { serveBrands } from '../ui/serve-brands.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
 
 export const command: Command = {
@@ -24,16 +32,62 @@ may run; a run that has not ended is not started a second time. SIGTERM finishes
 returns the rest to the queue. After a crash another worker takes over within half a minute. With METRICS_PORT there are
 /metrics, /healthz and /readyz at HOST; with ALERT_WEBHOOK_URL each urgent issue is posted when it begins and when it ends.`,
       )
-      .action(() => run(work));
+      .action(() => run(work, 'all'));
   },
 };
 
 async function work(context: Context): Promise<undefined> {
-  const config = context.config();
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const measured = await openMeasuredApp(config, log, opened);
-  const { app, metrics } = measured;
+  const abort = new AbortController();
+  let sharedWork: SharedWork | undefined;
+  const served = await serveBrands(context, log, async ({ app, metrics }, own, { shared, pollMs }) => {
+    if (shared) sharedWork ??= openSharedWork(app, log, abort.signal);
+    await workFor(app, metrics, own, { shared: sharedWork, everyMs: pollMs });
+  });
+  let server: RunningServer | undefined;
+  // Side by side: a client that holds the server's connections must not keep the worker taking jobs.
+  const closeBrands = async () => {
+    const due = sharedWork?.due.close();
+    await Promise.all([due, served.close()]);
+  };
+  opened.defer(async () => void (await Promise.all([closeBrands(), server?.close()])));
+  const { metricsPort } = served.deployment;
+  if (metricsPort !== undefined) {
+    // A second worker of the machine, say: what it does is worth more than its figures.
+    server = await startServer(served, metricsPort, { isPublic: false }).catch((error: unknown) => {
+      log.error({ error: describeWithHint(error) }, 'this worker goes on without /metrics, /healthz and /readyz');
+      return undefined;
+    });
+    if (server) log.info({ url: server.url }, 'listening');
+  }
+  const queue = isRedis(served.deployment.queueUrl) ? 'redis' : 'postgres';
+  log.info({ queue, worker: `${hostname()}:${process.pid}` }, 'worker ready');
+  if (!context.signal.aborted) await once(context.signal, 'abort');
+  log.info('stopping: finishing running jobs');
+  await opened.disposeAsync();
+  log.info('stopped');
+  return undefined;
+}
+
+/** What the workers of all brands share. */
+function openSharedWork({ config }: App, log: Logger, abort: AbortSignal): SharedWork {
+  const { takeOverSeconds } = config;
+  return {
+    slots: openStepSlots(stepsAtATime),
+    seats: openRunSeats(takersOfBrands - 1),
+    due: openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') }),
+  };
+}
+
+/** Sets the schedules of a brand and carries its runs out until `opened` closes. */
+async function workFor(
+  app: App,
+  metrics: Metrics,
+  opened: AsyncDisposableStack,
+  among: { shared?: SharedWork | undefined; everyMs?: number | undefined },
+): Promise<void> {
+  const { config, log } = app;
   // Reviews are synced without the shop, so a worker runs all the same, and does not wait for a shop that is down.
   void requireShopQueries(app).catch((error: unknown) => {
     log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
@@ -47,23 +101,7 @@ async function work(context: Context): Promise<undefined> {
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
   opened.defer(() => alerts?.close());
-  const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep });
-  const applier = startWebhookApplier(app);
-  let server: RunningServer | undefined;
-  // Side by side: a client that holds the server's connections must not keep the worker taking jobs.
-  opened.defer(async () => void (await Promise.all([running.close(), applier.close(), server?.close()])));
-  if (config.metricsPort !== undefined) {
-    // A second worker of the machine, say: what it does is worth more than its figures.
-    server = await startServer(measured, config.metricsPort, { isPublic: false }).catch((error: unknown) => {
-      log.error({ error: describeWithHint(error) }, 'this worker goes on without /metrics, /healthz and /readyz');
-      return undefined;
-    });
-    if (server) log.info({ url: server.url }, 'listening');
-  }
-  log.info({ queue: app.queues.kind, worker: `${hostname()}:${process.pid}` }, 'worker ready');
-  if (!context.signal.aborted) await once(context.signal, 'abort');
-  log.info('stopping: finishing running jobs');
-  await opened.disposeAsync();
-  log.info('stopped');
-  return undefined;
+  const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep, ...among });
+  const applier = startWebhookApplier(app, among.everyMs);
+  opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
 }

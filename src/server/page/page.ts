@@ -9,14 +9,14 @@ import { layout, section, statusTable } from './layout.ts';
 import { type RunInProgress, runsInProgress } from './run-progress.ts';
 
 /** The status page: a format of the report, and of how far the runs in progress are. */
-export function statusPage(report: StatusReport, progress: readonly RunInProgress[]): string {
+export function statusPage(report: StatusReport, progress: readonly RunInProgress[], brand?: string): string {
   const issues = issuesOf(report);
   const title = issues.length === 0 ? 'all is well' : counted(issues.length, 'issue');
   const tables = statusTables(report);
   const { error } = report.queue;
   const notRead = error === undefined ? undefined : html`<p>Not known, the queue cannot be read: ${error}.</p>`;
   const main = html`${issueList(issues)}
-<p class="soft">As of ${utc(report.at)}. All times are in UTC; days and months of the coverage are those of REVIEW_API_TIME_ZONE. <a href="/">Refresh</a></p>
+<p class="soft">As of ${utc(report.at)}. All times are in UTC; days and months of the coverage are those of REVIEW_API_TIME_ZONE. <a href="${brand === undefined ? '/' : `/?brand=${brand}`}">Refresh</a>${brand === undefined ? '' : html` of the brand ${brand}. <a href="/">All brands</a>`}</p>
 ${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
 ${section('progress', 'In progress', runsInProgress(progress, report.at))}
 ${section('daily', 'Reviews and orders per day', dailyCharts(report))}
@@ -54,4 +54,18 @@ export function unavailablePage(reason: string): string {
 webhooks again, and the next run continues where the last one stopped.</p>`;
   const main = section('unavailable', 'The status cannot be read', body);
   return layout('not available', main);
+}
+
+export type BrandSummary = { brand: string; issues: number } | { brand: string; error: string };
+
+/** The brands that are served, each with a link to its status. */
+export function brandsPage(all: readonly BrandSummary[]): string {
+  const rows = all.map((one) => [
+    html`<a href="/?brand=${one.brand}">${one.brand}</a>`,
+    'error' in one ? one.error : one.issues === 0 ? 'all is well' : counted(one.issues, 'issue'),
+  ]);
+  return layout(
+    'brands',
+    section('brands', 'Brands', statusTable({ title: 'Brands', head: ['Brand', 'State'], rows })),
+  );
 }

@@ -1,0 +1,114 @@
+import { openShared, type SharedConnections } from '../../app/app.ts';
+import { brandIdsOf, configOf } from '../../app/brands.ts';
+import { readDeployment } from '../../app/config.ts';
+import { describeError, describeWithHint } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { repeat } from '../../base/timeout.ts';
+import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../../server/measured-app.ts';
+import type { Context } from '../command.ts';
+
+/** Without brands. */
+export const servedAlone = (measured: MeasuredApp): Served => ({
+  deployment: measured.app.config,
+  log: measured.app.log,
+  all: () => [measured],
+  idsOfOthers: () => [],
+});
+
+/** How often the files of the brands are read again, in milliseconds. */
+const lookEveryMs = 10_000;
+
+/** With up to ten brands, each looks for work every second; with more, all of them ten times a second together. */
+const pollMsOf = (brands: number) => Math.max(1000, 100 * brands);
+
+export type BeginServing = (
+  measured: MeasuredApp,
+  opened: AsyncDisposableStack,
+  among: { shared?: SharedConnections; pollMs?: number },
+) => Promise<void>;
+
+/**
+ * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one.
+ *
+ * 1. A brand that cannot be opened is logged, and tried again every ten seconds. The others go on.
+ * 2. A brand whose file is new is opened within ten seconds, and one whose file is gone is closed.
+ * 3. `close` closes all of them side by side.
+ *
+ * @throws without BRANDS_DIR what `openMeasuredApp` and `begin` throw; with it, where there is no brand or no queue.
+ */
+export async function serveBrands(
+  context: Context,
+  log: Logger,
+  begin: BeginServing,
+): Promise<Served & { close(): Promise<void> }> {
+  await using opened = new AsyncDisposableStack();
+  let known = context.brands();
+  const [only] = known;
+  if (only && only.name === undefined) {
+    const measured = await openMeasuredApp(configOf(only), log, opened);
+    await begin(measured, opened, {});
+    const all = opened.move();
+    return { ...servedAlone(measured), close: () => all.disposeAsync() };
+  }
+  const deployment = readDeployment(context.environment);
+  const shared = opened.use(await openShared(deployment));
+  sayLockWaits(deployment.warehouseDatabaseUrl, log, opened);
+  const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
+  const said = new Map<string, string>();
+  const say = (brand: string, error: unknown) => {
+    const why = describeWithHint(error);
+    if (said.get(brand) !== why) log.error({ brand, error: why }, 'the brand cannot be served; trying again');
+    said.set(brand, why);
+  };
+
+  async function open(brand: (typeof known)[number], name: string): Promise<void> {
+    const stack = new AsyncDisposableStack();
+    try {
+      const measured = await openMeasuredApp(configOf(brand), log.child({ brand: name }), stack, shared);
+      await begin(measured, stack, { shared, pollMs: pollMsOf(known.length) });
+      serving.set(name, { measured, stack });
+      said.delete(name);
+    } catch (error) {
+      say(name, error);
+      await stack.disposeAsync().catch(() => {});
+    }
+  }
+  async function look(): Promise<void> {
+    try {
+      known = context.brands();
+    } catch (error) {
+      log.error({ error: describeError(error) }, 'the files of the brands cannot be read; those that are served go on');
+      return;
+    }
+    const gone = [...serving].filter(([name]) => !known.some((brand) => brand.name === name));
+    for (const [name, { stack }] of gone) {
+      serving.delete(name);
+      log.info({ brand: name }, 'its file is gone: the brand is not served any more');
+      await stack.disposeAsync().catch((error: unknown) => say(name, error));
+    }
+    const added = known.flatMap((brand) =>
+      brand.name !== undefined && !serving.has(brand.name) ? [{ brand, name: brand.name }] : [],
+    );
+    await Promise.all(added.map(({ brand, name }) => open(brand, name)));
+  }
+  let first: Promise<void> | undefined;
+  const looking = repeat(lookEveryMs, () => {
+    const looked = look();
+    first ??= looked;
+    return looked;
+  });
+  opened.defer(async () => {
+    await looking.close();
+    await Promise.all([...serving.values()].map(({ stack }) => stack.disposeAsync()));
+  });
+  await first;
+  const all = opened.move();
+  return {
+    close: () => all.disposeAsync(),
+    deployment,
+    log,
+    all: () => [...serving].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { measured }]) => measured),
+    idsOfOthers: () =>
+      known.flatMap(({ name = '', environment }) => (serving.has(name) ? [] : brandIdsOf(environment))),
+  };
+}

@@ -1,0 +1,56 @@
+import { isRecord } from '../base/json-text.ts';
+import { putDeadLetters } from '../warehouse/dead-letters.ts';
+import type { Db } from '../warehouse/index.ts';
+import { type AcceptOutcome, roomForDeadLetters } from './accept-webhook.ts';
+import { integer } from './event.ts';
+
+/** A brand that takes webhooks. */
+export type Receiver = {
+  db: Db;
+  /** WEBHOOK_BRAND_IDS. */
+  brandIds: readonly number[];
+  accept(body: unknown): Promise<AcceptOutcome>;
+};
+
+/**
+ * Stores a body for several brands, each brand's part in a transaction of its own. Safe to repeat: the service sends the
+ * whole body again where one part could not be stored.
+ *
+ * @param idsOfOthers ids of brands that cannot store anything now.
+ * @throws the errors of the database of a brand, after all others have stored theirs.
+ */
+export async function acceptForBrands(
+  receivers: readonly Receiver[],
+  idsOfOthers: readonly number[],
+  body: unknown,
+): Promise<AcceptOutcome> {
+  if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
+  const [first] = receivers;
+  const ofId = Map.groupBy<number | undefined, unknown>(body, (part) =>
+    isRecord(part) ? integer(part.brand_id) : undefined,
+  );
+  if (!first || idsOfOthers.some((id) => ofId.has(id))) return { status: 503, reason: 'a brand cannot be served now' };
+  const storing = receivers.map(async (receiver) => {
+    const ids = [...receiver.brandIds, ...(receiver === first ? [undefined] : [])];
+    const parts = ids.flatMap((id) => ofId.get(id) ?? []);
+    return parts.length === 0 ? ({ status: 200 } as const) : receiver.accept(parts);
+  });
+  const known = receivers.flatMap(({ brandIds }) => brandIds);
+  const unknown = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
+  const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown)]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  const outcomes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  return outcomes.find(({ status }) => status !== 200) ?? { status: 200 };
+}
+
+/** One dead letter an id, however many events come with it, in the warehouse of the first brand. */
+async function noteUnknown(db: Db, unknown: readonly [number | undefined, unknown[]][]): Promise<AcceptOutcome> {
+  const reason =
+    'this brand_id is in no WEBHOOK_BRAND_IDS: add it to those of its brand, or discard this. ' +
+    'The next runs read its reviews again; ratings come with the next webhook';
+  const deadLetters = unknown.map(
+    ([id, parts]) => ({ kind: 'webhook', key: `brand_id ${id}`, reason, payload: parts.slice(0, 1) }) as const,
+  );
+  if (deadLetters.length > 0) await putDeadLetters(db, deadLetters.slice(0, await roomForDeadLetters(db)));
+  return { status: 200 };
+}
