@@ -268,22 +268,21 @@ test('a review that cannot be read holds back no other, and is left to the runs'
     { kind: 'webhook', attempts: 1 },
   ]);
   // Webhooks use two of the requests that the client may have in flight.
-  let [running, most, pair] = [0, 0, Promise.withResolvers<void>()];
-  // A request is held until a second one is there, and both for as long as others would have come beside them.
+  let [running, most] = [0, 0];
+  const released = Promise.withResolvers<void>();
   proxy.use(async (): Promise<'pass'> => {
     running += 1;
     most = Math.max(most, running);
-    const { promise, resolve } = pair;
-    if (running === 1) await promise;
-    else {
-      await waiting(world);
-      resolve();
-      pair = Promise.withResolvers<void>();
-    }
+    await released.promise;
     running -= 1;
     return 'pass';
   });
   for (const id of await addIds(world, 8)) await post(id);
+  await until(async () => running === 2);
+  // Another loop would look within a second.
+  const [{ at } = { at: 0 }] = await world.warehouse<{ at: Date }>(`select now() + interval '1.2 seconds' as at`);
+  await until(async () => (await world.warehouse('select where clock_timestamp() > $1', [at])).length === 1);
+  released.resolve();
   await until(async () => (await waiting(world)).length === 0);
   expect(most).toBe(2);
   serve.kill('SIGTERM');

@@ -33,7 +33,7 @@ test('control characters of a customer reach no terminal, and forge no line', as
     ...['explain order |', 'forget user |', '|'],
   ])
     for (const more of [[], ['--json']]) {
-      const args = [...command.split(' ').map((one) => (one === '|' ? hostile : one)), ...more];
+      const args = [...command.split(' ').map((one) => (one === '|' ? hostile.replace('\n', ' ') : one)), ...more];
       const { stdout, stderr } = await world.cli(...args);
       const isForged = /^All is well/m.test(`${stdout}\n${stderr}`);
       expect([args, stdout.match(harmful), stderr.match(harmful), isForged]).toEqual([args, null, null, false]);
