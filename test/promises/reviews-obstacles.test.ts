@@ -224,13 +224,13 @@ test('a bad review is asked for ever less often, and fails no backfill of other 
   expect(await attempts()).toBe(first + 2);
 
   const date = (days: number) => ago(days).slice(0, 10);
-  for (const [days, status] of [
-    [['--from', date(5), '--to', date(1)], 0],
-    [['--from', date(5)], 0],
-    [['--from', date(14), '--to', date(10)], 1],
-    [[], 1],
+  for (const [days, outcome] of [
+    [{ from: date(5), to: date(1) }, 'done'],
+    [{ from: date(5) }, 'done'],
+    [{ from: date(14), to: date(10) }, 'incomplete'],
+    [{}, 'incomplete'],
   ] as const)
-    expect([days, (await cli('backfill', 'reviews', ...days)).status]).toEqual([days, status]);
+    expect([days, await world.run('backfill-reviews', days)]).toMatchObject([days, { outcome }]);
 
   // A discarded one comes back only when it fails for another reason.
   const [letter] = await openLetters(world);

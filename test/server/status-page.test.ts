@@ -143,19 +143,6 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     },
   );
 
-  test('nothing moves while the page is read', async () => {
-    const page = await open(1280);
-    const shift = await page.evaluate(`new Promise((resolve) => {
-      let sum = 0;
-      new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })
-        .observe({ type: 'layout-shift', buffered: true });
-      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
-    })`);
-    // A page that arrives in pieces moves by less than a pixel in a hundred; 0.1 is what a reader notices.
-    expect(shift).toBeLessThan(0.01);
-    await page.context().close();
-  });
-
   test('it works by keyboard and without scripts', async () => {
     const page = await open(1280, { scripts: false });
     await page.keyboard.press('Tab');
