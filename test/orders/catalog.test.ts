@@ -299,20 +299,26 @@ test('a category or grade that was deleted at the service is made again, and its
   ]);
 });
 
-test('grades that the service does not list for a moment are not created a second time', async ({ openWorld }) => {
+test('grades that the service does not list for a moment, or whose code the shop renames, are not made a second time', async ({
+  openWorld,
+}) => {
   let isEmpty = false;
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
       if (isEmpty && method === 'GET' && path === '/v1/user_grades') answer.body = [];
     },
   });
+  const grades = () => world.atService('select name from reference_service.user_grades order by name');
   await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
-  expect((await syncCatalog(world)).outcome).toBe('done');
-  isEmpty = true;
-  expect((await syncCatalog(world)).outcome).toBe('done');
-  expect(await world.atService('select name from reference_service.user_grades order by name')).toEqual([
-    { name: 'Gold' },
-    { name: 'Silver' },
+  for (const listsNothing of [false, true, false]) {
+    isEmpty = listsNothing;
+    expect((await syncCatalog(world)).outcome).toBe('done');
+    expect(await grades()).toEqual([{ name: 'Gold' }, { name: 'Silver' }]);
+    if (listsNothing) await world.shop(`update g set code = 'SILVER' where code = 'G1'`);
+  }
+  expect(await world.warehouse('select user_grade_code as code from sync.user_grade_links order by 1')).toEqual([
+    { code: 'G2' },
+    { code: 'SILVER' },
   ]);
 });
 
@@ -361,18 +367,6 @@ test('a query without parents or icons, and rows that the shop deletes, clear an
   expect((await byCommand(world)).status).toBe(0);
   expect(await world.atService('select from reference_service.categories')).toHaveLength(2);
   expect(await world.atService('select from reference_service.user_grades')).toHaveLength(1);
-});
-
-test('a grade whose code the shop renames stays one grade', async ({ openWorld }) => {
-  const world = await catalogWorld(openWorld);
-  await world.shop(`insert into g (code, name) values ('G1', 'Silver')`);
-  await syncCatalog(world);
-  await world.shop(`update g set code = 'SILVER'`);
-  expect((await syncCatalog(world)).outcome).toBe('done');
-  expect(await world.atService('select name from reference_service.user_grades')).toEqual([{ name: 'Silver' }]);
-  expect(await world.warehouse('select user_grade_code as code from sync.user_grade_links')).toEqual([
-    { code: 'SILVER' },
-  ]);
 });
 
 test('one bad row of the catalog costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {
@@ -452,18 +446,9 @@ test('a service that fails for five records of the catalog in a row counts as do
   expect(await openLetters(world)).toHaveLength(6);
 });
 
-test('a product that the warehouse could not store is stored when a record names it again', async ({ openWorld }) => {
-  const world = await openWorld({ shop: 'empty' });
-  const { warehouse } = await world.openApp();
-  const learn = () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]);
-  await world.warehouse('alter table sync.product_links rename to elsewhere');
-  await expect(learn()).rejects.toThrow('product_links');
-  await world.warehouse('alter table sync.elsewhere rename to product_links');
-  await learn();
-  expect(await world.warehouse('select product_code as code from sync.product_links')).toEqual([{ code: 'P7' }]);
-});
-
-test('of two ids of one product code the higher counts, whichever is read first', async ({ openWorld }) => {
+test('a product that could not be stored is stored when it is named again; of two ids of one code the higher counts', async ({
+  openWorld,
+}) => {
   const world = await openWorld({ shop: 'empty' });
   const [here, elsewhere] = [(await world.openApp()).warehouse, (await world.openApp()).warehouse];
   const learn = (ids: number[], warehouse = here) =>
@@ -471,15 +456,20 @@ test('of two ids of one product code the higher counts, whichever is read first'
       warehouse,
       ids.map((product_id) => ({ product_code: 'P', product_id })),
     );
-  const known = () => world.warehouse('select product_id::integer as id from sync.product_links');
-  await learn([7, 9, 8]);
-  expect(await known()).toEqual([{ id: 9 }]);
-  await learn([8]);
-  await learn([8], elsewhere);
-  expect(await known()).toEqual([{ id: 9 }]);
-  await learn([12], elsewhere);
-  await learn([11, 10]);
-  expect(await known()).toEqual([{ id: 12 }]);
+  await world.warehouse('alter table sync.product_links rename to elsewhere');
+  await expect(learn([7])).rejects.toThrow('product_links');
+  await world.warehouse('alter table sync.elsewhere rename to product_links');
+  for (const [ids, warehouse, known] of [
+    [[7], here, 7],
+    [[7, 9, 8], here, 9],
+    [[8], here, 9],
+    [[8], elsewhere, 9],
+    [[12], elsewhere, 12],
+    [[11, 10], here, 12],
+  ] as const) {
+    await learn([...ids], warehouse);
+    expect(await world.warehouse('select product_id::integer as id from sync.product_links')).toEqual([{ id: known }]);
+  }
 });
 
 test('a run looks in 3,000 orders of the service for products that lines wait for', async ({ openWorld }) => {

@@ -183,7 +183,7 @@ describe('lines and sub-orders', () => {
     const linksAfter = (links: LineLink[], wanted = line('new')) =>
       subOrderDifference([shownAs(2, line(''))], [wanted], links).links;
     expect(linksAfter([])).toMatchObject([{ lineCode: 'new', subOrderId: 2, isOurs: false }]);
-    for (const more of [{ isOurs: false }, { isOurs: true, idsBefore: [1] }])
+    for (const more of [{ isOurs: false }, { isOurs: true }, { isOurs: true, idsBefore: [1] }])
       expect(linksAfter([linked(line('old'), 2, more)])).toMatchObject([{ lineCode: 'new', subOrderId: 2, ...more }]);
     const own = [linked(line('1'), 2)];
     expect(linksAfter(own, line('1', { price: '12' }))).toEqual(own);

@@ -1,89 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readQuestions } from '../../docs/warehouse-page/questions.ts';
 import { runCli } from '../harness/cli.ts';
 import { countByHand } from '../harness/count-by-hand.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
 import { createWarehouse } from '../harness/test-warehouse.ts';
 import { openWorld } from '../harness/world.ts';
-
-describe('reviews', () => {
-  let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
-  beforeAll(async () => {
-    ({ url, ask } = await createWarehouse());
-    await ask(`insert into warehouse.reviews
-        (id, created_at, updated_at, score, display, images_count, product_id, product_code, deleted_at)
-      values
-        (1, '2026-01-10T03:00:00Z', now(), 5, true, 2, 1, 'one', null),
-        (2, '2026-01-12T15:30:00Z', now(), 1, false, 0, 1, 'one', null),
-        (3, '2026-01-12T16:00:00Z', now(), null, true, 0, 1, null, null),
-        (4, '2026-01-12T16:00:00Z', now(), 1, true, 0, 1, 'one', now()),
-        (5, '2026-03-31T14:59:59Z', now(), 2, true, 0, null, 'two', null),
-        (6, '2026-06-01T00:00:00Z', now(), 4, true, 0, null, 'two', null)`);
-    await countByHand(url);
-  });
-
-  test('that are gone are not counted, hidden ones are and are told', async () => {
-    expect(await ask('select review_id::integer as id, is_displayed from bi.reviews order by 1')).toEqual([
-      { id: 1, is_displayed: true },
-      { id: 2, is_displayed: false },
-      { id: 3, is_displayed: true },
-      { id: 5, is_displayed: true },
-      { id: 6, is_displayed: true },
-    ]);
-  });
-
-  test('without a rating leave the average alone, and a day without reviews is a row of zeros', async () => {
-    const days = `select day::text, reviews::integer, rated_reviews::integer as rated, average_score::float as average,
-      photo_share::float as photos from bi.reviews_by_day order by day limit 4`;
-    expect(await ask(days)).toEqual([
-      { day: '2026-01-10', reviews: 1, rated: 1, average: 5, photos: 1 },
-      { day: '2026-01-11', reviews: 0, rated: 0, average: null, photos: null },
-      { day: '2026-01-12', reviews: 0, rated: 0, average: null, photos: null },
-      { day: '2026-01-13', reviews: 2, rated: 1, average: 1, photos: 0 },
-    ]);
-  });
-
-  test('are averaged over three calendar months, not over three rows', async () => {
-    const months = `select month::text, average_score::float as one, average_score_3_months::float as three
-      from bi.score_trend order by month`;
-    expect(await ask(months)).toEqual([
-      { month: '2026-01-01', one: 3, three: 3 },
-      { month: '2026-03-01', one: 2, three: 2.67 },
-      { month: '2026-06-01', one: 4, three: 4 },
-    ]);
-  });
-
-  test('of one product are one row, whether they tell its code or not', async () => {
-    const products = `select product_code, reviews::integer, displayed_reviews::integer as shown,
-      displayed_average_score::float as average from bi.reviews_by_product order by 1`;
-    expect(await ask(products)).toEqual([
-      { product_code: 'one', reviews: 3, shown: 2, average: 5 },
-      { product_code: 'two', reviews: 2, shown: 2, average: 3 },
-    ]);
-  });
-});
-
-test('a product is shown by the code that its newest review with a code has, and product 0 is not "no product"', async () => {
-  const { url, ask } = await createWarehouse();
-  await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, product_code, score) values
-      (1, '2026-01-05', now(), 7, 'Z-old', 5), (2, '2026-01-06', now(), 7, 'M-in-between', 5),
-      (3, '2026-02-06', now(), 7, 'A-new', 5), (4, '2026-03-06', now(), 7, null, 5),
-      (5, '2026-01-05', now(), 0, 'zero', 1), (6, '2026-01-05', now(), null, null, 3)`);
-  await countByHand(url);
-  const all = 'select product_id::integer as id, product_code as code, reviews::integer as n';
-  expect(await ask(`${all} from bi.reviews_by_product order by 1 nulls last`)).toEqual([
-    { id: 0, code: 'zero', n: 1 },
-    { id: 7, code: 'A-new', n: 4 },
-    { id: null, code: null, n: 1 },
-  ]);
-  expect(await ask(`${all} from bi.reviews_by_product_month where month = '2026-01-01' order by 1 nulls last`)).toEqual(
-    [
-      { id: 0, code: 'zero', n: 1 },
-      { id: 7, code: 'M-in-between', n: 2 },
-      { id: null, code: null, n: 1 },
-    ],
-  );
-});
 
 test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out follows from the type', async () => {
   const { ask } = await createWarehouse();
@@ -207,56 +128,25 @@ test('a product with a new code is one product, and what has no product is none'
   }
 });
 
-describe('deliveries', () => {
+test('deliveries are those of the line as it was pushed last', async () => {
   const lines = `select product_id::integer as product, status, delivered_on::text, ordered_at is not null as dated, price::text
     from bi.sub_orders order by 1`;
-
-  test('are those of the line as it was pushed last', async () => {
-    await using world = await openWorld({ shop: 'empty' });
-    await createOrderShop(world.shopUrl);
-    await world.shop('alter table l add column delivered_at timestamptz');
-    await world.shop(`insert into o (code) values ('a')`);
-    await world.shop(`insert into l (order_code, line_code, product_id) values ('a', '1', 11)`);
-    const environment = { ...world.environment, SHOP_SQL_DIR: await orderShopQueries() };
-    await runCli(['sync', 'orders'], environment);
-    expect(await world.warehouse(lines)).toEqual([
-      { product: 11, status: 'paid', delivered_on: null, dated: true, price: '10' },
-    ]);
-    await world.shop(
-      `update l set status = 'delivery_finished', price = 12.5, product_id = 12, delivered_at = '2026-02-01T16:00:00Z'`,
-    );
-    await world.shop('update o set updated_at = now()');
-    await runCli(['sync', 'orders'], environment);
-    expect(await world.warehouse(lines)).toEqual([
-      { product: 12, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
-    ]);
-  });
-
-  test('count each sub-order once however many reviews it has, in the month of the first delivery, and each review once', async () => {
-    const { url, ask } = await createWarehouse();
-    await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at) values
-        ('a', '1', 1, '{}', true, 11, '2026-02-01'), ('a', '2', 2, '{}', true, 11, '2026-03-01'), ('a', '3', 3, '{}', true, 12, '2026-02-02'),
-        ('b', '1', 4, '{}', true, 11, '2026-02-03'), ('b', '2', null, '{}', true, 12, '2026-02-03'), ('c', '1', 5, '{}', true, 12, null)`);
-    await ask(`insert into sync.order_links (order_code) values ('a'), ('b'), ('c')`);
-    await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code) values
-        (1, '2026-02-03', now(), 11, 'a'), (2, '2026-02-05', now(), 12, 'a'), (3, '2026-02-06', now(), 12, 'a'),
-        (4, '2026-02-06', now(), 11, 'elsewhere'), (7, '2026-02-07', now(), 11, 'a')`);
-    // Gone from the service: it answers no order and no delivery any more.
-    await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code, deleted_at) values
-        (5, '2026-02-02', now(), 11, 'b', now()), (6, '2026-02-01', now(), 11, 'a', now())`);
-    await countByHand(url);
-    expect(
-      await ask(`select month::text, delivered_sub_orders::integer as delivered, reviews::integer, reviewed_sub_orders::integer as reviewed
-        from bi.reviews_per_delivered_sub_order`),
-    ).toEqual([{ month: '2026-02-01', delivered: 4, reviews: 4, reviewed: 3 }]);
-    expect(
-      await ask(`select sub_orders::integer, reviews::integer, days_from_delivery_to_review::float as days
-        from bi.response_by_order order by sub_orders desc, delivered_at nulls last`),
-    ).toEqual([
-      { sub_orders: 3, reviews: 4, days: 2 },
-      { sub_orders: 1, reviews: 0, days: null },
-      { sub_orders: 1, reviews: 0, days: null },
-    ]);
-    expect(await ask('select from bi.sub_orders')).toHaveLength(5);
-  });
+  await using world = await openWorld({ shop: 'empty' });
+  await createOrderShop(world.shopUrl);
+  await world.shop('alter table l add column delivered_at timestamptz');
+  await world.shop(`insert into o (code) values ('a')`);
+  await world.shop(`insert into l (order_code, line_code, product_id) values ('a', '1', 11)`);
+  const environment = { ...world.environment, SHOP_SQL_DIR: await orderShopQueries() };
+  await runCli(['sync', 'orders'], environment);
+  expect(await world.warehouse(lines)).toEqual([
+    { product: 11, status: 'paid', delivered_on: null, dated: true, price: '10' },
+  ]);
+  await world.shop(
+    `update l set status = 'delivery_finished', price = 12.5, product_id = 12, delivered_at = '2026-02-01T16:00:00Z'`,
+  );
+  await world.shop('update o set updated_at = now()');
+  await runCli(['sync', 'orders'], environment);
+  expect(await world.warehouse(lines)).toEqual([
+    { product: 12, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
+  ]);
 });
