@@ -63,7 +63,7 @@ export function listModel(
       if (page > limits.pages) throw new Error(`page ${page} is over ${limits.pages}`);
       if (limit > limits.pageSize) throw new Error(`limit ${limit} is over ${limits.pageSize}`);
       if (end - start > limits.days * 86_400_000) throw new Error('the period is too long');
-      const all = listed(reviews(), params, { start, end }, mood, random);
+      const all = remembered(reviews(), params, { start, end }, mood, random);
       const size = Math.min(limit, mood.pageSize);
       const last = Math.max(1, Math.ceil(all.length / size));
       if (page > last && typeof mood.behind === 'number') refuse(mood.behind);
@@ -104,6 +104,19 @@ function refuse(status: number | undefined): void {
   if (status === 422) throw new RefusedError(request);
 }
 
+const lists = new WeakMap<readonly ModelReview[], Map<string, ModelReview[]>>();
+
+/** A long list is sorted once, for all its pages. */
+function remembered(...[reviews, params, period, mood, random]: Parameters<typeof listed>): ModelReview[] {
+  if (reviews.length < 100 || mood.ties === 'shuffled') return listed(reviews, params, period, mood, random);
+  const known = lists.get(reviews) ?? new Map<string, ModelReview[]>();
+  lists.set(reviews, known);
+  const key = JSON.stringify([{ ...params, limit: 0 }, period, mood]);
+  const list = known.get(key) ?? listed(reviews, params, period, mood, random);
+  known.set(key, list);
+  return list;
+}
+
 function listed(
   reviews: readonly ModelReview[],
   params: ReviewListAllParams,
@@ -121,11 +134,11 @@ function listed(
     );
   });
   const direction = params.date_order_desc ? -1 : 1;
-  const draw = new Map(matching.map((review) => [review, random()]));
-  const tie = (a: ModelReview, b: ModelReview) =>
-    ({ mirrored: (a.id - b.id) * direction, alike: a.id - b.id, shuffled: (draw.get(a) ?? 0) - (draw.get(b) ?? 0) })[
-      mood.ties
-    ];
+  const draw = new Map(mood.ties === 'shuffled' ? matching.map((review) => [review, random()]) : []);
+  const tie = (a: ModelReview, b: ModelReview) => {
+    if (mood.ties === 'shuffled') return (draw.get(a) ?? 0) - (draw.get(b) ?? 0);
+    return (a.id - b.id) * (mood.ties === 'mirrored' ? direction : 1);
+  };
   if (!mood.ordered) return matching.sort((a, b) => ((a.id * 7919) % 1009) - ((b.id * 7919) % 1009) || a.id - b.id);
   return matching.sort((a, b) => (dateOf(a) - dateOf(b)) * direction || tie(a, b));
 }
