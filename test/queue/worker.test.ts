@@ -77,6 +77,11 @@ const batches = [['0a', '0b', '0c'], [], ['2a', '2b']];
 const inBatches = jobOf(batches);
 const every = batches.flat();
 
+const broken = () => Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
+const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
+/** What a process waits for that hangs until it is stopped. */
+const hanging = (signal: AbortSignal) => delay(3_600_000, undefined as never, { signal });
+
 /** What the queue does is tested on both queues, what review-sync makes of it below, on one. */
 onEachQueue(({ redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
@@ -115,44 +120,56 @@ onEachQueue(({ redisUrl }) => {
     ]);
   });
 
-  test('a step that the queue has lost leaves the run of several batches incomplete', async () => {
+  test('a batch waits for the one before; a step that the queue lost is a failure', async () => {
     const queues = await open();
     const runs = testRuns(queues);
-    const context = calls();
     const id = await runs.start(inBatches);
     const queue = await queues.ofRun(id);
+    const waiting: unknown[] = [];
+    const context = calls({ next: async () => void waiting.push((await queue.getJobCounts('waiting')).waiting) });
     const addBulk = queue.addBulk.bind(queue);
     queue.addBulk = async (jobs) => {
       const added = await addBulk(jobs.map((one) => ({ ...one, opts: { ...one.opts, delay: 3_600_000 } })));
-      if (context.ends.length === 0) await added[0]?.remove();
-      for (const step of added.slice(context.ends.length === 0 ? 1 : 0)) await step.promote();
+      const isFirst = context.ends.length === 0;
+      if (isFirst) await added[0]?.remove();
+      for (const step of added.slice(isFirst ? 1 : 0)) await step.promote();
       return added;
     };
     await runs.worker(inBatches, context);
-    await runEnded(queues, id);
-    expect(context.concluded).toEqual([
-      { state: 2, results: every.slice(1).map(() => ({ records: 1 })), failures: ['the queue has lost the step'] },
-    ]);
+    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', planned: 5 });
+    expect(context).toMatchObject({ ends: [0, 1, 2], failed: [] });
+    expect(context.steps.toSorted()).toEqual(every.slice(1));
+    expect(waiting).toEqual([0, 0, 0]);
+    const results = every.slice(1).map(() => ({ records: 1 }));
+    expect(context.concluded).toEqual([{ state: 2, results, failures: ['the queue has lost the step'] }]);
   });
 
-  test('steps in hand when the time to finish is over go back, with all attempts', async () => {
+  test('a run and steps in hand when the time is over go back, with all attempts', async () => {
     const queues = await open();
     const runs = testRuns(queues);
-    const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
     const id = await runs.start(job);
-    const first = await runs.worker(job, context, { concurrency: 2 });
-    await until(async () => context.steps.length >= 2);
+    const planning = calls();
+    const plan = (_c: Calls, _r: unknown, signal: AbortSignal) => hanging(signal);
+    const first = await runs.worker({ ...job, plan }, planning);
+    await until(async () => (await queues.counts([id])).runs.active === 1);
     await first.close(1);
+    expect(planning.failed).toEqual([]);
+
+    const stepping = calls({ step: (_step, signal) => hanging(signal) });
+    const second = await runs.worker(job, stepping, { concurrency: 2 });
+    await until(async () => stepping.steps.length >= 2);
+    await second.close(1);
     // No more of them ran at once than may.
-    expect(context.steps).toHaveLength(2);
+    expect(stepping.steps).toHaveLength(2);
     expect(await queues.counts([id])).toMatchObject({ steps: { active: 0, waiting: 3, delayed: 0, failed: 0 } });
     const [step] = await (await queues.ofRun(id)).getJobs(['waiting']);
     expect(step?.attemptsMade).toBe(0);
-    const second = calls();
-    await runs.worker(job, second);
+
+    const last = calls();
+    await runs.worker(job, last);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    expect(second.steps.sort()).toEqual(['0', '1', '2']);
-    expect(second.planned).toBe(0);
+    expect(last.steps.sort()).toEqual(['0', '1', '2']);
+    expect(last.planned).toBe(0);
   });
 
   test('a failed step is tried again; queue and log name its cause, and no customer', async () => {
@@ -192,65 +209,22 @@ onEachQueue(({ redisUrl }) => {
     expect(ended).toEqual(Array(2).fill(['test-step', undefined, 2]));
   });
 
-  test('a run in hand when the time to finish is over goes back, and is not failed', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
-    const context = calls();
-    const stuck = {
-      ...job,
-      plan: (_c: Calls, _r: unknown, signal: AbortSignal) => delay(3_600_000, { state: 0, steps: [] }, { signal }),
-    };
-    const id = await runs.start(job);
-    const first = await runs.worker(stuck, context);
-    await until(async () => (await queues.counts([id])).runs.active === 1);
-    await first.close(1);
-    expect(context.failed).toEqual([]);
-    await runs.worker(job, context);
-    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-  });
-
-  test('once the steps are added the job of the run no longer holds them', async () => {
+  test('a waiting run holds no payloads; once ended it goes, but for steps in hand', async () => {
     const queues = await open();
     const runs = testRuns(queues);
     const id = await runs.start(job);
     const isEnding = Promise.withResolvers<Counts>();
     onTestFinished(() => isEnding.resolve({}));
-    await runs.worker(job, calls({ step: () => isEnding.promise }));
-    await until(async () => (await queues.counts([id])).runs['waiting-children'] === 1);
+    const context = calls({ step: () => isEnding.promise });
+    const worker = await runs.worker(job, context);
     const queue = await queues.ofRun(id);
+    await until(async () => (await queues.counts([id])).runs['waiting-children'] === 1 && context.steps.length > 0);
     const run = await queue.getJob(id);
     expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
     expect(run?.data).not.toHaveProperty('steps');
     const [step] = await queue.getJobs(['active', 'waiting']);
     const retries = (attempts: number, wait: number) => ({ attempts, backoff: { type: 'exponential', delay: wait } });
     expect([run?.opts, step?.opts]).toMatchObject([retries(5, 1000), retries(3, 2000)]);
-  });
-
-  test('each batch is planned when the one before has ended, and the run concludes once', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
-    const seen: number[] = [];
-    const id = await runs.start(inBatches);
-    const queue = await queues.ofRun(id);
-    const context = calls({
-      next: async () => void seen.push((await queue.getJobCounts('waiting')).waiting ?? 0),
-    });
-    await runs.worker(inBatches, context);
-    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', planned: 5 });
-    expect(context.steps.toSorted()).toEqual(every);
-    expect(context.ends).toEqual([0, 1, 2]);
-    expect(context.concluded).toEqual([{ state: 2, results: every.map(() => ({ records: 1 })), failures: [] }]);
-    expect(seen).toEqual([0, 0, 0]);
-  });
-
-  test('what is left of a run that has ended goes, unless a process has a part of it in hand', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
-    const isEnding = Promise.withResolvers<Counts>();
-    const context = calls({ step: () => isEnding.promise });
-    const id = await runs.start(job);
-    const worker = await runs.worker(job, context);
-    await until(async () => context.steps.length > 0);
     await expect(queues.drop(id)).rejects.toThrow('active');
     expect(await queues.isAlive(id)).toBe(true);
     runs.end(id, stopped);
@@ -260,49 +234,39 @@ onEachQueue(({ redisUrl }) => {
   });
 });
 
-const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
-
-test('nobody touches the queue of a run without a row, whatever somebody put there', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
+test('a worker carries out its own runs that have a row, whatever the queue holds', async () => {
+  const url = await createDatabase('migrated');
+  const [ours, theirs] = await Promise.all([openQueues(url, 'ours'), openQueues(url, 'theirs')]);
+  onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
+  const runs = testRuns(ours);
   const context = calls();
-  await queues.add(job.name, 'forged');
-  await (await queues.ofRun('forged')).add('test-step', { payload: 'forged' });
-  const id = await runs.start(job);
-  const worker = await runs.worker(job, context);
-  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-  await worker.close();
-  expect(context.steps).not.toContain('forged');
-  // Neither where a worker is told to.
-  await runs.worker(job, context, { runsToCarryOut: async () => ['forged'] });
-  await until(async () => (await queues.progress('forged')).state === 'ended');
-  expect(context.steps).not.toContain('forged');
+  const [waiting, told] = [await runs.start(job), await runs.start(job)];
+  await ours.add(job.name, 'forged');
+  await (await ours.ofRun('forged')).add('test-step', { payload: 'forged' });
+  // Of another installation on the same server.
+  await theirs.add(job.name, 'elsewhere');
+  runs.row('elsewhere', job.name);
+  await runs.worker(job, context, { runsToCarryOut: async () => [told, 'forged', 'elsewhere'] });
+  expect(await runEnded(ours, told)).toMatchObject({ state: 'ended' });
+  await until(async () => (await ours.progress('forged')).state === 'ended');
+  expect(context.steps.toSorted()).toEqual(['0', '1', '2']);
   expect(context.planned).toBe(1);
+  const untouched = { state: 'running', planned: undefined, ended: 0 };
+  expect([await ours.progress(waiting), await theirs.progress('elsewhere')]).toEqual([untouched, untouched]);
+
+  const { db, close } = await openWarehouse({ url, connections: 1 });
+  onTestFinished(close);
+  const name = (clientId: string) => installationOf(db, { clientId });
+  expect(await name('a')).toBe(await name('a'));
+  expect(await name('a')).not.toBe(await name('b'));
 });
 
-test('a worker carries out only the runs that it is told to, and a step in the queue decides nothing', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
-  const ids = [await runs.start(job), await runs.start(job)];
-  const context = calls();
-  await runs.worker(job, context, { runsToCarryOut: async () => ids.slice(1) });
-  expect(await runEnded(queues, ids[1] ?? '')).toMatchObject({ state: 'ended' });
-  expect(await queues.progress(ids[0] ?? '')).toEqual({ state: 'running', planned: undefined, ended: 0 });
-  expect(context.planned).toBe(1);
-});
-
-test('a worker carries out every run at once, though each one listens on a connection of its own', async () => {
+test('a worker carries out eight runs at once, each of which listens on a connection', async () => {
   const queues = await openTestQueues();
   const runs = testRuns(queues);
   const all = Promise.withResolvers<void>();
   const ids = await Promise.all(Array.from({ length: 9 }, () => runs.start(job)));
-  const context = calls({
-    async step() {
-      await all.promise;
-      return {};
-    },
-  });
-  // Eight are carried out at a time; the last one follows.
+  const context = calls({ step: () => all.promise.then(() => ({})) });
   await runs.worker(job, context, { concurrency: 24, startDue: async () => {} });
   await until(async () => context.steps.length === 24);
   all.resolve();
@@ -312,7 +276,7 @@ test('a worker carries out every run at once, though each one listens on a conne
   }
 });
 
-test('where all slots are taken, the steps of a backfill wait for those of regular runs', async () => {
+test('where all slots are taken, steps of a backfill wait for those of regular runs', async () => {
   const order: string[] = [];
   const slots = openStepSlots(1);
   const isFree = Promise.withResolvers<void>();
@@ -330,45 +294,46 @@ test('where all slots are taken, the steps of a backfill wait for those of regul
   expect(order).toEqual(['sync', 'sync, later', 'backfill', 'backfill, later', 'reconcile']);
 });
 
-test('a run whose connection breaks is tried again, and one that cannot succeed is not', async () => {
+test('a run goes on where its connection broke; one that cannot succeed fails', async () => {
   const queues = await openTestQueues();
   const runs = testRuns(queues);
-  const context = calls();
-  const lost = Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
   const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
-  const error = 'wrong column → correct it';
-  for (const [cause, planned, end] of [
-    [lost, 2, { state: 'ended' }],
-    [refused, 1, { state: 'failed', error }],
-  ] as const) {
-    let attempts = 0;
-    const plan: typeof job.plan = async () => {
-      attempts += 1;
-      if (attempts === 1) throw cause;
-      return { state: 0, steps: [] };
+  const contexts: Record<string, Calls> = {};
+  const attempts: Record<string, number> = {};
+  const fails = (times: number, error: Error, id: string) => {
+    attempts[id] = (attempts[id] ?? 0) + 1;
+    if (attempts[id] <= times) throw error;
+  };
+  const rows = [
+    // Lost after what `next` saves, and before the plan is written down.
+    ['between batches', (id: string) => fails(2, broken(), id), 3, { state: 'ended' }],
+    ['once', (id: string) => fails(1, broken(), id), 2, { state: 'ended' }],
+    ['at each attempt', (id: string) => fails(9, broken(), id), 4, { state: 'failed' }],
+    ['refused', (id: string) => fails(1, refused, id), 1, { state: 'failed', error: 'wrong column → correct it' }],
+  ] as const;
+  for (const [id, stage] of rows) {
+    const isLater = id === 'between batches';
+    const context = calls({ next: async (batch) => (isLater && batch === 0 ? stage(id) : undefined) });
+    contexts[id] = context;
+    const plan: typeof job.plan = async (...given) => {
+      if (!isLater) stage(id);
+      return inBatches.plan(...given);
     };
-    const id = await runs.start(job);
-    const worker = await runs.worker({ ...job, plan }, context);
-    expect(await runEnded(queues, id)).toMatchObject(end);
-    expect(await queues.isAlive(id)).toBe(false);
-    expect(attempts).toBe(planned);
-    runs.end(id, stopped);
-    await worker.close();
+    runs.row(id, job.name);
+    await (await queues.ofRun(id)).add(job.name, {}, { jobId: id, attempts: 4, backoff: 10 });
+    await runs.worker({ ...inBatches, plan }, context, { runsToCarryOut: async () => [id] });
   }
-  expect(new Set(context.failed)).toEqual(new Set([error]));
-});
-
-test('a run whose connection breaks at each attempt is recorded as failed by the last', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
-  const context = calls();
-  const plan = () => Promise.reject(Object.assign(new Error('terminated'), { severity: 'FATAL', code: '57P01' }));
-  runs.row('a-run', job.name);
-  const queue = await queues.ofRun('a-run');
-  await queue.add(job.name, {}, { jobId: 'a-run', attempts: 2, backoff: 10 });
-  await runs.worker({ ...job, plan }, context);
-  expect(await runEnded(queues, 'a-run')).toMatchObject({ state: 'failed' });
-  expect(context.failed).toHaveLength(1);
+  for (const [id, , times, end] of rows) {
+    expect([id, await runEnded(queues, id)]).toMatchObject([id, end]);
+    expect(await queues.isAlive(id)).toBe(false);
+    const { steps = [], ends, concluded, failed } = contexts[id] ?? {};
+    expect([id, attempts[id]]).toEqual([id, times]);
+    // No step is repeated.
+    expect(steps.toSorted()).toEqual(end.state === 'ended' ? every : []);
+    expect([concluded?.length, failed?.length]).toEqual(end.state === 'ended' ? [1, 0] : [0, 1]);
+    if (id === 'between batches') expect(ends).toEqual([0, 0, 0, 1, 2]);
+    if (id === 'refused') expect(failed).toEqual([end.error]);
+  }
 });
 
 test('after a batch of which no step succeeded no other is planned: a system is down', async () => {
@@ -389,112 +354,47 @@ test('after a batch of which no step succeeded no other is planned: a system is 
       },
     });
     const id = await runs.start(inBatches);
-    const worker = await runs.worker(inBatches, context);
+    await runs.worker(inBatches, context, { runsToCarryOut: async () => [id] });
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    runs.end(id, stopped);
-    await worker.close();
     expect(context.ends).toEqual(planned);
     const [end] = context.concluded;
     expect(end?.failures.toSorted()).toEqual(failing?.map((step) => expect.stringContaining(`${step} cannot`)));
   }
 });
 
-test('a run interrupted between two batches plans the next one again, and repeats no step', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
-  let failures = 2;
-  const context = calls({
-    async next(batch) {
-      // Lost after what `next` saves, and before the plan is written down.
-      if (batch === 0 && failures-- > 0) {
-        throw Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-      }
-    },
-  });
-  const id = await runs.start(inBatches);
-  await runs.worker(inBatches, context);
-  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-  expect(context.ends).toEqual([0, 0, 0, 1, 2]);
-  expect(context.steps.toSorted()).toEqual(every);
-  expect(context.concluded).toHaveLength(1);
-});
-
-test('a run that ends elsewhere gets no other step or conclusion; those in hand are stopped', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
-  const context = calls({ step: (_step, signal) => delay(3_600_000, {}, { signal }) });
-  const id = await runs.start(inBatches);
-  await runs.worker(inBatches, context, { concurrency: 2 });
-  await until(async () => context.steps.length === 2);
-  runs.end(id, stopped);
-  // What the queue has of the run goes, too.
-  await until(async () => (await queues.progress(id)).state === 'lost');
-  expect(context).toMatchObject({ ends: [], concluded: [], failed: [] });
-  expect(context.steps).toHaveLength(2);
-});
-
-test('a run that ends while it is planned or concluded is stopped', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
-  for (const stage of ['plan', 'conclude'] as const) {
-    const id = await runs.start(job);
+test.for(['plan', 'step', 'next', 'conclude'] as const)(
+  'a run that ends elsewhere is stopped while its %s is in hand, and is dropped',
+  async (stage) => {
+    const queues = await openTestQueues();
+    const runs = testRuns(queues);
+    const id = await runs.start(inBatches);
     const untilStopped = (...given: unknown[]) => {
       runs.end(id, stopped);
-      return delay(3_600_000, undefined as never, { signal: given.at(-1) as AbortSignal });
+      return hanging(given.at(-1) as AbortSignal);
     };
-    const context = calls();
-    const worker = await runs.worker({ ...job, [stage]: untilStopped }, context);
+    const context = calls({
+      // Two of three are in hand. The third must not begin.
+      step: async (step, signal) => {
+        if (stage !== 'step') return {};
+        if (context.steps.length === 2) runs.end(id, stopped);
+        return hanging(signal).then(() => ({ [step]: 1 }));
+      },
+      // The second batch has no steps, so that the job of the run does not wait.
+      next: async () => (stage === 'next' ? runs.end(id, stopped) : undefined),
+    });
+    const itself = stage === 'plan' || stage === 'conclude' ? { [stage]: untilStopped } : {};
+    await runs.worker({ ...inBatches, ...itself }, context, { concurrency: 2 });
     await until(async () => (await queues.progress(id)).state === 'lost');
     expect(context).toMatchObject({ concluded: [], failed: [] });
-    await worker.close(0);
-  }
-});
+    expect(context.steps).toHaveLength({ plan: 0, step: 2, next: 3, conclude: 5 }[stage]);
+    expect(context.ends).toEqual({ plan: [], step: [], next: [0], conclude: [0, 1, 2] }[stage]);
+  },
+);
 
-test('a run whose steps ended because it had ended is not concluded with them', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
-  const id = await runs.start(inBatches);
-  const context = calls({ next: async () => runs.end(id, stopped) });
-  await runs.worker(inBatches, context);
-  // The second batch has no steps, so that the job of the run does not wait.
-  await until(async () => (await queues.progress(id)).state === 'lost');
-  expect(context).toMatchObject({ ends: [0], concluded: [], failed: [] });
-});
-
-test('another installation on the same server takes no run of this one', async () => {
-  const url = await createDatabase('migrated');
-  const [ours, theirs] = await Promise.all([openQueues(url, 'ours'), openQueues(url, 'theirs')]);
-  onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
-  await ours.add(job.name, 'a-run');
-  const runs = testRuns(theirs);
-  runs.row('a-run', job.name);
-  await runs.worker(job, calls());
-  const taken = await runs.start(job);
-  expect(await runEnded(theirs, taken)).toMatchObject({ state: 'ended' });
-  expect(await ours.progress('a-run')).toMatchObject({ state: 'running' });
-  const { db, close } = await openWarehouse({ url, connections: 1 });
-  onTestFinished(close);
-  const name = (clientId: string) => installationOf(db, { clientId });
-  expect(await name('a')).toBe(await name('a'));
-  expect(await name('a')).not.toBe(await name('b'));
-});
-
-test('a run whose workers were lost five times is taken over once more', async () => {
+test('a job of a dead worker is taken over in the given time, the sixth time too', async () => {
   const url = await createDatabase('migrated');
   const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
-  const runs = testRuns(queues);
-  const id = await runs.start(job);
-  await query(
-    url,
-    `update bullmq.job set state = 'active', lock_token = 'lost', locked_until_ms = 1, stalled_marked = true, stalled_count = 5`,
-  );
-  await runs.worker(job, calls());
-  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-});
-
-test('a job of a dead worker is taken over within the given seconds', async () => {
-  const queues = await openTestQueues();
   const seconds: number[] = [];
   // Its lock ends, then a worker looks for such locks.
   const Worker = new Proxy(queues.classes.Worker, {
@@ -504,13 +404,17 @@ test('a job of a dead worker is taken over within the given seconds', async () =
     },
   });
   const runs = testRuns({ ...queues, classes: { ...queues.classes, Worker } });
-  await runs.start(job);
+  const id = await runs.start(job);
+  await query(
+    url,
+    `update bullmq.job set state = 'active', lock_token = 'lost', locked_until_ms = 1, stalled_marked = true, stalled_count = 5`,
+  );
   await runs.worker(job, calls(), { startDue: async () => {} });
-  await until(async () => seconds.length === 2);
+  expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
   expect(seconds).toEqual([25, 25]);
 });
 
-test('a worker that lost the run while it planned writes no plan over the other worker’s', async () => {
+test('a worker that lost its run while it planned leaves the plan of the other worker', async () => {
   const url = await createDatabase('migrated');
   const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
