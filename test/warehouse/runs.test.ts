@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest';
-import { backfillReviews } from '../../jobs/backfill-reviews.ts';
-import { syncReviews } from '../../jobs/sync-reviews.ts';
-import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
-import { beginRun, findRun, finishRun, lastRuns, newestEnded, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, finishRun, lastRuns, newestEnded, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
-import { runJob, runOf } from '../harness/run-job.ts';
+import { runOf } from '../harness/run-job.ts';
 import { openTestWarehouse } from '../harness/test-warehouse.ts';
-import { openWorld } from '../harness/world.ts';
 
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
@@ -60,41 +56,6 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
   expect(await unfinishedSince(warehouse.db, 'backfill-reviews_first_last', now)).toEqual(
     since === undefined ? undefined : daysAgo(since),
   );
-});
-
-test('a run that ends while the next one looks at it keeps its end, and the next one starts after it', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const app = await world.openApp();
-  const { db } = app.warehouse;
-  await beginRun(db, runOf(syncReviews.name, { id: 'first', startedBy: 'schedule' }));
-  const isAlive = async (id: string) => {
-    // Its row was read as open; now it ends.
-    await finishRun(db, 'first', { finishedAt: app.now(), outcome: 'done', counts: { inserted: 7 } });
-    return app.queues.isAlive(id);
-  };
-  await startDueRun({ ...app, queues: { ...app.queues, isAlive } }, syncReviews, 'second');
-  const [first, second] = await Promise.all(['first', 'second'].map((id) => findRun(db, id)));
-  expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });
-  expect(second?.startedAt.getTime()).toBeGreaterThanOrEqual(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
-});
-
-test('a run whose job the queue has lost has failed, and its error says so', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const app = await world.openApp();
-  await beginRun(app.warehouse.db, runOf('backfill-orders', { id: 'lost' }));
-  await startRun(app, { job: syncReviews });
-  const lost = await findRun(app.warehouse.db, 'lost');
-  expect(lost).toMatchObject({ outcome: 'failed', error: expect.stringContaining('run it again') });
-});
-
-test('a run counts on nothing that its process remembers of the warehouse', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const app = await world.openApp();
-  const day = { from: '2024-01-01', to: '2024-01-01' };
-  // A warehouse that was restored meanwhile lacks what this process has stored in it.
-  app.warehouse.knownProducts.set('a code', 1);
-  expect(await runJob(app, backfillReviews, day)).toMatchObject({ outcome: 'done' });
-  expect(app.warehouse.knownProducts.size).toBe(0);
 });
 
 test('what a flow brought is counted by 24 hours; a day without run and coverage is unknown', async () => {

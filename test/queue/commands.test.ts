@@ -1,6 +1,8 @@
+import { type Span, type SpanOptions, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
+import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
@@ -11,7 +13,7 @@ import { openOrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { until } from '../harness/world.ts';
 
-test('a worker that is stopped while the shop takes long for a statement hands the step back, and asks the shop nothing more', async () => {
+test('a worker that is stopped while the shop is slow hands the step back', async () => {
   await using world = await openOrderWorld();
   await world.shop(`insert into o (code) values ('O1');
     create table slow (seconds integer); insert into slow values (0);
@@ -48,7 +50,7 @@ test('a command that is stopped before it starts its run, as between two, starts
   expect(await world.warehouse('select from sync.runs')).toEqual([]);
 });
 
-test('a command that is stopped while the warehouse does not respond says so after five seconds, and has handed its jobs back', async () => {
+test('a command stopped while the warehouse hangs says so, and hands its jobs back', async () => {
   await using world = await openOrderWorld();
   await world.shop(`insert into o (code) values ('O1')`);
   const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -72,4 +74,38 @@ test('a command that is stopped while the warehouse does not respond says so aft
   const open = await world.warehouse<{ id: string }>('select id from sync.runs');
   const counts = await app.queues.counts(open.map(({ id }) => id));
   expect(counts).toMatchObject({ runs: { active: 0 }, steps: { active: 0 } });
+});
+
+/** An OpenTelemetry SDK as small as one can be: it keeps the names of spans. */
+function recordSpans(): string[] {
+  const names: string[] = [];
+  const spanContext = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), traceFlags: 1 };
+  const tracer: Tracer = {
+    startSpan(name: string, _options?: SpanOptions): Span {
+      names.push(name);
+      return trace.wrapSpanContext(spanContext);
+    },
+    startActiveSpan: () => {
+      throw new Error('not used');
+    },
+  };
+  const provider: TracerProvider = { getTracer: () => tracer };
+  trace.setGlobalTracerProvider(provider);
+  onTestFinished(() => trace.disable());
+  return names;
+}
+
+test('the run and steps of a command are spans; what is due it leaves to workers', async () => {
+  const names = recordSpans();
+  await using world = await openOrderWorld();
+  const app = await world.openApp();
+  const { scheduled } = app.queues;
+  await scheduled.add('sync-orders', {});
+  const end = await runToEnd(app, { job: syncCatalog }, following(new AbortController().signal));
+  expect(end).toMatchObject({ outcome: 'done' });
+  expect(await scheduled.getJobCounts('waiting')).toEqual({ waiting: 1 });
+  expect(names).toContainEqual(expect.stringMatching(/^add review-sync-run-sync-catalog/));
+  // The job of the run twice, before and after its step.
+  const handled = names.filter((name) => name.startsWith('process review-sync-run-sync-catalog'));
+  expect(handled).toHaveLength(3);
 });

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { syncCatalog } from '../../jobs/sync-catalog.ts';
+import { syncOrders } from '../../jobs/sync-orders.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
+import { startDueRun, startRun } from '../../src/runs/start-run.ts';
+import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
+import { runOf } from '../harness/run-job.ts';
+import { openWorld } from '../harness/world.ts';
+
+/** An open run: how long ago it began and was last attended, in minutes, and what else is special about it. */
+type Open = {
+  by?: 'schedule' | 'command';
+  job?: string;
+  began?: number;
+  attended?: number;
+  zone?: string;
+  shop?: string;
+  isLost?: true;
+  /** How far the clock of the machine that starts a run is ahead, in minutes. */
+  clock?: number;
+};
+const elsewhere = { zone: 'UTC', attended: 2 };
+/** `beside`: the run starts; `waits`: it does not; otherwise it starts, and this is the end of the open one. */
+const rows: [what: string, open: Open, due: string, command: string][] = [
+  ['the same job, of the schedule', {}, 'waits', 'beside'],
+  ['the same job, of a command', { by: 'command' }, 'waits', 'beside'],
+  ['another job, of the schedule', { job: 'sync-reviews' }, 'beside', 'beside'],
+  ['another job, of a command', { by: 'command', job: 'backfill-orders' }, 'beside', 'beside'],
+  ['it began by a clock that is ahead by less than an hour', { began: -50 }, 'waits', 'beside'],
+  ['it began by a clock that was hours ahead', { began: -61 }, 'abandoned', 'abandoned'],
+  ['by such a clock, of a command', { by: 'command', began: -61 }, 'abandoned', 'abandoned'],
+  ['its machine still has such a clock', { began: -61, attended: 0 }, 'waits', 'beside'],
+  ['its machine has left it', { began: -61, attended: 2 }, 'abandoned', 'abandoned'],
+  ['the queue has lost its job', { isLost: true }, 'failed', 'failed'],
+  ['the queue has lost the job of a command', { by: 'command', isLost: true }, 'failed', 'failed'],
+  ['another job that the queue has lost', { job: 'sync-reviews', isLost: true }, 'failed', 'failed'],
+  ['nobody continues it, of another zone', elsewhere, 'abandoned', 'beside'],
+  ['such a run of a command', { ...elsewhere, by: 'command' }, 'abandoned', 'beside'],
+  ['such a run of another job', { ...elsewhere, job: 'sync-reviews' }, 'beside', 'beside'],
+  ['of another shop', { shop: 'another', attended: 2 }, 'abandoned', 'beside'],
+  ['of another zone, and somebody continues it', { zone: 'UTC', attended: 0 }, 'waits', 'beside'],
+  ['of another zone, and it has just begun', { zone: 'UTC', began: 0.8 }, 'waits', 'beside'],
+  ['of another zone, and nobody has begun it', { zone: 'UTC', began: 1.2 }, 'abandoned', 'beside'],
+  ['nobody continues it, and this process may', { attended: 2 }, 'waits', 'beside'],
+  ['the own clock is hours behind', { clock: -120 }, 'waits', 'beside'],
+];
+
+test('a run starts beside an open one, instead of it, or not at all', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const { queues, config } = app;
+  for (const [what, open, ...expected] of rows) {
+    const { by = 'schedule', job = 'sync-orders', began = 1, attended = null, isLost = false, clock = 0 } = open;
+    const systems = {
+      ...systemsOf(config),
+      ...(open.zone && { timeZone: open.zone }),
+      ...(open.shop && { shop: open.shop }),
+    };
+    const now = () => new Date(Date.now() + clock * 60_000);
+    for (const [n, starter] of ['due', 'command'].entries()) {
+      await world.warehouse('delete from sync.runs');
+      const row = { id: 'open', job, startedBy: by, startedAt: new Date(), rights: ownRights(config, 'sync'), systems };
+      await beginRun(app.warehouse.db, row);
+      const ago = `now() - interval '1 minute' *`;
+      await world.warehouse(`update sync.runs set started_at = ${ago} $1, attended_at = ${ago} $2`, [began, attended]);
+      await (isLost ? queues.drop('open') : queues.add(job, 'open'));
+      const start = () => startDueRun({ ...app, now }, syncOrders, 'due');
+      const id =
+        starter === 'due' ? await start().then(() => 'due') : (await startRun({ ...app, now }, { job: syncOrders })).id;
+      const { outcome, error } = (await findRun(app.warehouse.db, 'open')) ?? {};
+      const isStarted = (await findRun(app.warehouse.db, id)) !== undefined;
+      expect([what, starter, outcome ?? (isStarted ? 'beside' : 'waits')]).toEqual([what, starter, expected[n]]);
+      if (outcome) expect([what, isStarted]).toEqual([what, true]);
+      if (outcome === 'failed') expect(error).toContain('run it again');
+      if (isStarted) {
+        expect(await queues.isAlive(id)).toBe(true);
+        await queues.drop(id);
+      }
+    }
+  }
+});
+
+test('a moment that comes twice leaves its open run, and begins an ended one anew', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  for (let time = 0; time < 2; time += 1) await startDueRun(app, syncOrders, 'due');
+  const rows = () => world.warehouse('select id, outcome from sync.runs');
+  expect(await rows()).toEqual([{ id: 'due', outcome: null }]);
+  const job = async () => (await app.queues.ofRun('due')).getJob('due');
+  await (await job())?.updateData({ stage: 'waiting' });
+  await finishRun(app.warehouse.db, 'due', { finishedAt: app.now(), outcome: 'done' });
+  await startDueRun(app, syncOrders, 'due');
+  expect(await rows()).toEqual([{ id: 'due', outcome: null }]);
+  expect((await job())?.data).toEqual({});
+});
+
+test('a run that ends while the next one looks at it keeps its end; the next starts', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const { db } = app.warehouse;
+  await beginRun(db, runOf(syncReviews.name, { id: 'first', startedBy: 'schedule' }));
+  const isAlive = async (id: string) => {
+    // Its row was read as open; now it ends.
+    await finishRun(db, 'first', { finishedAt: app.now(), outcome: 'done', counts: { inserted: 7 } });
+    return app.queues.isAlive(id);
+  };
+  await startDueRun({ ...app, queues: { ...app.queues, isAlive } }, syncReviews, 'second');
+  const [first, second] = await Promise.all(['first', 'second'].map((id) => findRun(db, id)));
+  expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });
+  expect(second?.startedAt.getTime()).toBeGreaterThanOrEqual(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
+});
+
+test('a run of which steps failed names three of the reasons, and keeps its end', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  // A warehouse that was restored meanwhile lacks what this process has stored in it.
+  app.warehouse.knownProducts.set('a code', 1);
+  const { id } = await startRun(app, { job: syncCatalog });
+  const run = await findRun(app.warehouse.db, id);
+  if (!run) throw new Error('the run has no row');
+  await syncCatalog.plan(app, run, app.abort.signal);
+  expect(app.warehouse.knownProducts.size).toBe(0);
+  const end = { state: {}, results: [{ categories: 2 }, { categories: 3 }], failures: ['a', 'a', 'b', 'c', 'd'] };
+  const error = '5 of 7 steps failed; the next run repeats them: a; b; c';
+  const report = { outcome: 'incomplete', reason: 'steps-failed', counts: { categories: 5 }, error };
+  expect(await syncCatalog.conclude(app, run, end, app.abort.signal)).toEqual(report);
+  await syncCatalog.fail(app, run, 'the queue was lost after that');
+  expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
+});
