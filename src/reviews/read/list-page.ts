@@ -81,7 +81,7 @@ export async function fetchPage(
     } catch (error) {
       const kind = obstacleOf(error);
       if (kind === undefined) throw error;
-      if (kind === 'failed') await requireAnotherList(deps, query);
+      if (kind === 'failed' && round === 1) await requireAnotherList(deps, query);
       const mayBeFull = error instanceof LimitedError || (error as { status?: number }).status === 503;
       if (!mayBeFull || round === roundsAtMost) return { kind, reason: describeError(error) };
     }

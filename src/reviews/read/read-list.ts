@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
 import type { Reader } from './reader.ts';
 
@@ -58,36 +59,31 @@ export async function readList(
   let least = 1;
   let first: ListPage | undefined;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
-    let reading: Reading;
-    if (isNumbered) {
-      const known = attempt === 1 && start.last;
-      const found = known ? { number: reader.most, page: known } : await findLast(reader, query, number);
-      if (found === 'moving') continue;
-      if ('first' in found) {
-        isNumbered = false;
-        first = found.first;
-        continue;
-      }
-      if ('kind' in found) return found;
-      const read = await readNumbered(reader, query, found, shown, attempt === 1);
-      if (read.kind === 'contradicted') isNumbered = false;
-      if (read.kind === 'moved') number = read.number;
-      if (read.kind === 'contradicted' || read.kind === 'moved') {
+    const isFirst = attempt === 1;
+    const last = isFirst && start.last ? { number: reader.most, page: start.last } : undefined;
+    const read = isNumbered
+      ? await readNumbered(reader, query, shown, { last, guess: number, isFirst })
+      : await readUp(reader, query, least, first);
+    first = undefined;
+    switch (read.kind) {
+      case 'moved':
+        number = read.number;
         before = undefined;
         continue;
-      }
-      if (read.kind !== 'read') return read;
-      reading = read;
-    } else {
-      const read = await readUp(reader, query, least, first);
-      first = undefined;
-      if (read.kind !== 'read') return read;
-      reading = read;
+      case 'contradicted':
+        isNumbered = false;
+        first = read.first;
+        before = undefined;
+        continue;
+      case 'read':
+        break;
+      default:
+        return read;
     }
-    const isSameAgain = before && showsSame(before, reading.ids);
-    before = reading.ids;
-    if (!isSameAgain && reading.ids.length > 0) continue;
-    const more = await pageWithMore(reader, query, reading);
+    const isSameAgain = before && showsSame(before, read.ids);
+    before = read.ids;
+    if (!isSameAgain && read.ids.length > 0) continue;
+    const more = await pageWithMore(reader, query, read);
     if (more === undefined) return { kind: 'whole' };
     if (typeof more !== 'number') return more;
     least = more;
@@ -98,19 +94,24 @@ export async function readList(
 
 type Last = { number: number; page: ListPage };
 
-/** No number is named, or the pages contradict it. `first`: page 1, if it was looked at and nothing speaks against it. */
-type Unnumbered = { first: ListPage | undefined };
+/** What one reading shows. `empty`: pages that showed nothing, of which that is to be proven. */
+type Reading = { kind: 'read'; ids: string[]; empty: number[] };
 
 /**
- * Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so.
+ * How one reading ends.
  *
- * @returns `moving`: the list became longer or shorter at each look.
+ * - `moved`: the list became longer or shorter. `number`: the page to look at first.
+ * - `contradicted`: no number is named, or the pages contradict it. `first`: page 1, if it was just shown and nothing
+ *   speaks against it.
  */
-async function findLast(
-  reader: Reader,
-  query: PageQuery,
-  guess: number,
-): Promise<Last | Unnumbered | 'moving' | ListEnd> {
+type Read =
+  | Reading
+  | { kind: 'moved'; number: number }
+  | { kind: 'contradicted'; first?: ListPage | undefined }
+  | ListEnd;
+
+/** Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so. */
+async function findLast(reader: Reader, query: PageQuery, guess: number): Promise<Last | Exclude<Read, Reading>> {
   const { most } = reader;
   let number = Math.max(1, Math.min(most, guess));
   let first: ListPage | undefined;
@@ -124,7 +125,7 @@ async function findLast(
       first = asked;
     }
     const last = (page.kind === 'page' ? page.lastPage : undefined) ?? first?.lastPage;
-    if (last === undefined) return { first };
+    if (last === undefined) return { kind: 'contradicted', first };
     if (Math.min(last, most) !== number) {
       number = Math.min(last, most);
       continue;
@@ -132,13 +133,13 @@ async function findLast(
     if (page.kind === 'refused') {
       // A service that always names the same number refuses all pages that the list does not have.
       const before = await reader.ask(query, number - 1);
-      return before.kind === 'page' && before.ids.length > 0 ? page : { first: undefined };
+      return before.kind === 'page' && before.ids.length > 0 ? page : { kind: 'contradicted' };
     }
     if (last === number) return { number, page };
-    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return { first: undefined };
+    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return { kind: 'contradicted' };
     return { kind: 'too-long', page, pages: last };
   }
-  return 'moving';
+  return { kind: 'moved', number };
 }
 
 /** Whether the last page that may be asked for shows another page again, as behind the end of a list. */
@@ -149,25 +150,27 @@ async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, firs
   return before.kind === 'page' && isSame(page, before);
 }
 
-/** What a reading shows. `empty`: pages that showed nothing, of which that is to be proven. */
-type Reading = { kind: 'read'; ids: string[]; empty: number[] };
-
-type Read = Reading | { kind: 'moved'; number: number } | { kind: 'contradicted' } | { kind: 'whole' } | Obstacle;
-
 /** What the readings of one list have shown so far: its records, and the page behind which nothing is. */
 type Shown = { ids: Set<string>; end?: number };
 
-/** Steps 2 to 4 of `readList`. @param isFirst the first reading of the list. */
+/**
+ * Steps 1 to 4 of `readList`.
+ *
+ * @param start.last the last page, if it is known. `guess`: the page to look at first. `isFirst`: the first reading of
+ *   the list.
+ */
 async function readNumbered(
   reader: Reader,
   query: PageQuery,
-  { number, page: top }: Last,
   shown: Shown,
-  isFirst: boolean,
+  { last, guess, isFirst }: { last: Last | undefined; guess: number; isFirst: boolean },
 ): Promise<Read> {
+  const found = last ?? (await findLast(reader, query, guess));
+  if ('kind' in found) return found;
+  const { number, page: top } = found;
   const landing = reader.take(top);
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
-  const below = isFirst ? await reader.takeAll(query, numbers) : await takeDown(reader, query, numbers);
+  const below = await reader.takeAll(query, numbers, isFirst ? reader.deps.pages.slots : pLimit(1));
   if ('kind' in below) return below.kind === 'refused' ? refusedOrMoved(reader, query, below) : below;
   await landing;
 
@@ -209,21 +212,6 @@ async function readNumbered(
 function contradicted({ deps }: Reader): Read {
   deps.pages.areNumbersRight = false;
   return { kind: 'contradicted' };
-}
-
-/** Reads the pages one after the other. One lands while the next is requested. */
-async function takeDown(reader: Reader, query: PageQuery, numbers: readonly number[]) {
-  const pages: ListPage[] = [];
-  let landing: Promise<unknown> | undefined;
-  for (const number of numbers) {
-    const page = await reader.ask(query, number);
-    if (page.kind !== 'page') return { ...page, number };
-    await landing;
-    landing = reader.take(page);
-    pages.push(page);
-  }
-  await landing;
-  return pages;
 }
 
 /** A page that was there a moment ago is refused: the list has become shorter, or page 1 says that it has not. */

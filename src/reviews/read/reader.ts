@@ -70,12 +70,16 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     ask,
     take,
     /**
-     * Requests pages of a list side by side and lands each as it comes. A slot is held until its page has landed, so
-     * that pages do not pile up where the warehouse is slower than the service.
+     * Requests pages of a list and lands each as it comes. A slot is held until its page has landed, so that pages do
+     * not pile up where the warehouse is slower than the service.
      *
      * @returns the pages, or the first obstacle, after which no more are requested.
      */
-    async takeAll(query: PageQuery, numbers: readonly number[]): Promise<ListPage[] | (Obstacle & { number: number })> {
+    async takeAll(
+      query: PageQuery,
+      numbers: readonly number[],
+      slots: LimitFunction,
+    ): Promise<ListPage[] | (Obstacle & { number: number })> {
       let obstacle: (Obstacle & { number: number }) | undefined;
       let isBroken = false;
       const one = async (number: number): Promise<ListPage[]> => {
@@ -86,7 +90,7 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
         return page.kind === 'page' ? [page] : [];
       };
       const slot = (number: number) =>
-        deps.pages.slots(() =>
+        slots(() =>
           one(number).catch((error: unknown) => {
             isBroken = true;
             throw error;
