@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
@@ -142,48 +142,31 @@ test('odd but legal values come back as they are, in columns of the documented t
   expect(unknown).toEqual([['9007199254740993']]);
 });
 
-test('an empty warehouse gives an export without months', async () => {
+test('an empty warehouse has no months; the folder of something else is refused', async () => {
   await using lake = await openExportWorld({ sync: false });
+  const { world } = lake;
   // Of an export that died at once.
   await writeFile(join(lake.dir, '.manifest.json.part'), '{');
-  expect(writtenOf(await lake.export())).toEqual(['coverage_by_day', 'freshness', 'product_ratings']);
+  const { written } = await lake.export();
+  const tables = ['coverage_by_day', 'freshness', 'product_ratings'];
+  expect(written.map(({ path }) => path).sort()).toEqual(tables.map((table) => `${table}/data.parquet`));
   await expectSameAsWarehouse(lake);
-});
 
-const writtenOf = ({ written }: { written: { path: string }[] }) =>
-  written.map(({ path }) => path.replace('/data.parquet', '')).sort();
-
-test('a folder that holds something else is refused, and files of others stay', async () => {
-  await using lake = await openExportWorld({ sync: false });
-  const { dir, world } = lake;
-  await writeFile(join(dir, 'notes.txt'), 'mine');
-  const wrong = () => runCli(['export', 'parquet', '--to', dir], world.environment);
-  expect(await wrong()).toMatchObject({
-    status: 2,
-    stderr: expect.stringMatching(
-      /is no export of review-sync and not empty \(it holds notes\.txt\).*Name an empty folder/s,
-    ),
-  });
-  await writeFile(join(dir, 'manifest.json'), '{"format": "something else"}');
-  expect(await wrong()).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('is not the manifest of an export'),
-  });
-  await writeFile(join(dir, 'manifest.json'), '{"format": "review-sync parquet export", "formatVersion": 2}');
-  expect(await wrong()).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('has format version 2, expected 1'),
-  });
-  expect(await readFile(join(dir, 'notes.txt'), 'utf8')).toBe('mine');
+  const refused = async (dir: string, why: RegExp) => {
+    const end = await runCli(['export', 'parquet', '--to', dir], world.environment);
+    expect(end).toMatchObject({ status: 2, stderr: expect.stringMatching(why) });
+  };
+  await world.warehouse(`update sync.settings set order_salt = 'that of another warehouse'`);
+  await refused(lake.dir, /is the export of another warehouse/);
+  const other = join(lake.dir, 'other');
+  await mkdir(other);
+  const note = join(other, 'notes.txt');
+  await writeFile(note, 'mine');
+  await refused(other, /is no export of review-sync and not empty \(it holds notes\.txt\).*Name an empty folder/s);
+  await writeFile(join(other, 'manifest.json'), '{"format": "something else"}');
+  await refused(other, /is not the manifest of an export/);
+  await writeFile(join(other, 'manifest.json'), '{"format": "review-sync parquet export", "formatVersion": 2}');
+  await refused(other, /has format version 2, expected 1/);
+  expect(await readFile(note, 'utf8')).toBe('mine');
   expect(await runCli(['export', 'parquet'], world.environment)).toMatchObject({ status: 2 });
-});
-
-test('the export of another warehouse is refused', async () => {
-  await using lake = await openExportWorld({ sync: false });
-  await lake.export();
-  await lake.world.warehouse(`update sync.settings set order_salt = 'that of another warehouse'`);
-  expect(await runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment)).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('is the export of another warehouse'),
-  });
 });

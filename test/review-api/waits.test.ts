@@ -133,6 +133,10 @@ test('a call that may spend 200 ms on failures gives up by then', async () => {
   const sent = service.calls().length;
   expect(error).toMatchObject({ status: 500, attempts: sent, retryable: true });
   expect(sent).toBeLessThan(14);
+  // The time of the attempts counts as well.
+  const slow = await tinyService(() => new Promise((resolve) => setTimeout(() => resolve({ status: 500 }), 60)));
+  const spending = failureOf(client(slow.url, { retry: { baseDelayMs: 0 } }).orders.get(1, { giveUpAfterMs: 100 }));
+  expect((await spending).attempts).toBeLessThan(4);
 });
 
 test('waits count up to the limit; those of a 429 are not what a call spends', async () => {
