@@ -19,9 +19,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/global-setup.ts'],
-    setupFiles: ['test/harness/fixed-seed.ts', 'test/harness/drop-databases.ts'],
+    setupFiles: ['test/harness/setup.ts'],
     sequence: { sequencer: LongFirst },
-    // What a test waits for fails within 20 s (test/harness/patience.ts). This ends what hangs elsewhere, on a slow machine too.
+    // What a test waits for fails within 20 s (test/harness/cli.ts). This ends what hangs elsewhere, on a slow machine too.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     pool: 'forks',

@@ -9,14 +9,15 @@ import { seedReviews } from '../src/sandbox/reference-service/seed.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
 import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
 import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
-import { changedDays, type Day } from '../test/harness/sample-shop-days.ts';
 import {
+  changedDays,
+  type Day,
   hashed,
   type OrderState,
   serviceStateSql,
   shopStateSql,
   stateDifferences,
-} from '../test/harness/sample-shop-state.ts';
+} from '../test/harness/sample-shop.ts';
 import { pretendPushed } from './pretend-pushed.ts';
 
 /**

@@ -17,7 +17,7 @@ import { prepareBi } from '../src/warehouse/bi/bi-access.ts';
 import { recountAll } from '../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import { openDuck } from '../test/harness/duck.ts';
+import { openDuck } from '../test/harness/servers.ts';
 
 const { values: given } = parseArgs({
   options: { rows: { type: 'string', default: '100000' }, months: { type: 'string', default: '12' } },

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { runCli, startCli } from '../test/harness/cli.ts';
-import { startRedis } from '../test/harness/redis.ts';
+import { startRedis } from '../test/harness/servers.ts';
 import { openReviewStage } from './review-stage.ts';
 import type { StubReviews } from './review-stub.ts';
 import { writeTable } from './table.ts';

@@ -23,7 +23,7 @@ import { startRun } from '../src/runs/start-run.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../src/server/measured-app.ts';
-import { startBrowser } from '../test/harness/browser.ts';
+import { startBrowser } from '../test/harness/servers.ts';
 
 const history = `
   insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)

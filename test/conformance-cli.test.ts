@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startReceiver } from './conformance/receiver.ts';
-import { seededService } from './harness/conform.ts';
 import { query } from './harness/database.ts';
 import { startChangingProxy } from './harness/proxy.ts';
+import { seededService } from './sandbox/reference-service/conform.ts';
 
 const main = join(import.meta.dirname, 'conformance', 'main.ts');
 const demo = ['--client-id', 'demo', '--client-secret', 'demo'];

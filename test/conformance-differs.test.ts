@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { startReceiver } from './conformance/receiver.ts';
-import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
 import { query } from './harness/database.ts';
 import { all, type Change, eachObject, inAnswers, inCalls, isFields, startChangingProxy } from './harness/proxy.ts';
+import { conform, differing, seededService, settingsFor, untold } from './sandbox/reference-service/conform.ts';
 import { tokenOf } from './sandbox/reference-service/service.ts';
 
 const ourCodes = `

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Receiver, startReceiver } from './conformance/receiver.ts';
-import { conform, differing, seededService, settingsFor, untold } from './harness/conform.ts';
 import { query } from './harness/database.ts';
+import { conform, differing, seededService, settingsFor, untold } from './sandbox/reference-service/conform.ts';
 
 const onlyInV2 = 'options: not usable in shops using the v2 additional-information model';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runProcess } from './harness/cli.ts';
-import { hasMariadb } from './harness/mariadb.ts';
+import { hasMariadb } from './harness/servers.ts';
 
 type DemoReport = {
   runs: Record<'reviews' | 'orders' | 'again', { outcome: string; counts: Record<string, number> }>;

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../src/base/package-path.ts';
-import { deadLinks } from './harness/dead-links.ts';
-import { openWorld, until } from './harness/world.ts';
+import { deadLinks } from './docs/dead-links.ts';
+import { until } from './harness/cli.ts';
+import { openWorld } from './harness/world.ts';
 
 const run = promisify(execFile);
 let app: string;

@@ -5,11 +5,10 @@ import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { takeWatch } from '../../src/warehouse/alerts.ts';
-import { runCli, startHere } from '../harness/cli.ts';
-import { redisTest } from '../harness/each-queue.ts';
-import { startRedis } from '../harness/redis.ts';
-import { openServe } from '../harness/serve.ts';
-import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
+import { runCli, startHere, until } from '../harness/cli.ts';
+import { redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
+import { noSchedules, openServe, openWorld, type World } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const start = Date.UTC(2026, 0, 1);

@@ -10,7 +10,7 @@ import { isLoopback } from '../../src/base/is-loopback.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
-import { refusalOf } from '../harness/refusal.ts';
+import { refusalOf } from './refusal.ts';
 
 const right = {
   SHOP_DATABASE_URL: 'postgres://shop:geheim@127.0.0.1:5/shop',

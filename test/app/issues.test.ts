@@ -3,8 +3,7 @@ import { issuesOf } from '../../src/app/issues.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { flowOf, type StatusReport, statusReport } from '../../src/app/status-report.ts';
 import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';
-import { runOf } from '../harness/run-job.ts';
-import { openWorld } from '../harness/world.ts';
+import { openWorld, runOf } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
 let calm: StatusReport;

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { describeError, describeWithHint, hintOf, ReviewSyncError } from '../../src/base/errors.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import { redisTest } from '../harness/each-queue.ts';
-import { startRedis } from '../harness/redis.ts';
+import { redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
 
 const failure = (work: Promise<unknown>) =>
   work.then(

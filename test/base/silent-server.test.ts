@@ -7,7 +7,7 @@ import { queueClasses } from '../../src/queue/connection.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase } from '../harness/database.ts';
-import { startTcpProxy } from '../harness/tcp-proxy.ts';
+import { startTcpProxy } from '../harness/proxy.ts';
 
 /** Long enough for a statement of a busy machine, short enough for a test. The three tests wait at the same time. */
 const silenceMs = 4000;

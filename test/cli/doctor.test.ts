@@ -9,9 +9,9 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { readWarehouseFacts } from '../../src/warehouse/warehouse-facts.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
-import { redisTest } from '../harness/each-queue.ts';
-import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } from '../harness/order-shop.ts';
-import { startRedis } from '../harness/redis.ts';
+import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } from '../harness/order-world.ts';
+import { redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
 

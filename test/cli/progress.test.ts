@@ -5,8 +5,8 @@ import type { RunProgress } from '../../src/queue/index.ts';
 import { type Following, followRun } from '../../src/runs/follow-run.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { beginRun, finishRun } from '../../src/warehouse/runs/runs.ts';
-import { runOf } from '../harness/run-job.ts';
-import { createWarehouse } from '../harness/test-warehouse.ts';
+import { createWarehouse } from '../harness/warehouse.ts';
+import { runOf } from '../harness/world.ts';
 
 function openLines() {
   const lines: string[] = [];

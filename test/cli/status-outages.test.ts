@@ -1,6 +1,6 @@
 import { test } from 'vitest';
-import { startHere } from '../harness/cli.ts';
-import { openWorld, until } from '../harness/world.ts';
+import { startHere, until } from '../harness/cli.ts';
+import { openWorld } from '../harness/world.ts';
 
 test('a run that waits for a failing service says so in status, and later in the log', async () => {
   await using world = await openWorld({ shop: 'empty' });

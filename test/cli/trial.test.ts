@@ -8,8 +8,7 @@ import { parseEnv } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
 import { runCli, runProcess, startCli } from '../harness/cli.ts';
 import { query } from '../harness/database.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, order, orderTest as test } from '../harness/order-world.ts';
 
 test('a trial of an own shop works with the lines that the reference service prints', async ({ world }) => {
   await world.place(

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { deadLinks } from '../harness/dead-links.ts';
+import { deadLinks } from './dead-links.ts';
 
 test('every relative link of every page leads to a file and a heading', async () => {
   expect(await deadLinks(packagePath())).toEqual([]);

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { dbtSources } from '../../docs/warehouse-page/dbt-sources.ts';
 import { packagePath } from '../../src/base/package-path.ts';
-import { countByHand } from '../harness/count-by-hand.ts';
-import { createWarehouse } from '../harness/test-warehouse.ts';
+import { countByHand, createWarehouse } from '../harness/warehouse.ts';
 
 const model = (file: string) => readFile(packagePath('examples', 'dbt', 'models', file), 'utf8');
 

@@ -1,9 +1,8 @@
 import { mkdir, readFile, rm, rmdir, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
-import { countByHand } from '../harness/count-by-hand.ts';
-import { until } from '../harness/world.ts';
+import { runCli, startCli, startHere, until } from '../harness/cli.ts';
+import { countByHand } from '../harness/warehouse.ts';
 import {
   addReviews,
   type ExportWorld,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli } from '../harness/cli.ts';
-import { countByHand } from '../harness/count-by-hand.ts';
+import { countByHand } from '../harness/warehouse.ts';
 import { addReviews, type ExportWorld, expectSameAsWarehouse, openExportWorld } from './export-world.ts';
 
 /** The export of a synced sample shop. */

@@ -5,8 +5,8 @@ import { expect } from 'vitest';
 import type { ExportReport } from '../../src/export/export-parquet.ts';
 import type { Manifest } from '../../src/export/manifest.ts';
 import { runCli } from '../harness/cli.ts';
-import { countByHand } from '../harness/count-by-hand.ts';
-import { type Duck, openDuck } from '../harness/duck.ts';
+import { type Duck, openDuck } from '../harness/servers.ts';
+import { countByHand } from '../harness/warehouse.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** A warehouse, a folder into which it is exported, and a DuckDB that reads the folder. */

@@ -8,8 +8,7 @@ import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { cheapestFolder, cheapSettings, execute, makeConnectionsCheap } from './cheap-postgres.ts';
-import { serveMysqlServers } from './mariadb.ts';
+import { cheapestFolder, cheapSettings, execute, makeConnectionsCheap, serveMysqlServers } from './servers.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

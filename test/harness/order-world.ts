@@ -1,10 +1,13 @@
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Counts } from '../../src/base/counts.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import type { PushRecord } from '../../src/warehouse/orders/order-store.ts';
-import { createOrderShop, orderShopQueries } from './order-shop.ts';
+import { queryAgain } from './database.ts';
 import { type Rule, startRuleProxy } from './proxy.ts';
-import { insertOf, type ShopOrder } from './shop-orders.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
-import { openWorld, type World, type WorldOptions } from './world.ts';
+import { openWorld, testIn, type World, type WorldOptions } from './world.ts';
 
 export type OrderWorld = World & {
   /** From now on the service treats requests as the rule says. */
@@ -83,3 +86,113 @@ export const emptyPush: PushRecord = {
   waiting: [],
   deadLetters: [],
 };
+
+/** `worldTest` with worlds of orders. */
+export const orderTest = testIn(openOrderWorld);
+
+/** A shop of two plain tables, for tests that change single orders and lines. */
+export const orderShopSchema = `
+  create table o (
+    code text, created_at timestamptz not null default now() - interval '1 hour',
+    updated_at timestamptz not null default now() - interval '1 hour', total_price numeric not null default 100,
+    user_code text, user_phone text, user_email text, order_device text, deleted_at timestamptz
+  );
+  create table l (
+    order_code text, line_code text, product_id bigint, product_code text, price numeric not null default 10,
+    status text default 'paid', invoice text, product_options jsonb default '{}'
+  )`;
+
+export async function createOrderShop(url: string): Promise<void> {
+  await queryAgain(url, orderShopSchema);
+}
+
+/** Queries by the name of their file, such as `changed_orders`. */
+type Queries = Readonly<Record<string, string>>;
+
+/** A folder with the queries of the two tables, and with these. */
+export async function orderShopQueries(queries: Queries = {}): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  const lines = 'select * from l; -- as people end their queries\n';
+  await writeQueries(folder, { orders: 'select * from o', order_lines: lines, ...queries });
+  return folder;
+}
+
+/** @param folder the SHOP_SQL_DIR of a world. */
+export async function writeQueries(folder: string | undefined, queries: Queries): Promise<void> {
+  for (const [name, text] of Object.entries(queries)) await writeFile(join(folder ?? '', `${name}.sql`), text);
+}
+
+/**
+ * A folder with the queries of the sample shop, some of them replaced.
+ *
+ * @param edit what becomes of the text of a query, such as `changed_orders`.
+ */
+export async function sampleShopQueries(edit: Record<string, (sql: string) => string> = {}): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  await cp(packagePath('sql', 'shop'), folder, { recursive: true });
+  for (const [name, change] of Object.entries(edit)) {
+    const file = join(folder, `${name}.sql`);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+  }
+  return folder;
+}
+
+/** Every order at the service with its sub-orders, without what may differ between two equal ends: ids and times. */
+export const serviceState = `
+  select o.code, o.total_price::text, o.user_email, o.user_phone,
+    coalesce((
+      select jsonb_agg(jsonb_build_array(s.product_id, s.price, s.product_options, s.status, s.invoice)
+        order by s.product_id, s.price, s.product_options, s.status, s.invoice)
+      from reference_service.sub_orders s where s.order_id = o.id
+    ), '[]') as sub_orders
+  from reference_service.orders o order by o.code`;
+
+/** A line as a row of the shop's table `l`. A column that is left out has the default of `orderShopSchema`. */
+export type ShopLine = { line_code: string; product_id?: number; product_code?: string } & LineFields;
+type LineFields = { price?: number; status?: string; invoice?: string; product_options?: Record<string, string> };
+
+/** An order as a row of the shop's table `o`, with its lines. */
+export type ShopOrder = { fields: { code: string } & OrderFields; lines: readonly ShopLine[] };
+type OrderFields = { total_price?: number; user_code?: string; user_email?: string; user_phone?: string } & OrderDates;
+type OrderDates = { created_at?: Date; updated_at?: Date };
+
+/**
+ * An order of the shop with its lines, for `OrderWorld.place`:
+ *
+ *     await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }));
+ */
+export function order(code: string, ...rest: [OrderFields, ...ShopLine[]] | ShopLine[]): ShopOrder {
+  const [first, ...others] = rest;
+  if (first === undefined || 'line_code' in first) return { fields: { code }, lines: rest as ShopLine[] };
+  return { fields: { code, ...first }, lines: others as ShopLine[] };
+}
+
+/** @param product its id at the service as a number, or its code in the shop as a text. */
+export function line(code: string, product: number | string, more: LineFields = {}): ShopLine {
+  const which = typeof product === 'number' ? { product_id: product } : { product_code: product };
+  return { line_code: code, ...which, ...more };
+}
+
+/** Orders O1, O2 … with the lines 1, 2 …; all lines of order O7 are of product 7. @param lines how many order n has. */
+export const orders = (count: number, lines: (n: number) => number = () => 1): ShopOrder[] =>
+  Array.from({ length: count }, (_, index) => {
+    const n = index + 1;
+    return order(`O${n}`, ...Array.from({ length: lines(n) }, (_, at) => line(`${at + 1}`, n)));
+  });
+
+/** One statement that inserts the orders and their lines, with its values. */
+export function insertOf(placed: readonly ShopOrder[]): [text: string, values: string[]] {
+  const rows = placed.map(({ fields }) => fields);
+  const lines = placed.flatMap(({ fields, lines }) => lines.map((one) => ({ order_code: fields.code, ...one })));
+  const parts = [...byColumns('o', rows), ...byColumns('l', lines)];
+  const inserts = parts.map(
+    ({ table, columns }, index) =>
+      `i${index} as (insert into ${table} (${columns})
+        select ${columns} from jsonb_populate_recordset(null::${table}, $${index + 1}))`,
+  );
+  return [`with ${inserts.join(', ')} select`, parts.map(({ alike }) => JSON.stringify(alike))];
+}
+
+/** Rows with the same columns are one insert, since a column that is named has no default. */
+const byColumns = (table: 'o' | 'l', rows: readonly object[]) =>
+  [...Map.groupBy(rows, (row) => Object.keys(row).join(', '))].map(([columns, alike]) => ({ table, columns, alike }));

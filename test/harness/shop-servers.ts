@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openShop, type Shop } from '../../src/shop/index.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
-import { createMysqlDatabase, mysqlKinds } from './mariadb.ts';
-import { writeQueries } from './order-shop.ts';
+import { writeQueries } from './order-world.ts';
+import { createMysqlDatabase, mysqlKinds } from './servers.ts';
 
 /** A kind of shop database, with the words in which the databases differ. */
 export type ShopServer = {

@@ -4,11 +4,10 @@ import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import type { DeadLetter } from '../../src/warehouse/dead-letters.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
-import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-shop.ts';
+import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import { orderDeps } from '../harness/sync-orders.ts';
-import type { World } from '../harness/world.ts';
-import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
+import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
 async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
   const folder = await orderShopQueries({

@@ -1,8 +1,5 @@
 import { expect } from 'vitest';
-import { orderShopQueries } from '../harness/order-shop.ts';
-import { orderTest } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { line, order, orders } from '../harness/shop-orders.ts';
+import { line, type OrderWorld, order, orderShopQueries, orders, orderTest } from '../harness/order-world.ts';
 
 /** The feed names orders of `named`; orders.sql shows those of `o`. */
 const test = orderTest.extend('worldOptions', async () => ({

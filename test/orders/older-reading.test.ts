@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { serviceState } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, order, serviceState, orderTest as test } from '../harness/order-world.ts';
 import { orderDeps, rightsOf } from '../harness/sync-orders.ts';
 
 test('a worker that read an order before another pushed a newer version does not undo it', async ({ world }) => {

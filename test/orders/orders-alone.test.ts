@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { orderShopQueries } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { line, order, orders } from '../harness/shop-orders.ts';
+import { line, order, orderShopQueries, orders, orderTest as test } from '../harness/order-world.ts';
 import { orderDeps, rescanOrdersOnce, rightsOf } from '../harness/sync-orders.ts';
 
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines

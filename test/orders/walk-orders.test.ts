@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { type WalkState, walkOrders } from '../../src/orders/select/orders-by-day.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { order } from '../harness/shop-orders.ts';
+import { order, orderTest as test } from '../harness/order-world.ts';
 
 const hourMs = 3_600_000;
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * hourMs);

@@ -2,10 +2,7 @@ import { expect } from 'vitest';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
-import { orderShopQueries } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { type OrderWorld, orderShopQueries, orders, orderTest as test } from '../harness/order-world.ts';
 
 const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
 

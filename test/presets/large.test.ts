@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { presetFolder, readPresets } from '../../src/app/init/presets.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { createDatabase, forgetDatabase, query } from '../harness/database.ts';
-import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
 import { sampled } from '../harness/sampled.ts';
+import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 
 /**
  * The tables of a preset, with the orders of its large.sql, and the indexes that its README names. A table is large

@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { initShop } from '../../src/app/init/init-shop.ts';
 import { packagePath } from '../../src/base/package-path.ts';
-import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
+import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 
 /** A shop with these tables, and what init makes of it in a folder. */
 async function initIn(statements: string) {

@@ -6,16 +6,13 @@ import { type RunRequest, startDueRun, startRun } from '../../src/runs/start-run
 import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { findRun } from '../../src/warehouse/runs/runs.ts';
-import { runCli, startCli, startHere } from '../harness/cli.ts';
+import { runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
-import { redisTest } from '../harness/each-queue.ts';
-import { createOrderShop } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { type OrderWorld, openOrderWorld } from '../harness/order-world.ts';
+import { createOrderShop, type OrderWorld, openOrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
-import { startRedis } from '../harness/redis.ts';
-import { order } from '../harness/shop-orders.ts';
-import { noSchedules, until } from '../harness/world.ts';
+import { redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
+import { noSchedules } from '../harness/world.ts';
 
 /** A schedule that is on and not due while a test runs. */
 const yearly = { ...noSchedules, SCHEDULE_ORDERS: '0 0 1 1 *', LOG_LEVEL: 'info' };

@@ -2,8 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Brands, openBrands } from '../harness/brands.ts';
-import { addressOf, type CliEnd, startCli, startHere } from '../harness/cli.ts';
-import { until } from '../harness/world.ts';
+import { addressOf, type CliEnd, startCli, startHere, until } from '../harness/cli.ts';
 
 const documentOf = ({ stdout }: CliEnd) =>
   (JSON.parse(stdout) as { brands: Record<string, { error?: { message: string }; outcome?: string }> }).brands;

@@ -1,10 +1,8 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startHere } from '../harness/cli.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
-import type { World } from '../harness/world.ts';
-import { worldTest } from '../harness/world-test.ts';
+import { reviewAt, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 

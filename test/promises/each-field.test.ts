@@ -1,10 +1,7 @@
 import { expect } from 'vitest';
 import { contract } from '../../src/shop/contract.ts';
-import { writeQueries } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
+import { line, type OrderWorld, order, orderTest as test, writeQueries } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
-import { line, order } from '../harness/shop-orders.ts';
 
 /** Values in SQL, one after the other, of each column of orders.sql that is sent. */
 const orderFields: Record<string, string[]> = {

@@ -2,9 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { sampleShopQueries, writeQueries } from '../harness/order-shop.ts';
-import { openOrderWorld } from '../harness/order-world.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, openOrderWorld, order, sampleShopQueries, writeQueries } from '../harness/order-world.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 let pushed: World;

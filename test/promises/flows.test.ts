@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startCli, startHere } from '../harness/cli.ts';
-import { redisTest } from '../harness/each-queue.ts';
-import { startRedis } from '../harness/redis.ts';
-import { openWorld, until } from '../harness/world.ts';
+import { startCli, startHere, until } from '../harness/cli.ts';
+import { redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
+import { openWorld } from '../harness/world.ts';
 
 /** Orders of the shop that are to be at the service, and how many lines they have. */
 const toPush = `

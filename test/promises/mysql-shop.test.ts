@@ -1,8 +1,8 @@
 import mysql from 'mysql2/promise';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startCli } from '../harness/cli.ts';
-import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
-import { orderShopQueries, serviceState } from '../harness/order-shop.ts';
+import { orderShopQueries, serviceState } from '../harness/order-world.ts';
+import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { openWorld } from '../harness/world.ts';
 
 // What every command does with a shop on MariaDB: the demo and the presets.

@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { runCli, runProcess, startCli } from '../harness/cli.ts';
-import { openOrderWorld } from '../harness/order-world.ts';
+import { runCli, runProcess, startCli, until } from '../harness/cli.ts';
+import { line, openOrderWorld, order } from '../harness/order-world.ts';
 import { startProxy } from '../harness/proxy.ts';
-import { line, order } from '../harness/shop-orders.ts';
-import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
+import { noSchedules, openWorld, type World } from '../harness/world.ts';
 
 type Reply = { status: number; headers: Record<string, string>; text: string };
 const refusal: Reply = { status: 401, headers: { 'content-type': 'application/json' }, text: '{"error":"revoked"}' };

@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import { reviewAt } from '../harness/world.ts';
 
 /** Every row of the warehouse, which holds the queue too, and of the shop. Each capture of the overview is kept. */
 async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {

@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 
 /** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
 async function pushThree(world: OrderWorld): Promise<void> {

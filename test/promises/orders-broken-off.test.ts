@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { orderTest as test } from '../harness/order-test.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, order, orderTest as test } from '../harness/order-world.ts';
 
 test('a worker that is stopped while it waits for what a creation did ends at once', async ({ world }) => {
   await world.place(order('O1', line('1', 1)));

@@ -2,10 +2,9 @@ import { expect } from 'vitest';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { startRun } from '../../src/runs/start-run.ts';
 import { findRun } from '../../src/warehouse/runs/runs.ts';
-import { startCli, startHere } from '../harness/cli.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { line, order } from '../harness/shop-orders.ts';
-import { noSchedules, until } from '../harness/world.ts';
+import { startCli, startHere, until } from '../harness/cli.ts';
+import { line, order, orderTest as test } from '../harness/order-world.ts';
+import { noSchedules } from '../harness/world.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';

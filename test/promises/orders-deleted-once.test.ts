@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
+import { line, type OrderWorld, order, orders, orderTest as test } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
-import { line, order, orders } from '../harness/shop-orders.ts';
 
 async function pushOrders(world: OrderWorld, count: number): Promise<void> {
   await world.place(...orders(count, () => 2));

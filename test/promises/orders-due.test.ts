@@ -1,7 +1,5 @@
 import { expect } from 'vitest';
-import { writeQueries } from '../harness/order-shop.ts';
-import { orderTest } from '../harness/order-test.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, order, orderTest, writeQueries } from '../harness/order-world.ts';
 
 /** Orders that are due although the shop did not change them: one run pushes all, however many batches they fill. */
 

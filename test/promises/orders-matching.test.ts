@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
+import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
-import { line, order } from '../harness/shop-orders.ts';
 
 const subOrders = `select product_id::integer as product, price::text, status, product_options ->> 'size' as size
   from reference_service.sub_orders order by product_id, size, price, status`;

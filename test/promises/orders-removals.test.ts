@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { allowance } from '../../src/orders/limits.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { type OrderWorld, orders, orderTest as test } from '../harness/order-world.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */
 async function pushOrders(world: OrderWorld, count: number, lines = (_n: number) => 2): Promise<void> {

@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
+import { until } from '../harness/cli.ts';
+import { line, type OrderWorld, order, orders, orderTest as test } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
-import { line, order, orders } from '../harness/shop-orders.ts';
-import { until } from '../harness/world.ts';
 
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { orderTest as test } from '../harness/order-test.ts';
+import { line, order, orderTest as test } from '../harness/order-world.ts';
 import { type Answer, all, type Call, eachObject, startChangingProxy } from '../harness/proxy.ts';
-import { line, order } from '../harness/shop-orders.ts';
 
 const isOrder = ({ path }: Call) => /^\/v1\/orders/.test(path);
 

@@ -6,10 +6,9 @@ import { openLog } from '../../src/base/log.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { orderTest as test } from '../harness/order-test.ts';
+import { line, order, orderTest as test } from '../harness/order-world.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
-import { runJob } from '../harness/run-job.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { runJob } from '../harness/world.ts';
 
 /** Another service, until the end of the test. */
 async function openOther(statement: string) {

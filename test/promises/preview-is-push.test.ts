@@ -4,9 +4,8 @@ import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
-import { orderTest as test } from '../harness/order-test.ts';
+import { line, order, type ShopOrder, orderTest as test } from '../harness/order-world.ts';
 import { testSeed } from '../harness/sampled.ts';
-import { line, order, type ShopOrder } from '../harness/shop-orders.ts';
 import { orderDeps, rightsOf } from '../harness/sync-orders.ts';
 
 const count = 200;

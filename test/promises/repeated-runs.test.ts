@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startHere } from '../harness/cli.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
-import { worldTest } from '../harness/world-test.ts';
+import { reviewAt, worldTest } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
 const backfill = ['backfill', 'reviews', ...range, '--json'];

@@ -4,13 +4,10 @@ import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { followRun } from '../../src/runs/follow-run.ts';
 import { startRun } from '../../src/runs/start-run.ts';
 import { startHere } from '../harness/cli.ts';
-import { orderTest } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
+import { line, type OrderWorld, order, orderTest } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
-import { runJob } from '../harness/run-job.ts';
-import { aDayPasses } from '../harness/sample-shop-days.ts';
-import { line, order } from '../harness/shop-orders.ts';
-import { noSchedules } from '../harness/world.ts';
+import { aDayPasses } from '../harness/sample-shop.ts';
+import { noSchedules, runJob } from '../harness/world.ts';
 
 const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_DELETES: 'send' } });
 

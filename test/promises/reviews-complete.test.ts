@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
-import type { World } from '../harness/world.ts';
-import { worldTest } from '../harness/world-test.ts';
+import { reviewAt, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 

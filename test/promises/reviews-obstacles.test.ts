@@ -1,10 +1,8 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
-import { hourlyReviews, hourMs, reviewAt } from '../harness/hourly-reviews.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
-import type { World } from '../harness/world.ts';
-import { worldTest } from '../harness/world-test.ts';
+import { hourlyReviews, hourMs, reviewAt, type World, worldTest } from '../harness/world.ts';
 
 const day = 24 * hourMs;
 const ago = (days: number) => new Date(Date.now() - days * day).toISOString();

@@ -3,11 +3,8 @@ import { readWindowStep } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { runCli } from '../harness/cli.ts';
-import { hourlyReviews, reviewAt, syncHourly } from '../harness/hourly-reviews.ts';
 import { type Change, startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
-import { runOf } from '../harness/run-job.ts';
-import type { World } from '../harness/world.ts';
-import { worldTest } from '../harness/world-test.ts';
+import { hourlyReviews, reviewAt, runOf, syncHourly, type World, worldTest } from '../harness/world.ts';
 
 const day = 86_400_000;
 

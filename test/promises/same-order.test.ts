@@ -1,7 +1,5 @@
 import { expect } from 'vitest';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 const writes = (world: OrderWorld) =>

@@ -13,13 +13,9 @@ import { runToEnd } from '../../src/runs/follow-run.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
-import { runCli } from '../harness/cli.ts';
+import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { createOrderShop } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import type { OrderWorld } from '../harness/order-world.ts';
-import { insertOf, line, order } from '../harness/shop-orders.ts';
-import { until } from '../harness/world.ts';
+import { createOrderShop, insertOf, line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
 

@@ -7,8 +7,7 @@ import { settleVanished } from '../../src/orders/push/vanished-orders.ts';
 import { openReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 import { runCli } from '../harness/cli.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { line, order, orders } from '../harness/shop-orders.ts';
+import { line, order, orders, orderTest as test } from '../harness/order-world.ts';
 import { rightsOf } from '../harness/sync-orders.ts';
 
 test('without a connection no order fails, and a rescan names what it could not delete', async ({ world }) => {

@@ -1,11 +1,10 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { startCli, startHere } from '../harness/cli.ts';
+import { startCli, startHere, until } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
-import { openOrderWorld } from '../harness/order-world.ts';
+import { openOrderWorld, order } from '../harness/order-world.ts';
 import { startFaultProxy } from '../harness/proxy.ts';
-import { order } from '../harness/shop-orders.ts';
-import { noSchedules, openWorld, until, type World } from '../harness/world.ts';
+import { noSchedules, openWorld, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
 const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };

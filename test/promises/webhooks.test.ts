@@ -1,11 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { addressOf, runCli, startCli, startHere } from '../harness/cli.ts';
-import { reviewAt } from '../harness/hourly-reviews.ts';
+import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
-import { openServe } from '../harness/serve.ts';
-import { openWorld, until, type World } from '../harness/world.ts';
+import { openServe, openWorld, reviewAt, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-part-of-the-path';
 

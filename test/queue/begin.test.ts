@@ -5,8 +5,7 @@ import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
-import { runOf } from '../harness/run-job.ts';
-import { openWorld } from '../harness/world.ts';
+import { openWorld, runOf } from '../harness/world.ts';
 
 /** An open run: how long ago it began and was last attended, in minutes, and what else is special about it. */
 type Open = {

@@ -9,9 +9,9 @@ import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
 import { type Following, runToEnd, startWorker } from '../../src/runs/follow-run.ts';
 import { startRun } from '../../src/runs/start-run.ts';
+import { until } from '../harness/cli.ts';
 import { openOrderWorld } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
-import { until } from '../harness/world.ts';
 
 test('a worker that is stopped while the shop is slow hands the step back', async () => {
   await using world = await openOrderWorld();

@@ -6,11 +6,11 @@ import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import { applySchedules } from '../../src/queue/schedules.ts';
 import type { AnyRunJob, RunJob } from '../../src/runs/job.ts';
+import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { onEachQueue, openTestQueues, redisTest, testRuns } from '../harness/each-queue.ts';
-import { startRedis } from '../harness/redis.ts';
-import { startTcpProxy } from '../harness/tcp-proxy.ts';
-import { until } from '../harness/world.ts';
+import { startTcpProxy } from '../harness/proxy.ts';
+import { onEachQueue, openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
 
 test('a BullMQ without what is replaced is refused by name, not left unpatched', () => {
   const taken: string[] = [];

@@ -11,7 +11,7 @@ import {
   schedulesOf,
   watchSchedules,
 } from '../../src/queue/schedules.ts';
-import { onEachQueue, openTestQueues } from '../harness/each-queue.ts';
+import { onEachQueue, openTestQueues } from '../harness/queues.ts';
 import { openWorld } from '../harness/world.ts';
 
 const minute = 60_000;

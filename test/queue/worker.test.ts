@@ -8,9 +8,9 @@ import type { RunJob, StepsEnd } from '../../src/runs/job.ts';
 import { openStepSlots } from '../../src/runs/step-slots.ts';
 import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
+import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { onEachQueue, openTestQueues, runEnded, testRuns } from '../harness/each-queue.ts';
-import { until } from '../harness/world.ts';
+import { onEachQueue, openTestQueues, runEnded, testRuns } from '../harness/queues.ts';
 
 /** What the handlers of a test's job do, and what they were called with. */
 type Calls = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openRateLimit } from '../../src/review-api/index.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 test('no more than the ceiling start within a second, in their order', async () => {
   const acquire = openRateLimit({ requestsPerSecond: 50, store: 'memory' });

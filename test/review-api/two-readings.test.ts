@@ -12,8 +12,8 @@ import {
 import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openApiDocument } from '../../src/sandbox/reference-service/schemas/openapi.ts';
 import { createDatabase } from '../harness/database.ts';
-import { type Document, openApiReader } from '../harness/openapi.ts';
 import { type Exchange, startWitness } from '../harness/proxy.ts';
+import { type Document, openApiReader } from './openapi-reader.ts';
 
 // The client's reading of the spec are its types, and what it sends; the service's is the document. Nothing is shared.
 const document = JSON.parse(JSON.stringify(openApiDocument())) as Document;

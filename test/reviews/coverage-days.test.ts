@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { coverageByMonth, lastTwelveMonths } from '../../src/app/status-report.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { coverageByDay } from '../../src/warehouse/reviews/coverage.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
 
 /** The days that were not read completely. */
 async function holesOf({ ask }: Pick<TestWarehouse, 'ask'>): Promise<string[]> {

@@ -5,8 +5,8 @@ import { readSpans } from '../../src/reviews/read/read-window.ts';
 import type { ReadDeps } from '../../src/reviews/read/reader.ts';
 import { windowLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
-import { listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
 import { testSeed } from '../harness/sampled.ts';
+import { listModel, type ModelReview, type Mood } from './list-model.ts';
 
 type Service = ReadDeps['reviews'];
 

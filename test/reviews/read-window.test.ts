@@ -7,8 +7,8 @@ import { readSpans } from '../../src/reviews/read/read-window.ts';
 import type { Land, Proven, ReadDeps } from '../../src/reviews/read/reader.ts';
 import { planWindows } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
-import { isHidden, type LastPage, listModel, type ModelReview, type Mood } from '../harness/list-model.ts';
 import { isExhaustive, testSeed } from '../harness/sampled.ts';
+import { isHidden, type LastPage, listModel, type ModelReview, type Mood } from './list-model.ts';
 
 /** 2026-10-31, the day before clocks are set back in New York; London did so on 2026-10-25. */
 const from = Date.parse('2026-10-31T00:00:00Z');

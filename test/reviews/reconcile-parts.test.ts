@@ -6,8 +6,7 @@ import { retryRefused } from '../../src/reviews/refresh/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { reviewAt, syncHourly } from '../harness/hourly-reviews.ts';
-import { worldTest } from '../harness/world-test.ts';
+import { reviewAt, syncHourly, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { findMysqlProgram, startLocalMysql } from '../../src/sandbox/local-mysql/index.ts';
-import { mysqlKinds } from '../harness/mariadb.ts';
+import { mysqlKinds } from '../harness/servers.ts';
 
 test.for(mysqlKinds)('a local %s that starts leaves the temporary tables of other servers alone', async (kind) => {
   const folder = await mkdtemp(join(tmpdir(), 'review-sync-shared-'));

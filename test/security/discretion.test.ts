@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { addressOf, runCli, startHere } from '../harness/cli.ts';
-import { orderShopQueries, orderShopSchema } from '../harness/order-shop.ts';
+import { addressOf, runCli, startHere, until } from '../harness/cli.ts';
+import { orderShopQueries, orderShopSchema } from '../harness/order-world.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
-import { openWorld, until } from '../harness/world.ts';
+import { openWorld } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const name = 'Kim Minji';

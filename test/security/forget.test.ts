@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { openOrderWorld } from '../harness/order-world.ts';
-import { line, order } from '../harness/shop-orders.ts';
+import { line, openOrderWorld, order } from '../harness/order-world.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const customer = 'minji-login';

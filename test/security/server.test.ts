@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cached } from '../../src/server/cached.ts';
-import { addressOf, runProcess, startHere } from '../harness/cli.ts';
-import { openServe } from '../harness/serve.ts';
-import { until } from '../harness/world.ts';
+import { addressOf, runProcess, startHere, until } from '../harness/cli.ts';
+import { openServe } from '../harness/world.ts';
 
 const token = 'a-token-that-is-long-enough';
 const secret = 's'.repeat(99) + '-0123456789'.repeat(9);

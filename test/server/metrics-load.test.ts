@@ -3,7 +3,8 @@ import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
 import { startServing } from '../../src/cli/ui/serving.ts';
 import { openMeasuredApp } from '../../src/server/measured-app.ts';
-import { openWorld, until } from '../harness/world.ts';
+import { until } from '../harness/cli.ts';
+import { openWorld } from '../harness/world.ts';
 
 const secret = 'a-secret-that-is-long-enough';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { addressOf, startHere } from '../harness/cli.ts';
-import { noSchedules, openWorld, until } from '../harness/world.ts';
+import { addressOf, startHere, until } from '../harness/cli.ts';
+import { noSchedules, openWorld } from '../harness/world.ts';
 
 /** The samples of a metric, such as `{flow="reviews"}`, with their values. */
 function samples(text: string, name: string): Record<string, number> {

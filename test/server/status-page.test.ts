@@ -1,11 +1,10 @@
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chromiumPath, startBrowser } from '../harness/browser.ts';
-import { addressOf, startHere } from '../harness/cli.ts';
+import { addressOf, startHere, until } from '../harness/cli.ts';
 import { isExhaustive } from '../harness/sampled.ts';
-import { openServe, type Serving } from '../harness/serve.ts';
-import { until } from '../harness/world.ts';
+import { chromiumPath, startBrowser } from '../harness/servers.ts';
+import { openServe, type Serving } from '../harness/world.ts';
 
 /** A colon, which ends the user's name in HTTP Basic, may stand in it. */
 const token = 'the-token:of-the-page';

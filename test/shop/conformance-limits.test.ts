@@ -3,8 +3,8 @@ import { isTransient } from '../../src/base/lost-connections.ts';
 import { mysqlWords, withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
 import type { ShopQuery } from '../../src/shop/session.ts';
-import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
-import { until } from '../harness/patience.ts';
+import { until } from '../harness/cli.ts';
+import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
 /** Time limits, broken connections, rights and zones of sessions: what a driver keeps and what it says. */

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
+import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import {
   addLines,
   addOrders,

@@ -1,9 +1,8 @@
 import { beforeAll, expect } from 'vitest';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
 import { runCli } from '../harness/cli.ts';
-import { sampleShopQueries } from '../harness/order-shop.ts';
-import { openWorld, type World } from '../harness/world.ts';
-import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
+import { sampleShopQueries } from '../harness/order-world.ts';
+import { type OpenWorld, openWorld, worldTest as test, type World } from '../harness/world.ts';
 
 /**
  * doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or

@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { orderShopQueries } from '../harness/order-shop.ts';
-import type { World } from '../harness/world.ts';
-import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
+import { orderShopQueries } from '../harness/order-world.ts';
+import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
 /** Lines meet their orders as the shop's own database compares keys, and doctor says where none of them does. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { createMysqlDatabase, mysqlKinds } from '../harness/mariadb.ts';
-import { orderShopQueries } from '../harness/order-shop.ts';
+import { orderShopQueries } from '../harness/order-world.ts';
+import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { openWorld } from '../harness/world.ts';
 
 /** What doctor says of a shop on MySQL or MariaDB: each trap gets a sentence with the next step. */

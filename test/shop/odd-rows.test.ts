@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import type { World } from '../harness/world.ts';
-import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
+import { createOrderShop, orderShopQueries } from '../harness/order-world.ts';
+import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
 /**
  * One bad row costs one row (promise 4): all others are pushed in the same run, and the bad one is named by its key.

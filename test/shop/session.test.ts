@@ -2,9 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { orderShopQueries, writeQueries } from '../harness/order-shop.ts';
-import type { World } from '../harness/world.ts';
-import { type OpenWorld, worldTest as test } from '../harness/world-test.ts';
+import { orderShopQueries, writeQueries } from '../harness/order-world.ts';
+import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
 const order_lines = `select code as order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from o`;
 

@@ -2,8 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { writeQueries } from '../harness/order-shop.ts';
-import { orderTest as test } from '../harness/order-test.ts';
+import { orderTest as test, writeQueries } from '../harness/order-world.ts';
 
 test('a run whose page takes too long says which file, for what, and what helps', async ({ world }) => {
   const write = (queries: Record<string, string>) => writeQueries(world.environment.SHOP_SQL_DIR, queries);

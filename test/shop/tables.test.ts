@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openShop } from '../../src/shop/index.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { createMysqlDatabase, hasMariadb } from '../harness/mariadb.ts';
+import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 
 async function opened(url: string) {
   const shop = openShop({ url, sqlDir: 'unused', connections: 1, timeZone: 'UTC' });

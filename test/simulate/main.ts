@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { packagePath } from '../../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { statement } from '../../src/warehouse/index.ts';
-import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/cheap-postgres.ts';
+import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/servers.ts';
 import { openSimulatedDatabase } from './database.ts';
 import { installNetwork } from './network.ts';
 import { createScheduler, installVirtualTime, type Process, realNow } from './scheduler.ts';

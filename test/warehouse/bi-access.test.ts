@@ -5,10 +5,9 @@ import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { runCli } from '../harness/cli.ts';
+import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { until } from '../harness/patience.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 
 const member = {

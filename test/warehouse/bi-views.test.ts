@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { readQuestions } from '../../docs/warehouse-page/questions.ts';
 import { runCli } from '../harness/cli.ts';
-import { countByHand } from '../harness/count-by-hand.ts';
-import { createOrderShop, orderShopQueries } from '../harness/order-shop.ts';
-import { createWarehouse } from '../harness/test-warehouse.ts';
+import { createOrderShop, orderShopQueries } from '../harness/order-world.ts';
+import { countByHand, createWarehouse } from '../harness/warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('each column of bi.reviews and bi.freshness shows its own field, and what the service leaves out follows from the type', async () => {

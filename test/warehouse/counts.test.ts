@@ -11,13 +11,12 @@ import { type OrderStore, openOrderStore, type PushRecord } from '../../src/ware
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
-import { runCli } from '../harness/cli.ts';
+import { runCli, until } from '../harness/cli.ts';
 import { emptyPush } from '../harness/order-world.ts';
-import { until } from '../harness/patience.ts';
 import { testSeed } from '../harness/sampled.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
-import { differencesByRow } from '../harness/views-by-row.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 import { openWorld } from '../harness/world.ts';
+import { differencesByRow } from './views-by-row.ts';
 
 let warehouse: Warehouse;
 beforeEach(async () => {

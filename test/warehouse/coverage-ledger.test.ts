@@ -10,7 +10,7 @@ import {
   openGaps,
 } from '../../src/warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
 
 let { ask, warehouse } = {} as TestWarehouse;
 beforeEach(async () => {

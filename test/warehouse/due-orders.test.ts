@@ -8,7 +8,7 @@ import {
   waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
 import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
 
 let ask: TestWarehouse['ask'];
 let db: Warehouse['db'];

@@ -7,9 +7,8 @@ import { describeError, type ReviewSyncError } from '../../src/base/errors.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { runCli } from '../harness/cli.ts';
+import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, forgetDatabase, queryAgain } from '../harness/database.ts';
-import { until } from '../harness/patience.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const files = (await readdir(packagePath('sql', 'warehouse'))).filter((file) => file.endsWith('.sql')).sort();

@@ -3,10 +3,8 @@ import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts'
 import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
 import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { LeaseLostError, type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
-import { orderTest as test } from '../harness/order-test.ts';
-import { emptyPush, type OrderWorld } from '../harness/order-world.ts';
-import { until } from '../harness/patience.ts';
-import { orders } from '../harness/shop-orders.ts';
+import { until } from '../harness/cli.ts';
+import { emptyPush, type OrderWorld, orders, orderTest as test } from '../harness/order-world.ts';
 
 const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
 

@@ -6,8 +6,8 @@ import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index
 import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
+import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { until } from '../harness/patience.ts';
 
 /** The statements of the recipe in examples/lake. */
 async function recipe(place: string): Promise<string> {

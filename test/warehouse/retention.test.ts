@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { noteBrands } from '../../src/warehouse/changed-reviews.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 test('what is kept for some days goes a second after them, and not before', async () => {
   const { ask, warehouse } = await openTestWarehouse();

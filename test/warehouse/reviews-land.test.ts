@@ -8,7 +8,7 @@ import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
 let { url, ask, warehouse } = {} as TestWarehouse;

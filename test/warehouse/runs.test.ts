@@ -3,8 +3,8 @@ import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/runs
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
 import { beginRun, finishRun, lastRuns, newestEnded, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
 import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
-import { runOf } from '../harness/run-job.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
+import { runOf } from '../harness/world.ts';
 
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openServiceSession, sessionState } from '../../src/warehouse/service-session.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const service = { address: 'https://reviews.example.com', client: '0123456789ab' };
 

@@ -10,7 +10,7 @@ import {
 import type { Warehouse } from '../../src/warehouse/index.ts';
 import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { readEvents } from '../../src/webhooks/event.ts';
-import { openTestWarehouse } from '../harness/test-warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 let warehouse: Warehouse;
 beforeEach(async () => {

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { seedProducts, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
-import { runCli, startHere } from '../../harness/cli.ts';
+import { runCli, startHere, until } from '../../harness/cli.ts';
 import { createDatabase, query, queryAgain } from '../../harness/database.ts';
-import { until } from '../../harness/world.ts';
 import { anOrder, aReview, runService, tokenOf } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 

@@ -4,12 +4,13 @@ import type { App } from '../../src/app/app.ts';
 import { ownRights } from '../../src/app/run-rights.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
+import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues, type Queues } from '../../src/queue/index.ts';
 import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
 import { type RunState, type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
+import { until } from './cli.ts';
 import { createDatabase } from './database.ts';
-import { until } from './patience.ts';
-import { emptyRedis, hasRedis, startRedis } from './redis.ts';
+import { hasRedis, startRedis } from './servers.ts';
 
 export type TestQueue = {
   /** The Redis of these tests; undefined on Postgres. */
@@ -90,3 +91,8 @@ export const runEnded = (queues: Queues, id: string) =>
     const progress = await queues.progress(id);
     return ['ended', 'failed', 'lost'].includes(progress.state) && progress;
   });
+
+/** Forgets every job and schedule of a Redis that several tests share. */
+export async function emptyRedis(url: string): Promise<void> {
+  await withRedis(url, (client) => client.flushall());
+}

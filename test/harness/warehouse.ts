@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase, queryAgain } from './database.ts';
 
@@ -18,4 +19,14 @@ export async function openTestWarehouse(connections = 1) {
   const warehouse = await openWarehouse({ url, connections });
   onTestFinished(() => warehouse.close());
   return { url, ask, warehouse };
+}
+
+/** Counts all rows for bi again: rows that a test inserts by hand are not touched. */
+export async function countByHand(warehouseUrl: string): Promise<void> {
+  const warehouse = await openWarehouse({ url: warehouseUrl, connections: 1 });
+  try {
+    await recountAll(warehouse.db);
+  } finally {
+    await warehouse.close();
+  }
 }

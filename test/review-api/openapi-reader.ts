@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Exchange } from './proxy.ts';
+import type { Exchange } from '../harness/proxy.ts';
 
 type Schema = { readonly [keyword: string]: unknown };
 type Parameter = { name: string; in: string; required?: boolean; schema: Schema };
