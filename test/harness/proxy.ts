@@ -217,26 +217,6 @@ export async function startFaultProxy(target: string) {
   };
 }
 
-/** A request and its answer, as they went over the wire; `path` with the query. */
-export type Exchange = { method: string; path: string; type: string | undefined; requestBody: string } & {
-  status: number;
-  headers: Headers;
-  body: string;
-};
-
-/** Writes down what both say. */
-export async function startWitness(target: string) {
-  const exchanges: Exchange[] = [];
-  const proxy = await startProxy(target, async (call, passOn) => {
-    const { method, url: path, type, text: requestBody } = call;
-    const response = await passOn();
-    const headers = new Headers(response.headers);
-    exchanges.push({ method, path, type, requestBody, status: response.status, headers, body: response.text });
-    return response;
-  });
-  return { ...proxy, exchanges: exchanges as readonly Exchange[] };
-}
-
 /**
  * Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it.
  */
