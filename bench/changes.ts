@@ -17,7 +17,7 @@ import {
   serviceStateSql,
   shopStateSql,
   stateDifferences,
-} from '../test/harness/sample-shop.ts';
+} from './changed-days.ts';
 import { pretendPushed } from './pretend-pushed.ts';
 
 /**

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 /** A call on its way to the service. `form`: the fields of the body, or of the query where there is no form. */
 export type Call = { method: string; path: string; query: URLSearchParams; form: URLSearchParams };
 type Sent = Call & { url: string; type: string | undefined; text: string };
-type Response = { status: number; headers: Record<string, string>; text: string; onSent?: (() => void) | undefined };
+type Response = { status: number; headers: Record<string, string>; text: string };
 
 /** @returns undefined: the client gets no response and its connection breaks. */
 type Handle = (call: Sent, passOn: () => Promise<Response>) => Promise<Response | undefined>;
@@ -18,7 +18,7 @@ export async function startProxy(target: string, handle: Handle) {
     const call = await callOf(incoming);
     const response = await handle(call, () => passOn(target, call, agent)).catch(() => undefined);
     if (response === undefined) incoming.socket.destroy();
-    else outgoing.writeHead(response.status, response.headers).end(response.text, response.onSent);
+    else outgoing.writeHead(response.status, response.headers).end(response.text);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -155,67 +155,6 @@ export const inCalls = (method: string, path: RegExp, change: (call: Call) => vo
     if (is(call, method, path)) change(call);
   },
 });
-
-/** `before`: the n-th call never arrives; `after`: it is done and answered; `lost`: it is done, its answer lost. */
-export type FaultMode = 'before' | 'after' | 'lost';
-
-/** Counts the calls, the token's left out, and breaks one of them. */
-export async function startFaultProxy(target: string) {
-  let asked: string[] = [];
-  const cameAtMs: number[] = [];
-  let plan: { n: number; mode: FaultMode; then: (() => void) | undefined } | undefined;
-  let refusal: { isRefused: (path: string) => boolean; status: number } | undefined;
-  let shift: { n: number; change: () => Promise<unknown> } | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
-  let held: Promise<unknown> | undefined;
-  const proxy = await startProxy(target, async (call, passOn) => {
-    if (isToken(call)) return passOn();
-    asked.push(call.url);
-    cameAtMs.push(performance.now());
-    const number = asked.length;
-    await held;
-    if (refusal?.isRefused(call.url)) return { status: refusal.status, headers: json, text: '{"error":"refused"}' };
-    const fault = plan?.n === number ? plan : undefined;
-    if (fault?.mode === 'before') {
-      fault.then?.();
-      return undefined;
-    }
-    const before = shift?.n === number ? shift.change : undefined;
-    const answered = shift ? turn.then(before).then(passOn) : passOn();
-    turn = answered.catch(() => {});
-    const response = await answered;
-    if (fault?.mode !== 'lost') return { ...response, onSent: fault?.then };
-    fault.then?.();
-    return undefined;
-  });
-  return {
-    ...proxy,
-    /** Calls so far. */
-    calls: () => asked.length,
-    /** The addresses they asked for, without the host. */
-    asked: (): readonly string[] => asked,
-    /** When each of all calls came, in milliseconds. */
-    cameAtMs: cameAtMs as readonly number[],
-    /** Strikes at the n-th call from now on; `then` is called at that moment. */
-    strike(n: number, mode: FaultMode, then?: () => void): void {
-      asked = [];
-      plan = { n, mode, then };
-    },
-    /** From now on the service answers this status to each call whose address it holds for. */
-    refuse(isRefused: (path: string) => boolean, status: number): void {
-      refusal = { isRefused, status };
-    },
-    /** Calls that come before it resolves wait for it. */
-    holdUntil(done: Promise<unknown>): void {
-      held = done;
-    },
-    /** From now on one call at a time is passed on, and just before the n-th of them `change` happens. */
-    changeBefore(n: number, change: () => Promise<unknown>): void {
-      asked = [];
-      shift = { n, change };
-    },
-  };
-}
 
 /**
  * Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it.

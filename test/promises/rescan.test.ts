@@ -6,7 +6,7 @@ import { startRun } from '../../src/runs/start-run.ts';
 import { startHere } from '../harness/cli.ts';
 import { line, type OrderWorld, order, orderTest } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
-import { aDayPasses } from '../harness/sample-shop.ts';
+import { aDayPasses } from '../harness/service-view.ts';
 import { noSchedules, runJob } from '../harness/world.ts';
 
 const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_DELETES: 'send' } });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startCli, startHere, until } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
 import { openOrderWorld, order } from '../harness/order-world.ts';
-import { startFaultProxy } from '../harness/proxy.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
 import { noSchedules, openWorld, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
@@ -105,11 +105,11 @@ test('a command that waits for an order says who has it, and goes on afterwards'
 
 test('verify and the diff of a backfill that are stopped end with a sentence', async () => {
   await using world = await openWorld({ service: { latencyMs: 200 } });
-  const proxy = await world.through(startFaultProxy);
+  const proxy = await world.through(startRuleProxy);
   for (const command of ['verify orders', 'verify reviews', 'backfill orders --dry-run --diff']) {
-    const before = proxy.calls();
+    const before = proxy.requests.length;
     const running = startHere(command.split(' '), world.environment);
-    await until(async () => proxy.calls() > before);
+    await until(async () => proxy.requests.length > before);
     running.kill('SIGINT');
     const stderr = expect.stringContaining('Stopped by SIGINT\nNothing is lost.');
     expect([command, await running.ended]).toMatchObject([command, { status: 1, stderr }]);

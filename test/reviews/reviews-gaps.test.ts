@@ -7,11 +7,14 @@ import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
 import { runCli } from '../harness/cli.ts';
-import { startFaultProxy } from '../harness/proxy.ts';
+import { type ProxiedRequest, startRuleProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const hour = 3_600_000;
 const review = (message: string, at: Date) => ({ product_code: 'P', message, created_at: at, updated_at: at });
+/** The service refuses these lists of reviews. */
+const refusing = (is: (request: ProxiedRequest) => boolean) => (request: ProxiedRequest) =>
+  request.path === '/v1/reviews' && !request.form.has('date_order_desc') && is(request) ? { status: 403 } : 'pass';
 const ago = (hours: number) => new Date(Date.now() - hours * hour);
 
 test('a backfill that goes on where one was interrupted leaves the gaps open that the interrupted one had read before', async () => {
@@ -20,14 +23,13 @@ test('a backfill that goes on where one was interrupted leaves the gaps open tha
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
 
   // A backfill reads the older window; the newer one fails.
-  const proxy = await startFaultProxy(world.serviceUrl);
+  const proxy = await startRuleProxy(world.serviceUrl);
   const throughProxy = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  const isList = (path: string) => path.startsWith('/v1/reviews?') && !path.includes('date_order_desc');
-  const startOf = (path: string) => new URL(path, 'http://x').searchParams.get('start_datetime') ?? '';
+  const timeOf = (form: URLSearchParams, name: string) => form.get(name) ?? '';
   const newer = ago(35 * 24)
     .toISOString()
     .slice(0, 10);
-  proxy.refuse((path) => isList(path) && startOf(path) > newer, 403);
+  proxy.use(refusing(({ form }) => timeOf(form, 'start_datetime') > newer));
   expect(await runCli(['backfill', 'reviews'], throughProxy)).toMatchObject({ status: 1 });
 
   // The older review is edited, and the sync that should read the edit is refused: an open gap.
@@ -36,14 +38,13 @@ test('a backfill that goes on where one was interrupted leaves the gaps open tha
   );
   await seedReviews(world.serviceDatabaseUrl, [review('newest', ago(1))]);
   const local = (at: Date) => at.toLocaleString('sv-SE', { timeZone: 'Asia/Seoul' });
-  const timeOf = (path: string, name: string) => new URL(path, 'http://x').searchParams.get(name) ?? '';
-  proxy.refuse(
-    (path) =>
-      isList(path) &&
-      path.includes('date_updated_at') &&
-      timeOf(path, 'start_datetime') <= local(ago(2.9)) &&
-      timeOf(path, 'end_datetime') >= local(ago(3.1)),
-    403,
+  proxy.use(
+    refusing(
+      ({ form }) =>
+        form.has('date_updated_at') &&
+        timeOf(form, 'start_datetime') <= local(ago(2.9)) &&
+        timeOf(form, 'end_datetime') >= local(ago(3.1)),
+    ),
   );
   expect(await runCli(['sync', 'reviews'], throughProxy)).toMatchObject({ status: 1 });
   const gaps = `select start_at, end_at, kind, axis from sync.open_gaps where axis = 'updated' and start_at <= now() - interval '3 hours' and end_at > now() - interval '3 hours 10 seconds'`;
@@ -62,8 +63,8 @@ async function worldAfterRefusals(): Promise<World> {
   const world = await openWorld({ shop: 'empty' });
   await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
   expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  const proxy = await startFaultProxy(world.serviceUrl);
-  proxy.refuse((path) => path.startsWith('/v1/reviews?') && !path.includes('date_order_desc'), 403);
+  const proxy = await startRuleProxy(world.serviceUrl);
+  proxy.use(refusing(() => true));
   const refused = await runCli(['sync', 'reviews'], { ...world.environment, REVIEW_API_BASE_URL: proxy.url });
   expect(refused).toMatchObject({ status: 1 });
   await proxy.close();

@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop, type Shop as ShopReader } from '../../src/shop/index.ts';
-import { catalogAtService, knowProducts, ordersAtService } from '../harness/sample-shop.ts';
+import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { type Ended, runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
