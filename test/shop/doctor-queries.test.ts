@@ -1,26 +1,13 @@
-import { beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
 import { runCli } from '../harness/cli.ts';
 import { sampleShopQueries } from '../harness/order-world.ts';
-import { type OpenWorld, openWorld, worldTest as test, type World } from '../harness/world.ts';
+import { worldTest as test, type World } from '../harness/world.ts';
 
 /**
  * doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or
  * zone.
  */
-
-/** A world of the sample shop with 30,000 orders more, so that an index is worth it, which each test copies. */
-let grown: World;
-beforeAll(async () => {
-  grown = await openWorld();
-  await grown.shop(growSampleShop(30_000));
-  await grown[Symbol.asyncDispose]();
-});
-
-/** The grown shop; its queries edited. */
-async function grownShop(open: OpenWorld, edit: Record<string, (sql: string) => string> = {}): Promise<World> {
-  return open({ copyOf: grown, environment: { SHOP_SQL_DIR: await sampleShopQueries(edit) } });
-}
 
 async function findings(world: World): Promise<string[]> {
   const { stdout } = await runCli(['doctor', '--json'], world.environment);
@@ -30,17 +17,16 @@ async function findings(world: World): Promise<string[]> {
 }
 const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
 
-test('the shipped queries read no large table as a whole, and doctor times them', async ({ openWorld }) => {
-  const world = await grownShop(openWorld);
-  const found = await findings(world);
-  expect(about(found, 'the whole of')).toEqual([]);
-  expect(about(found, 'no statement reads a large table as a whole')).toEqual([
+test('the shipped queries read no large table as a whole, and doctor times them', async ({ world }) => {
+  await world.shop(growSampleShop(30_000));
+  const shipped = await findings(world);
+  expect(about(shipped, 'the whole of')).toEqual([]);
+  expect(about(shipped, 'no statement reads a large table as a whole')).toEqual([
     expect.stringMatching(/^ok: .* \d+ ms to find 200 orders by code, \d+ ms to find the lines of 200 orders/),
   ]);
-});
 
-test('minor units, unknown statuses and dates in a wrong zone are named', async ({ openWorld }) => {
-  const world = await grownShop(openWorld, {
+  // Minor units, unknown statuses and dates in a wrong zone are named, with what to write.
+  world.environment.SHOP_SQL_DIR = await sampleShopQueries({
     order_lines: (sql) =>
       sql
         .replace('i.unit_price::numeric * i.quantity as price', 'i.unit_price::numeric * i.quantity * 100 as price')
