@@ -84,12 +84,20 @@ test('a warehouse that does not answer is reported until heard, by one process',
   // A single failure, which may be a restart: this watcher ends after its first look.
   await startAlertWatcher(app, 20)?.close();
   expect(texts()).toEqual([]);
-  const alerts = startAlertWatcher(app, 20);
+  let checks = 0;
+  const failed = (error: unknown) => {
+    checks += 1;
+    app.warehouseOutage.failed(error);
+  };
+  const alerts = startAlertWatcher({ ...app, warehouseOutage: { ...app.warehouseOutage, failed } }, 20);
   onTestFinished(() => alerts?.close());
   await until(async () => texts().length >= 1);
   receiver.answer = 200;
   const refused = texts().length;
   await until(async () => texts().length > refused);
+  // Later checks fail too, and post nothing.
+  const before = checks;
+  await until(async () => checks > before + 3);
   await world.atService(`alter database ${database} with allow_connections true`);
   await until(async () => texts().length > refused + 1);
   await alerts?.close();
@@ -179,8 +187,8 @@ test('while the queue is down, that and all other alerts are posted, and their e
     values ('r2', 'sync-reviews', 'schedule', now() + interval '1 second', now(), 'done')`);
   await watch(app.queues, 4);
   expect(texts().toSorted()).toEqual([
-    expect.stringMatching(/^recovered after .*: the last sync-reviews failed/),
-    expect.stringMatching(/^recovered after .*: the queue cannot be read: down$/),
+    expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
+    expect.stringMatching(/^review-sync: recovered after .*: the queue cannot be read: down$/),
     expect.stringMatching(/^review-sync: the last sync-reviews failed: the service is down\n/),
     expect.stringMatching(/^review-sync: the queue cannot be read: down\n→ start its server/),
   ]);
