@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Brands, openBrands } from '../harness/brands.ts';
-import { addressOf, type CliEnd, startCli, startHere, until } from '../harness/cli.ts';
+import { addressOf, type CliEnd, runCli, startCli, startHere, until } from '../harness/cli.ts';
 
 const documentOf = ({ stdout }: CliEnd) =>
   (JSON.parse(stdout) as { brands: Record<string, { error?: { message: string }; outcome?: string }> }).brands;
@@ -318,4 +318,65 @@ test('one serve takes the webhooks of all brands: each part by its brand_id, and
   expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
   expect(await post([summary(1, 3)])).toBe(200);
   expect(await get('/metrics')).toMatch(/^review_sync_queue_up\{brand="nord"\} 1$/m);
+});
+
+test('a warehouse without brands becomes that of a brand, and nothing is sent again; a brand is dropped alone', async () => {
+  await using brands = await openBrands(['nord', 'sued']);
+  const nord = brands.worlds.nord;
+  if (!nord) throw new Error('there is no world nord');
+  const plain = { ...nord.environment, WAREHOUSE_DATABASE_URL: brands.warehouseUrl };
+  for (const args of [['migrate'], ['sync', 'reviews'], ['sync', 'catalog'], ['sync', 'orders']]) {
+    expect(await runCli(args, plain)).toMatchObject({ status: 0 });
+  }
+  expect(await brands.cli('migrate', '--brand', 'sued')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('migrate --as-brand NAME'),
+  });
+  expect(await brands.cli('migrate', '--as-brand', 'sued')).toMatchObject({ status: 2 });
+  expect(await brands.cli('migrate', '--as-brand', 'nord')).toMatchObject({ status: 0 });
+  expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
+  const schemas = await brands.warehouse<{ name: string }>(
+    `select nspname as name from pg_namespace where nspname ~ '^(sync|warehouse|bi)(_|$)' order by 1`,
+  );
+  expect(schemas.map(({ name }) => name)).toEqual([
+    'bi',
+    'bi_nord',
+    'bi_sued',
+    'sync_nord',
+    'sync_sued',
+    'warehouse_nord',
+    'warehouse_sued',
+  ]);
+  const writes = () =>
+    Object.entries(nord.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
+  const before = writes();
+  for (const flow of ['reviews', 'catalog', 'orders'])
+    expect(await brands.cli('sync', flow)).toMatchObject({ status: 0 });
+  expect(writes()).toEqual(before);
+  await expectExact(brands, 'nord');
+  await expectExact(brands, 'sued');
+  expect(
+    await brands.warehouse('select brand, count(*)::integer as n from bi.reviews group by 1 order by 1'),
+  ).toHaveLength(2);
+  // Bodies of functions name the schemas too.
+  await brands.warehouse(
+    `insert into sync_nord.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{"a": 1}')`,
+  );
+  await brands.warehouse(`update sync_nord.dead_letters set resolved_at = now() where key = 'x'`);
+
+  expect(await brands.cli('migrate', '--drop-brand', 'sued', '--apply')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('the brand is in use'),
+  });
+  await rm(join(brands.folder, 'sued.env'));
+  const said = await brands.cli('migrate', '--drop-brand', 'sued');
+  expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 60 orders') });
+  expect(await brands.cli('migrate', '--drop-brand', 'sued', '--apply')).toMatchObject({ status: 0 });
+  expect(
+    await brands.warehouse(
+      `select to_regnamespace('sync_sued') is null as gone, to_regrole('bi_reader_sued') is null as role`,
+    ),
+  ).toEqual([{ gone: true, role: true }]);
+  expect(await brands.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'nord' }]);
+  await expectExact(brands, 'nord');
 });

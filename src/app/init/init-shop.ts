@@ -28,9 +28,12 @@ export type InitInput = {
   /** Variables that are set in the environment or in .env already. */
   isSet(name: string): boolean;
   envFile: string;
+  /** Variables that do not belong into this file. */
+  leftOut?: readonly string[];
 };
 
 export type InitReport = {
+  envFile: string;
   preset: { name: string; title: string; prefix: string; schema: string | undefined } | undefined;
   /** What a person should know before the queries are used, one sentence each. */
   warnings: string[];
@@ -80,10 +83,11 @@ export async function initShop(input: InitInput): Promise<InitReport> {
     } catch (error) {
       warnings.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
     }
-    const lines = linesFor(input, found, timeZone, serviceZone);
+    const lines = linesFor(input, found, timeZone, serviceZone).filter(({ name }) => !input.leftOut?.includes(name));
     warnings.push(...(await keptVariables(input.envFile, lines)));
     const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
+      envFile: input.envFile,
       preset: found && {
         name: found.preset.name,
         title: found.preset.title,

@@ -1,12 +1,16 @@
+import { existsSync } from 'node:fs';
+import { placesOf, requireBrandName } from '../../app/brands.ts';
 import { readShopConfig } from '../../app/config.ts';
 import { type InitReport, initShop } from '../../app/init/init-shop.ts';
 import { type Preset, readPresets } from '../../app/init/presets.ts';
+import { UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
+import { ownFile, parseEnvFile } from '../../base/parse-env-file.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { findingLines } from '../ui/findings.ts';
 import { table } from '../ui/table.ts';
 
-type Options = { preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
+type Options = { brand?: string; preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
 export const command: Command = {
   hasNoBrands: true,
@@ -16,6 +20,7 @@ export const command: Command = {
       .option('--prefix <text>', 'the prefix of the tables, where several shops share a database')
       .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
       .option('--force', 'replace queries that are there already')
+      .option('--brand <name>', 'a brand of BRANDS_DIR: writes <name>.env and the queries of the folder <name> there')
       .option('--list', 'only list the presets')
       .addHelpText(
         'after',
@@ -49,7 +54,8 @@ async function list(): Promise<Report> {
 
 const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Postgres', mysql: 'MySQL, MariaDB' };
 
-async function setUp({ environment }: Context, options: Options): Promise<Report> {
+async function setUp(context: Context, options: Options): Promise<Report> {
+  const { environment, places } = placesFor(context.environment, options.brand);
   const isSet = (name: string) => (environment[name] ?? '').trim() !== '';
   const { url, timeZone } = readShopConfig(environment);
   const api = {
@@ -62,13 +68,28 @@ async function setUp({ environment }: Context, options: Options): Promise<Report
     timeZone,
     api: Object.values(api).every((value) => value !== '') ? api : undefined,
     isSet,
-    dir: options.dir ?? (isSet('SHOP_SQL_DIR') ? (environment.SHOP_SQL_DIR ?? '').trim() : 'shop-sql'),
+    dir:
+      options.dir ?? places?.sqlDir ?? (isSet('SHOP_SQL_DIR') ? (environment.SHOP_SQL_DIR ?? '').trim() : 'shop-sql'),
     preset: options.preset,
     prefix: options.prefix,
     force: options.force === true,
-    envFile: '.env',
+    envFile: places?.envFile ?? '.env',
+    // A brand's queries are where they are looked for, unless they were put elsewhere.
+    leftOut: places ? ['WAREHOUSE_DATABASE_URL', ...(options.dir === undefined ? ['SHOP_SQL_DIR'] : [])] : [],
   });
   return { text: draw(report), json: report, incomplete: report.findings.some(({ level }) => level === 'fault') };
+}
+
+/** Where the files of a brand go, and the environment with what is in its file. @throws UsageError */
+function placesFor(environment: Context['environment'], brand: string | undefined) {
+  const folder = (environment.BRANDS_DIR ?? '').trim();
+  if (brand === undefined && folder === '') return { environment, places: undefined };
+  if (brand === undefined) throw new UsageError('BRANDS_DIR is set: name the brand with --brand NAME');
+  if (folder === '') throw new UsageError('--brand needs BRANDS_DIR, the folder of the brands, in .env');
+  requireBrandName(brand);
+  const places = placesOf(folder, brand);
+  const own = existsSync(places.envFile) ? parseEnvFile(ownFile(places.envFile)) : {};
+  return { environment: { ...environment, ...own }, places };
 }
 
 function draw(report: InitReport): string {
@@ -93,12 +114,12 @@ function queries({ dir, preset, queries: { written, kept } }: InitReport): strin
   return [`${what} ${written.map((file) => `${dir}/${file}`).join(', ')}.`, left].filter(Boolean).join('\n');
 }
 
-function variables({ variables: added }: InitReport): string {
-  if (added.length === 0) return '.env has all that init would write.';
-  return `Added to .env, which only you can read: ${added.join(', ')}.`;
+function variables({ variables: added, envFile }: InitReport): string {
+  if (added.length === 0) return `${envFile} has all that init would write.`;
+  return `Added to ${envFile}, which only you can read: ${added.join(', ')}.`;
 }
 
-function nextCommand({ preset, dir, toFillIn, findings }: InitReport): string {
+function nextCommand({ preset, dir, toFillIn, findings, envFile }: InitReport): string {
   const steps: string[] = [];
   if (!preset)
     steps.push(
@@ -108,7 +129,9 @@ function nextCommand({ preset, dir, toFillIn, findings }: InitReport): string {
   if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
   if (toFillIn.length > 0) {
     const trial = 'review-sync reference-service --products-from-shop';
-    steps.push(`fill in ${toFillIn.join(', ')} in .env.\n     For a trial that mails nobody, ${trial} prints them`);
+    steps.push(
+      `fill in ${toFillIn.join(', ')} in ${envFile}.\n     For a trial that mails nobody, ${trial} prints them`,
+    );
   }
   steps.push(
     'review-sync migrate, then review-sync doctor',

@@ -1,9 +1,13 @@
-import type { Config } from '../../app/config.ts';
+import { existsSync } from 'node:fs';
+import { configOf, placesOf } from '../../app/brands.ts';
+import { type Config, readDeployment } from '../../app/config.ts';
 import { declareSameService, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { migrateQueue } from '../../queue/connection.ts';
+import { openQueues } from '../../queue/index.ts';
+import { applySchedules } from '../../queue/schedules.ts';
 import { openShop } from '../../shop/index.ts';
 import {
   dropUnion,
@@ -15,9 +19,11 @@ import {
 } from '../../warehouse/bi/all-brands.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
+import { connectedService, queueNames } from '../../warehouse/connected-service.ts';
 import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { type Db, openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import { compareMigrations, migrateWarehouse } from '../../warehouse/migrate.ts';
+import { contentsOf, dropBrand, moveToBrand } from '../../warehouse/move-brands.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
 import { promoteField } from '../../warehouse/promote-field.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -29,10 +35,8 @@ const withoutReader = (brand: string | undefined) => {
 Ask an administrator to run: ${create} then run migrate again.`;
 };
 
-type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders', boolean>> & {
-  acceptGone?: string;
-  promote?: string;
-};
+type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders' | 'apply', boolean>> &
+  Partial<Record<'acceptGone' | 'promote' | 'asBrand' | 'dropBrand', string>>;
 
 export const command: Command = {
   define(commander, run) {
@@ -66,7 +70,13 @@ export const command: Command = {
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
+      .option('--as-brand <name>', 'with BRANDS_DIR: make the warehouse without brands that of this brand')
+      .option('--drop-brand <name>', 'say what the warehouse holds of a brand whose file is gone; with --apply drop it')
+      .option('--apply', 'with --drop-brand: drop it')
       .action((options: Options) => {
+        const { asBrand: moved, dropBrand: dropped, apply = false } = options;
+        if (moved !== undefined) return run((context) => asBrand(context, moved), 'all');
+        if (dropped !== undefined) return run((context) => drop(context, dropped, apply), 'all');
         const isAboutOne = options.sameService || options.sameShop || options.sameOrders || options.acceptGone;
         return run((context) => migrate(context, options), isAboutOne === undefined ? 'each' : 'one');
       });
@@ -171,4 +181,59 @@ async function requireOwnService(unbranded: Db, { brand, api }: Config): Promise
     `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse: under another name all orders would be pushed again`,
     { hint: `Name the file ${owner}.env again. To give the brand up: review-sync migrate --drop-brand ${owner}` },
   );
+}
+
+/** Makes the warehouse without brands that of a brand, whose file is there already. */
+async function asBrand(context: Context, name: string): Promise<Report> {
+  const brand = context.brands().find((one) => one.name === name);
+  if (!brand) throw new UsageError(`BRANDS_DIR has no file ${name}.env: make it first`);
+  const config = configOf(brand);
+  const opened = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
+  await using plain = await openWarehouse(opened);
+  if (!(await hasPlainSchemas(plain.db))) throw new UsageError('The warehouse has no schemas without brand');
+  const isOther = (await ownerOf(plain.db, serviceOf(config.api))) !== '';
+  if (isOther && (await connectedService(plain.db)) !== undefined) {
+    throw new UsageError(
+      `The warehouse belongs to another account than that of ${name}.env: its orders are at another service`,
+    );
+  }
+  // The due runs of all brands are in another queue.
+  await using queues = await openQueues(config.queueUrl, await queueNames(plain.db, config.api, undefined));
+  await moveToBrand(plain.db, name);
+  await applySchedules(queues, []);
+  await using warehouse = await openWarehouse({ ...opened, brand: name });
+  await prepareBi(warehouse, config.api);
+  await makeUnion(plain.db, name);
+  const text = `The warehouse is that of the brand ${name} now. Start serve and worker again, and run: review-sync migrate`;
+  return { text, json: { brand: name } };
+}
+
+async function drop(context: Context, name: string, isApplied: boolean): Promise<Report> {
+  const { brandsDir, warehouseDatabaseUrl: url, queueUrl } = readDeployment(context.environment);
+  if (brandsDir !== undefined && existsSync(placesOf(brandsDir, name).envFile)) {
+    throw new UsageError(`${placesOf(brandsDir, name).envFile} is there: the brand is in use`, {
+      hint: 'Remove the file first; a worker and serve give the brand up within ten seconds.',
+    });
+  }
+  await using plain = await openWarehouse({ url, connections: 2, silenceMs: 0 });
+  const stored = await storedBrands(plain.db);
+  if (!stored.includes(name))
+    throw new UsageError(`The warehouse has no brand ${name}, but: ${stored.join(', ') || 'none'}`);
+  const contents = await contentsOf(plain.db, name);
+  const counts =
+    `${counted(contents.reviews, 'review')}, ${counted(contents.orders, 'order')} with the ids that the service gave them, ` +
+    `${counted(contents.deadLetters, 'dead letter')}, ${counted(contents.runs, 'run')}`;
+  const what = `the schemas sync_${name}, warehouse_${name} and bi_${name} (${counts}), what others have built upon them, and the role bi_reader_${name}`;
+  if (!isApplied) {
+    return {
+      text: `Would be dropped (nothing was changed; add --apply): ${what}.`,
+      json: { applied: false, ...contents },
+    };
+  }
+  await using warehouse = await openWarehouse({ url, connections: 1, brand: name });
+  await using queues = await openQueues(queueUrl, await queueNames(warehouse.db, { clientId: '' }, name));
+  await applySchedules(queues, []);
+  const isRoleGone = await dropBrand(plain.db, name);
+  const role = isRoleGone ? '' : ` The role bi_reader_${name} stays: another database or a login uses it.`;
+  return { text: `Dropped: ${what}.${role}`, json: { applied: true, ...contents } };
 }

@@ -72,7 +72,10 @@ export async function isInUnion(db: Db, brand: string): Promise<boolean> {
  * @returns the brands that are left out.
  */
 export async function makeUnion(db: Db, like: string): Promise<string[]> {
-  return db.transaction().execute(async (trx) => {
+  const inTransaction = db.isTransaction
+    ? (work: (trx: Db) => Promise<string[]>) => work(db)
+    : (work: (trx: Db) => Promise<string[]>) => db.transaction().execute(work);
+  return inTransaction(async (trx) => {
     const brands = await storedBrands(trx);
     // Two machines may migrate at the same time.
     await sql`lock table ${sql.table(`review_sync_migrations_${brands[0]}.applied`)} in share row exclusive mode`.execute(
