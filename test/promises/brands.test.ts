@@ -135,7 +135,14 @@ test('bi shows all brands, a question about one reads only that one, and a role 
   expect((await mayRead('bi_reader')).map(({ may }) => may)).toEqual([true, true, true, false]);
   expect((await mayRead('bi_reader_nord')).map(({ may }) => may)).toEqual([false, true, false, false]);
 
-  // A brand is added without stopping anything else.
+  // A field that is promoted in one brand is a column of all, null in the others.
+  await brands.warehouse(`update warehouse_sued.reviews set extra = '{"tier": "gold"}'`);
+  const promoted = await brands.cli('migrate', '--promote', 'extra.tier:text', '--brand', 'sued');
+  expect(promoted).toMatchObject({ status: 0 });
+  expect(await brands.warehouse('select distinct brand, tier from bi.reviews order by 1')).toEqual([
+    { brand: 'nord', tier: null },
+    { brand: 'sued', tier: 'gold' },
+  ]);
   expect(await brands.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
 });
 
@@ -320,63 +327,63 @@ test('one serve takes the webhooks of all brands: each part by its brand_id, and
   expect(await get('/metrics')).toMatch(/^review_sync_queue_up\{brand="nord"\} 1$/m);
 });
 
-test('a warehouse without brands becomes that of a brand, and nothing is sent again; a brand is dropped alone', async () => {
-  await using brands = await openBrands(['nord', 'sued']);
-  const nord = brands.worlds.nord;
-  if (!nord) throw new Error('there is no world nord');
-  const plain = { ...nord.environment, WAREHOUSE_DATABASE_URL: brands.warehouseUrl };
+test('a warehouse becomes that of a brand, nothing is sent again; one is dropped alone', async () => {
+  await using brands = await openBrands(['bleibt', 'geht']);
+  const bleibt = brands.worlds.bleibt;
+  if (!bleibt) throw new Error('there is no world bleibt');
+  const plain = { ...bleibt.environment, WAREHOUSE_DATABASE_URL: brands.warehouseUrl };
   for (const args of [['migrate'], ['sync', 'reviews'], ['sync', 'catalog'], ['sync', 'orders']]) {
     expect(await runCli(args, plain)).toMatchObject({ status: 0 });
   }
-  expect(await brands.cli('migrate', '--brand', 'sued')).toMatchObject({
+  expect(await brands.cli('migrate', '--brand', 'geht')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('migrate --as-brand NAME'),
   });
-  expect(await brands.cli('migrate', '--as-brand', 'sued')).toMatchObject({ status: 2 });
-  expect(await brands.cli('migrate', '--as-brand', 'nord')).toMatchObject({ status: 0 });
+  expect(await brands.cli('migrate', '--as-brand', 'geht')).toMatchObject({ status: 2 });
+  expect(await brands.cli('migrate', '--as-brand', 'bleibt')).toMatchObject({ status: 0 });
   expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
   const schemas = await brands.warehouse<{ name: string }>(
     `select nspname as name from pg_namespace where nspname ~ '^(sync|warehouse|bi)(_|$)' order by 1`,
   );
   expect(schemas.map(({ name }) => name)).toEqual([
     'bi',
-    'bi_nord',
-    'bi_sued',
-    'sync_nord',
-    'sync_sued',
-    'warehouse_nord',
-    'warehouse_sued',
+    'bi_bleibt',
+    'bi_geht',
+    'sync_bleibt',
+    'sync_geht',
+    'warehouse_bleibt',
+    'warehouse_geht',
   ]);
   const writes = () =>
-    Object.entries(nord.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
+    Object.entries(bleibt.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
   const before = writes();
   for (const flow of ['reviews', 'catalog', 'orders'])
     expect(await brands.cli('sync', flow)).toMatchObject({ status: 0 });
   expect(writes()).toEqual(before);
-  await expectExact(brands, 'nord');
-  await expectExact(brands, 'sued');
+  await expectExact(brands, 'bleibt');
+  await expectExact(brands, 'geht');
   expect(
     await brands.warehouse('select brand, count(*)::integer as n from bi.reviews group by 1 order by 1'),
   ).toHaveLength(2);
   // Bodies of functions name the schemas too.
   await brands.warehouse(
-    `insert into sync_nord.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{"a": 1}')`,
+    `insert into sync_bleibt.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{"a": 1}')`,
   );
-  await brands.warehouse(`update sync_nord.dead_letters set resolved_at = now() where key = 'x'`);
+  await brands.warehouse(`update sync_bleibt.dead_letters set resolved_at = now() where key = 'x'`);
 
-  expect(await brands.cli('migrate', '--drop-brand', 'sued', '--apply')).toMatchObject({
+  expect(await brands.cli('migrate', '--drop-brand', 'geht', '--apply')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('the brand is in use'),
   });
-  await rm(join(brands.folder, 'sued.env'));
-  const said = await brands.cli('migrate', '--drop-brand', 'sued');
+  await rm(join(brands.folder, 'geht.env'));
+  const said = await brands.cli('migrate', '--drop-brand', 'geht');
   expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 60 orders') });
-  expect(await brands.cli('migrate', '--drop-brand', 'sued', '--apply')).toMatchObject({ status: 0 });
+  expect(await brands.cli('migrate', '--drop-brand', 'geht', '--apply')).toMatchObject({ status: 0 });
   expect(
     await brands.warehouse(
-      `select to_regnamespace('sync_sued') is null as gone, to_regrole('bi_reader_sued') is null as role`,
+      `select to_regnamespace('sync_geht') is null as gone, to_regrole('bi_reader_geht') is null as role`,
     ),
   ).toEqual([{ gone: true, role: true }]);
-  expect(await brands.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'nord' }]);
-  await expectExact(brands, 'nord');
+  expect(await brands.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'bleibt' }]);
+  await expectExact(brands, 'bleibt');
 });

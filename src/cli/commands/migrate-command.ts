@@ -96,7 +96,7 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   await migrateQueue(config.queueUrl);
   const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
   if (leftOut.length > 0)
-    done.push(`Not in the views of bi over all brands until they are migrated: ${leftOut.join(', ')}.`);
+    done.push(`Not in all views of bi over all brands, since they have columns of other types: ${leftOut.join(', ')}.`);
   if (rebuild) {
     await recountAll(warehouse.db);
     done.push('Reviews and deliveries were counted again for the views of bi.');
@@ -110,6 +110,10 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   }
   if (promote !== undefined) {
     const { column, isNew } = await promoteField(warehouse.db, promote);
+    if (isNew && brand !== undefined) {
+      await dropUnion(unbranded.db);
+      await makeUnion(unbranded.db, brand);
+    }
     done.push(`${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`);
   }
   if (sameService) {

@@ -51,7 +51,18 @@ async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
   return rows;
 }
 
-const shapeOf = ({ columns }: View) => JSON.stringify(columns.map(({ name, type }) => [name, type]));
+/** The columns of some views, each name once, with the type and comment of the first view that has it. */
+const columnsOf = (views: readonly View[]): Column[] =>
+  [
+    ...new Map(views.flatMap(({ columns }) => columns.map((one) => [one.name, one] as const)).reverse()).values(),
+  ].reverse();
+
+/** The columns of a view in this order, null where it lacks one; undefined where one of them has another type. */
+function selected(view: View, columns: readonly Column[]): string | undefined {
+  const types = new Map(view.columns.map(({ name, type }) => [name, type]));
+  if (columns.some(({ name, type }) => (types.get(name) ?? type) !== type)) return undefined;
+  return columns.map(({ name, type }) => (types.has(name) ? id(name) : `null::${type} as ${id(name)}`)).join(', ');
+}
 
 /** Whether the views over all brands show this one. */
 export async function isInUnion(db: Db, brand: string): Promise<boolean> {
@@ -65,8 +76,8 @@ export async function isInUnion(db: Db, brand: string): Promise<boolean> {
 
 /**
  * Makes the views of `bi` over all brands: each view of the brands once more, with a column `brand` first, by which
- * Postgres leaves out the others. The role `bi_reader` may read them. A brand whose views have other columns than those of
- * `like`, since it is not migrated, is left out.
+ * Postgres leaves out the others. The role `bi_reader` may read them. A column that a brand lacks, since it is not migrated
+ * or the field is not promoted there, is null. A brand that has a column of another type than `like` is left out.
  *
  * @param like a brand that has been migrated.
  * @returns the brands that are left out.
@@ -88,18 +99,20 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
     ];
     const leftOut = new Set<string>();
     for (const view of all.filter(({ brand }) => brand === like)) {
-      const alike = all.filter((one) => one.name === view.name && shapeOf(one) === shapeOf(view));
-      for (const brand of brands) if (!alike.some((one) => one.brand === brand)) leftOut.add(brand);
-      const columns = view.columns.map(({ name }) => id(name)).join(', ');
-      const arms = alike.map(
-        ({ brand }) => `select ${text(brand)}::text as brand, ${columns} from ${id(`bi_${brand}`)}.${id(view.name)}`,
-      );
+      const same = all.filter(({ brand, name }) => name === view.name && brand !== like);
+      const columns = columnsOf([view, ...same]);
+      const arms = [view, ...same].flatMap((one) => {
+        const list = selected(one, columns);
+        if (list === undefined) leftOut.add(one.brand);
+        const from = `${id(`bi_${one.brand}`)}.${id(one.name)}`;
+        return list === undefined ? [] : [`select ${text(one.brand)}::text as brand, ${list} from ${from}`];
+      });
       const own = `bi.${id(view.name)}`;
       statements.push(
         `create or replace view ${own} as ${arms.join('\nunion all ')}`,
         `comment on view ${own} is ${text(view.comment)}`,
         `comment on column ${own}.brand is 'The brand, by which its file in BRANDS_DIR is named.'`,
-        ...view.columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
+        ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
       );
     }
     const { rows: reader } = await sql`select from pg_roles where rolname = 'bi_reader'`.execute(trx);
