@@ -33,6 +33,7 @@ const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], s
   ['a clock was ahead, and the pattern is another', [orders], 1440 * minute, [others], 'own, anew', 'held, anew'],
   ['a clock was ahead, and the process has none', [orders], 1440 * minute, [], 'own', 'held'],
   ['a run fell due while no worker was there', [orders], -60 * minute, [orders], 'held', 'held'],
+  ['such a run, and the zone is another', [orders], -60 * minute, [otherZone], 'own, anew', 'held'],
   ['such a run, and the pattern is another', [orders], -60 * minute, [others], 'own, anew', 'held'],
 ];
 

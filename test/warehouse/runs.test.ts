@@ -58,7 +58,7 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
   );
 });
 
-test('what a flow brought is counted by 24 hours; a day without run and coverage is unknown', async () => {
+test('what a flow brought is counted by 24 hours; a day without a run is unknown', async () => {
   const { warehouse } = await openTestWarehouse();
   const ended = (hours: number, job: string, outcome: string, orders: number) =>
     warehouse.pool.query(
@@ -95,7 +95,7 @@ test('what a flow brought is counted by 24 hours; a day without run and coverage
   expect(reviews).toEqual({ flow: 'reviews', days: [2, 1, 2, 1, ...Array(11).fill(null)] });
 });
 
-test('a run that begins once more keeps its start; one that has ended stays as it is, and comes after those that have not', async () => {
+test('a run that begins once more keeps its start, and its end; open runs come first', async () => {
   const { db } = (await openTestWarehouse()).warehouse;
   const begun = (id: string, startedAt: Date) => runOf('backfill-reviews', { id, key: id, startedAt });
   const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
@@ -110,7 +110,7 @@ test('a run that begins once more keeps its start; one that has ended stays as i
   ]);
 });
 
-test('of two runs that end in either order, the cursor keeps the further place and the later look', async () => {
+test('of two runs that end in either order, the cursor keeps the further place', async () => {
   const { db } = (await openTestWarehouse()).warehouse;
   const early: Cursor = { at: '2026-01-01 00:00:00.000001+00', readTo: '2026-01-01T00:05:00.000Z' };
   const late: Cursor = { at: '2026-01-01 00:00:00.000002+00', readTo: '2026-01-01T00:01:00.000Z' };
@@ -122,7 +122,7 @@ test('of two runs that end in either order, the cursor keeps the further place a
   expect(await readCursor(db, 'orders')).toEqual(both);
 });
 
-test('a cursor that a clock has put hours ahead does not outlive the correction of the clock', async () => {
+test('a cursor that a clock has put hours ahead goes with the correction of the clock', async () => {
   const { db } = (await openTestWarehouse()).warehouse;
   const iso = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const right = { at: iso(-1), readTo: iso(-1) };
@@ -130,8 +130,8 @@ test('a cursor that a clock has put hours ahead does not outlive the correction 
   expect(await readCursor(db, 'reviews')).toEqual(right);
 });
 
-test('a run that began while a clock was ahead, or that was stopped, is not the newest one of its job', async () => {
-  const { ask, warehouse } = await openTestWarehouse();
+test('a run that began by a clock that was ahead, or was stopped, is not the newest', async () => {
+  const { warehouse, ask } = await openTestWarehouse();
   const { db } = warehouse;
   await ask(`
     insert into sync.runs (id, job, started_by, started_at, finished_at, outcome) values

@@ -1,5 +1,5 @@
-import { beforeEach, expect, test } from 'vitest';
-import type { Warehouse } from '../../src/warehouse/index.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import {
   dueOrders,
   recordUnreadable,
@@ -8,15 +8,16 @@ import {
   waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
 import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
+import { createWarehouse } from '../harness/warehouse.ts';
 
-let ask: TestWarehouse['ask'];
-let db: Warehouse['db'];
-beforeEach(async () => {
-  const opened = await openTestWarehouse(2);
-  ask = opened.ask;
-  db = opened.warehouse.db;
+let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
+let warehouse: Warehouse;
+beforeAll(async () => {
+  ({ url, ask } = await createWarehouse());
+  warehouse = await openWarehouse({ url, connections: 1 });
 });
+afterAll(() => warehouse.close());
+beforeEach(() => ask('truncate sync.order_links cascade'));
 
 test('all orders that are due are read, page by page, and none whose time has not come', async () => {
   await ask(`
@@ -36,87 +37,80 @@ test('all orders that are due are read, page by page, and none whose time has no
     const codes: string[] = [];
     for (;;) {
       const before = new Date().toISOString();
-      const page = await dueOrders(db, { before, isAnyTime, after: codes.at(-1) ?? '', limit: 1000 });
-      if (page.length === 0) return codes;
+      const page = await dueOrders(warehouse.db, { before, isAnyTime, after: codes.at(-1) ?? '', limit: 1000 });
+      if (page.length === 0) return codes.toSorted();
       codes.push(...page);
     }
   };
-  const due = await read(false);
-  expect(new Set(due).size).toBe(due.length);
   const failed = Array.from({ length: 2500 }, (_, index) => `F${index + 1}`);
   const others = ['dead', 'leased', 'product known', 'grade known'];
-  expect(due.toSorted()).toEqual([...failed, ...others].toSorted());
-  expect((await read(true)).toSorted()).toEqual([...failed, ...others, 'later'].toSorted());
+  expect(await read(false)).toEqual([...failed, ...others].toSorted());
+  expect(await read(true)).toEqual([...failed, ...others, 'later'].toSorted());
 });
 
 test('of the lines that wait the one that has waited longest is named', async () => {
   await ask(`insert into sync.order_links (order_code, waiting_lines, waiting_since) values
     ('A', '{"1": "P1", "2": "P2"}', '2026-03-02'), ('B', '{"1": "P1"}', '2026-03-01Z'), ('C', null, null)`);
-  expect(await waitingLines(db)).toEqual({
+  expect(await waitingLines(warehouse.db)).toEqual({
     ...{ lines: 3, orders: 2 },
     oldest: { orderCode: 'B', lineCode: '1', productCode: 'P1', since: new Date('2026-03-01Z') },
   });
 });
 
-test('an order that is gone from the shop is not due any more, unless another process is pushing it', async () => {
-  await ask(`
-    insert into sync.order_links (order_code, due_at, user_grade_code) values ('failed', now(), 'silver');
-    insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
-      ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
-  await settleGone(db, ['failed', 'broken off', 'leased']);
-  expect(
-    await ask('select order_code from sync.order_links where due_at is not null or lease_owner is not null'),
-  ).toEqual([{ order_code: 'leased' }]);
-  expect(await waitingForGrades(db)).toMatchObject({ orders: 0 });
-});
-
-test('an order that cannot be read keeps the lease of a process that is pushing it, not one that has expired', async () => {
-  await ask(`
-    insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
-      ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
+test('an order that is gone or cannot be read keeps only the lease of a living process', async () => {
   const fault = { kind: 'order', reason: 'code is empty', payload: {} } as const;
-  const deadLetters = ['broken off', 'leased'].map((code) => ({ ...fault, key: code, orderCode: code }));
-  await recordUnreadable(db, deadLetters, [0]);
-  expect(await ask('select order_code from sync.order_links where lease_owner is not null')).toEqual([
-    { order_code: 'leased' },
-  ]);
+  const unreadable = ['broken off', 'leased'].map((code) => ({ ...fault, key: code, orderCode: code }));
+  for (const [what, work, due] of [
+    ['cannot be read', () => recordUnreadable(warehouse.db, unreadable, [0]), ['broken off', 'failed', 'leased']],
+    ['is gone', () => settleGone(warehouse.db, ['failed', 'broken off', 'leased']), ['leased']],
+  ] as const) {
+    await ask(`truncate sync.order_links cascade;
+      insert into sync.order_links (order_code, due_at, user_grade_code) values ('failed', now(), 'silver');
+      insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
+        ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
+    await work();
+    const codes = async (where: string) =>
+      (await ask(`select order_code from sync.order_links where ${where} order by 1`)).map((row) => row.order_code);
+    expect([what, await codes('lease_owner is not null')]).toEqual([what, ['leased']]);
+    expect([what, await codes('due_at is not null or lease_owner is not null')]).toEqual([what, due]);
+  }
+  expect(await waitingForGrades(warehouse.db)).toMatchObject({ orders: 0 });
 });
 
 test('an order that cannot be read is read again after each of the distances in turn', async () => {
   const fault = { kind: 'order', key: 'A', orderCode: 'A', reason: 'code is empty', payload: {} } as const;
   const minutes = [];
   for (let failures = 1; failures <= 4; failures += 1) {
-    await recordUnreadable(db, [fault], [0, 600_000, 1_200_000]);
-    minutes.push(
-      ...(await ask(`select round(extract(epoch from due_at - now()) / 60)::integer as n from sync.order_links`)),
-    );
+    await recordUnreadable(warehouse.db, [fault], [0, 600_000, 1_200_000]);
+    const wait = 'round(extract(epoch from due_at - now()) / 60)::integer';
+    minutes.push(...(await ask(`select ${wait} as n from sync.order_links`)));
   }
   expect(minutes).toEqual([{ n: 0 }, { n: 10 }, { n: 20 }, { n: 20 }]);
 });
 
-test('an order that no rescan reads does not vouch for a shop that shows none of the others', async () => {
+test('an order that no rescan reads does not vouch for a shop that shows no other', async () => {
   await ask(`insert into sync.order_links (order_code, order_id, ordered_at, absent_since) values
     ('old', 1, '2026-01-31T23:59:59Z', null), ('gone', 2, '2026-03-01', now()), ('refused', null, '2026-03-01', null)`);
-  expect(await isAnyPresent(db, '2026-02-01T00:00:00Z')).toBe(false);
-  expect(await isAnyPresent(db, '2025-12-01T00:00:00Z')).toBe(true);
+  expect(await isAnyPresent(warehouse.db, '2026-02-01T00:00:00Z')).toBe(false);
+  expect(await isAnyPresent(warehouse.db, '2025-12-01T00:00:00Z')).toBe(true);
 });
 
-test('an order of which no push has begun, or that the service never accepted, cannot have left, and all others are looked at, however many', async () => {
+test('an order that was never pushed or never accepted is not known; all others are', async () => {
   await ask(`insert into sync.order_links (order_code, ordered_at, contact)
     select n::text, '2026-03-01', case when n > 0 then 'allowed' end from generate_series(0, 2000) n`);
   await ask(`insert into sync.order_links (order_code, ordered_at, contact, pushed_at, failed_pushes)
     values ('refused', '2026-03-01', 'allowed', now(), 1)`);
-  const known = (await Array.fromAsync(knownOrders(db, {}))).flat();
+  const known = (await Array.fromAsync(knownOrders(warehouse.db, {}))).flat();
   expect(known).not.toContain('0');
   expect(known).not.toContain('refused');
   expect(new Set(known).size).toBe(2000);
 });
 
-test('orders from a week before the oldest that a rescan reads stay absent, older ones do not; status names the newest five', async () => {
+test('orders of the week before a rescan stay absent, older ones do not; five are named', async () => {
   await ask(`insert into sync.order_links (order_code, ordered_at, absent_since)
     select n::text, timestamptz '2026-03-01Z' + n * interval '1 day', now() - n * interval '5 hours' from generate_series(0, 8) n`);
-  const absent = await absentOrders(db, '2026-03-10T00:00:00Z');
+  const absent = await absentOrders(warehouse.db, '2026-03-10T00:00:00Z');
   const waited = (code: string) => ({ code, hasWaited: Number(code) >= 5 });
   expect(absent).toEqual(['2', '3', '4', '5', '6', '7', '8'].map(waited));
-  expect(await absenceSummary(db)).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
+  expect(await absenceSummary(warehouse.db)).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
 });
