@@ -34,9 +34,7 @@ const parents = (world: World) =>
 const writes = (world: World) =>
   Object.entries(world.service.requests()).filter(([route]) => /^(POST|PATCH) \/v1/.test(route));
 
-test('parents come before their children whatever order the rows come in; a second run sends nothing', async ({
-  openWorld,
-}) => {
+test('parents come before their children in any order; a second run sends nothing', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(
     `insert into c values ('a-leaf', 'Leaf', 'b-branch'), ('b-branch', 'Branch', 'c-root'), ('c-root', 'Root', null)`,
@@ -76,9 +74,7 @@ test('a cycle and an unknown parent are dead letters that name it, and go once t
   expect(await world.atService('select code from reference_service.categories')).toHaveLength(5);
 });
 
-test('a grade is created once, renamed rather than doubled, and found by its name when its link is lost', async ({
-  openWorld,
-}) => {
+test('a grade is created once, renamed, and found by its name when its link is lost', async ({ openWorld }) => {
   let creations = 0;
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
@@ -109,7 +105,7 @@ test('a grade is created once, renamed rather than doubled, and found by its nam
   expect(await world.warehouse(linked)).toEqual([{ id: 3 }]);
 });
 
-test('what the shop changes or clears of a category or a grade reaches the service, also below a category that cannot be read any more', async ({
+test('what the shop changes or clears of the catalog reaches the service, also below a bad row', async ({
   openWorld,
 }) => {
   const world = await catalogWorld(openWorld);
@@ -134,7 +130,7 @@ test('what the shop changes or clears of a category or a grade reaches the servi
   expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: null }]);
 });
 
-test('a service that shows only the first hundred of its categories, on every page, gets the shop’s all the same; one that shows a web page in their place leaves the run incomplete', async ({
+test('a service that lists only a hundred categories gets the shop’s; one with a web page none', async ({
   openWorld,
 }) => {
   let body: unknown = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));
@@ -189,9 +185,7 @@ test('two runs at once create each grade once, and an order carries the grade of
   });
 });
 
-test('a run that loses the warehouse, or whose process is frozen, while it creates a grade leaves none twice, and nobody who only looks waits', async ({
-  openWorld,
-}) => {
+test('a run that loses the warehouse while it creates a grade leaves none twice', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 4) n`);
   const deps = orderDeps(await world.openApp());
@@ -231,7 +225,7 @@ test('a run that loses the warehouse, or whose process is frozen, while it creat
   expect(await grades()).toBe(4);
 });
 
-test('a product that no review names is learned from the service’s order list once a line waits for it', async ({
+test('a product that no review names is learned from the service’s orders for a line that waits', async ({
   openWorld,
 }) => {
   const world = await catalogWorld(openWorld);
@@ -251,9 +245,7 @@ test('a product that no review names is learned from the service’s order list 
   ).toEqual([{ product_id: 77 }]);
 });
 
-test('a category or grade that was deleted at the service is made again, and its grade is sent with its orders again', async ({
-  openWorld,
-}) => {
+test('what was deleted of the catalog at the service is made again, and its orders get it', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
@@ -298,9 +290,7 @@ test('a category or grade that was deleted at the service is made again, and its
   ]);
 });
 
-test('grades that the service does not list for a moment, or whose code the shop renames, are not made a second time', async ({
-  openWorld,
-}) => {
+test('grades that are not listed for a moment, or get another code, are not made twice', async ({ openWorld }) => {
   let isEmpty = false;
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
@@ -346,9 +336,7 @@ test('what the service does not let be cleared is a dead letter, until it is cha
   expect((await byCommand(world)).status).toBe(0);
 });
 
-test('a query without parents or icons, and rows that the shop deletes, clear and delete nothing at the service', async ({
-  openWorld,
-}) => {
+test('absent columns and deleted rows clear and delete nothing at the service', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
@@ -426,9 +414,7 @@ test('one bad row of the catalog costs one row: unreadable, twice there, or alwa
   expect((await syncCatalog(world)).outcome).toBe('done');
 });
 
-test('a service that fails for five records of the catalog in a row counts as down, unless they failed before', async ({
-  openWorld,
-}) => {
+test('a service that fails for five new records in a row counts as down', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
       if (method === 'POST' && path === '/v1/categories')
@@ -445,9 +431,7 @@ test('a service that fails for five records of the catalog in a row counts as do
   expect(await openLetters(world)).toHaveLength(6);
 });
 
-test('a product that could not be stored is stored when it is named again; of two ids of one code the higher counts', async ({
-  openWorld,
-}) => {
+test('a product is stored when it is named again; of two ids of one code the higher counts', async ({ openWorld }) => {
   const world = await openWorld({ shop: 'empty' });
   const [here, elsewhere] = [(await world.openApp()).warehouse, (await world.openApp()).warehouse];
   const learn = (ids: number[], warehouse = here) =>
@@ -489,9 +473,7 @@ test('a run looks in 3,000 orders of the service for products that lines wait fo
   expect(await counts(world)).toMatchObject({ products_learned: 2 });
 });
 
-test('of dead letters that are retried each kind says what is read again: the catalog, or the order', async ({
-  openWorld,
-}) => {
+test('each kind of dead letter says what a retry reads again: the catalog, or the order', async ({ openWorld }) => {
   const app = await (await catalogWorld(openWorld)).openApp();
   const again = async (...kinds: DeadLetter['kind'][]) => {
     const deadLetters = kinds.map((kind) => ({ kind, key: '7', orderCode: 'A' }) as DeadLetter);

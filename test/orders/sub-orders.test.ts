@@ -92,7 +92,7 @@ describe('lines and sub-orders', () => {
       ['create 1', `keep 5: ${isForeign}`],
     ],
     [
-      'a line with a new code keeps its sub-order, which comes before a foreign one that is as similar',
+      'a line with a new code keeps its sub-order, before a foreign one as similar',
       { shown: [shows(2, of.s), shows(3, of.s)], lines: [as('new', of.s)], links: [linked(as('old', of.s), 3)] },
       ['forget old', `keep 2: ${isForeign}`, 'new gets 3'],
     ],
@@ -116,7 +116,7 @@ describe('lines and sub-orders', () => {
       ['1 gets 12', '2 gets 11'],
     ],
     [
-      'a sub-order with reviews gets no other product: it stays, and its line gets a new one',
+      'a sub-order with reviews gets no other product; its line gets a new one',
       {
         shown: [shows(11, of.s, { reviews_count: 1 }), shows(13, of.m)],
         lines: [as('1', of.p2)],
@@ -162,7 +162,7 @@ describe('lines and sub-orders', () => {
       ['create new'],
     ],
     [
-      'what a lost creation made is its line’s, though a foreign one is exact and was there before',
+      'what a lost creation made is its line’s, though an older foreign one is exact',
       { shown: [shows(5, of.s), shows(9, of.m)], lines: [as('1', of.s)], links: [pending(as('1', of.m), [5])] },
       ['1 gets 9', 'change 9: product_options', `keep 5: ${isForeign}`],
     ],
@@ -179,7 +179,7 @@ describe('lines and sub-orders', () => {
     expect(effects(given).sort()).toEqual(expected);
   });
 
-  test('a sub-order that a line takes over stays ours or foreign, and watched; an own one is as it was until it is changed', () => {
+  test('a taken sub-order stays ours or foreign, and watched; the own content stays for now', () => {
     const linksAfter = (links: LineLink[], wanted = line('new')) =>
       subOrderDifference([shownAs(2, line(''))], [wanted], links).links;
     expect(linksAfter([])).toMatchObject([{ lineCode: 'new', subOrderId: 2, isOurs: false }]);

@@ -211,7 +211,7 @@ test('a count reads the reviews of the products and days that were touched, not 
   expect(after - before).toBeLessThan(1000);
 });
 
-test('a delivery is counted again when a review comes to its order, is rated otherwise, moves to another order, or goes', async () => {
+test('a delivery is counted again when a review of its order comes, changes, moves or goes', async () => {
   const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const line = { lineCode: '1', subOrderId: 1, product: 1 };
   await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
