@@ -69,6 +69,12 @@ test('pages that share their bad records land at once, in whatever order', async
   expect(await openLetters()).toHaveLength(60);
 });
 
+test('pages that share their bad records land at once, whatever the order of these', async () => {
+  const bad = Array.from({ length: 60 }, (_, index) => review(index + 1, { score: 9 }));
+  await Promise.all([bad, bad.toReversed(), bad, bad.toReversed()].map(land));
+  expect(await openLetters()).toHaveLength(60);
+});
+
 test('a page whose body was released is refused, not taken for landed', async () => {
   const shared = pageOf(JSON.stringify([review(1)]));
   // Memory of its own, as undici gives it; a short text shares its memory with other buffers.
@@ -276,8 +282,8 @@ test('what only a review alone shows outlives a list, and the other way round', 
 });
 
 test('a score of 0 is no rating; any other number than 1 to 5 is refused', async () => {
-  await land([review(1, { score: 0 }), review(2, { score: '0' }), review(3)]);
-  expect(await stored('score')).toEqual([{ score: null }, { score: null }, { score: 5 }]);
+  await land([review(1, { score: 0 }), review(2, { score: '0' }), review(3), review(4, { score: null })]);
+  expect(await stored('score')).toEqual([{ score: null }, { score: null }, { score: 5 }, { score: null }]);
   expect(await compare([review(1, { score: 0 })])).toEqual([]);
   const odd = [6, -1, 2.5, 32_767, true, [3, 4]];
   expect(await land(odd.map((score, index) => review(10 + index, { score })))).toMatchObject({ refused: odd.length });
