@@ -94,8 +94,8 @@ const dueAtATime = 64;
 export type DueTaker = ReturnType<typeof openDueTaker>;
 
 /**
- * Takes the due runs of all brands with one connection. A brand whose warehouse does not respond starts none meanwhile,
- * and delays no other.
+ * Takes the due runs of all brands with one connection. Where the warehouse of a brand does not respond, one start of
+ * each job waits for it, and delays no other brand.
  */
 export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {
   const starts = new Map<string, (jobName: string, dueId: string) => Promise<void>>();
@@ -104,13 +104,13 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
   async function start({ name, id }: QueueJob): Promise<void> {
     const [brand = '', jobName = ''] = name.split('/');
     const own = starts.get(brand);
-    if (!own || starting.has(brand)) {
+    if (!own || starting.has(name)) {
       const why = own ? 'the run before it is still being started' : 'this process does not serve the brand';
       options.log.warn({ brand, job: jobName }, `due, and not started: ${why}`);
       return;
     }
-    starting.add(brand);
-    await own(jobName, String(id)).finally(() => starting.delete(brand));
+    starting.add(name);
+    await own(jobName, String(id)).finally(() => starting.delete(name));
   }
   return {
     /** @throws the queue's error where it does not respond. */

@@ -245,6 +245,9 @@ test('one worker runs all brands: a dead service and a broken query change nothi
   expect((await done('query')).map(({ job }) => job)).not.toContain('sync-orders');
   expect(await done('dead')).toEqual([]);
 
+  // Two flows that are due at the same second are both started.
+  expect(worker.saidSoFar()).not.toContain('is still being started');
+
   // A brand is added without stopping anything, and another one leaves.
   await brands.write('neu');
   expect(await brands.cli('migrate', '--brand', 'neu')).toMatchObject({ status: 0 });
