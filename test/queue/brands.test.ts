@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { openLog } from '../../src/base/log.ts';
+import { openOutage } from '../../src/base/outage.ts';
+import { takersOfBrands } from '../../src/queue/connection.ts';
+import { openQueueServer, openQueues } from '../../src/queue/index.ts';
+import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
+import { openDueTaker } from '../../src/queue/worker.ts';
+import { openRunSeats, openStepSlots, withOwnSlots } from '../../src/runs/step-slots.ts';
+import { createDatabase, query } from '../harness/database.ts';
+import { until } from '../harness/patience.ts';
+
+const never = () => new Promise<never>(() => {});
+
+test('a brand whose steps do not end leaves the others a step', async () => {
+  const shared = openStepSlots(2);
+  const [stuck, live] = [withOwnSlots(1, shared), withOwnSlots(1, shared)];
+  for (let n = 0; n < 5; n += 1) void stuck(10, never);
+  expect(await live(1, async () => 'done')).toBe('done');
+});
+
+test('backfills and a brand with many runs leave half of the runs to what keeps the others up to date', () => {
+  const seats = openRunSeats(8);
+  const takes = (times: number, own: number, isLive: boolean) =>
+    Array.from({ length: times }, () => seats.take(own, isLive)).filter(Boolean).length;
+  expect(takes(8, 0, false)).toBe(4);
+  expect(takes(8, 2, true)).toBe(0);
+  expect(takes(8, 0, true)).toBe(4);
+  seats.leave();
+  expect(seats.take(0, false)).toBe(false);
+  expect(seats.take(1, true)).toBe(true);
+});
+
+test('the due runs of all brands wait on one connection, and a brand that hangs delays no other', async () => {
+  const url = await createDatabase('migrated');
+  await using server = await openQueueServer(url, takersOfBrands);
+  const names = ['a', 'a_b', 'b'];
+  const queues = await Promise.all(
+    names.map((brand) => openQueues(url, { installation: brand, brand, deployment: 'all' }, server)),
+  );
+  const log = openLog('silent');
+  const queueOutage = openOutage(log, 'queue');
+  const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage, abort: new AbortController().signal });
+  const started: string[] = [];
+  const schedule = { pattern: '* * * * * *', timeZone: 'UTC' };
+  for (const [index, brand] of names.entries()) {
+    const own = queues[index];
+    if (!own) throw new Error('there is no queue');
+    await applySchedules(own, [
+      { job: 'sync-orders', ...schedule },
+      { job: 'sync-reviews', ...schedule },
+    ]);
+    await due.take(own, async (job) => {
+      started.push(`${brand} ${job}`);
+      if (brand === 'a' && job === 'sync-orders') await never();
+    });
+  }
+  const count = (name: string) => started.filter((one) => one === name).length;
+  await until(async () => ['a sync-reviews', 'a_b sync-orders', 'b sync-reviews'].every((name) => count(name) >= 2));
+  expect(count('a sync-orders')).toBe(1);
+  const listening = await query(
+    url,
+    `select from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
+  );
+  expect(listening.length).toBeLessThanOrEqual(1);
+
+  // Schedules of one brand leave those of the others, whose name begins alike.
+  const [a, ab] = queues;
+  if (!a || !ab) throw new Error('there is no queue');
+  await applySchedules(a, []);
+  expect(await plannedRuns(a)).toEqual([]);
+  expect((await plannedRuns(ab)).map(({ job }) => job).sort()).toEqual(['sync-orders', 'sync-reviews']);
+});
