@@ -30,6 +30,7 @@ test('a review that is listed late is found, also beside one of 1993', async ({ 
 });
 
 test.for<[held: number, lost: number, marked: number]>([
+  [5, 5, 5],
   [30, 20, 20],
   [40, 21, 0],
   [42, 21, 21],
