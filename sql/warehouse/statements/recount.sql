@@ -118,7 +118,7 @@ from (
   from warehouse.reviews
   where deleted_at is null and order_code is not null and product_id is not null
     and order_code in (select order_code from counted_orders) -- touched
-    and order_code in (select order_code from sync.sub_order_links where delivered_at is not null) -- all
+    -- all: and order_code in (select order_code from sync.sub_order_links where delivered_at is not null)
 ) as found
 cross join sync.settings
 group by order_code, product_id
