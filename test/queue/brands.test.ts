@@ -7,7 +7,7 @@ import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
 import { openDueTaker } from '../../src/queue/worker.ts';
 import { openRunSeats, openStepSlots, withOwnSlots } from '../../src/runs/step-slots.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { until } from '../harness/patience.ts';
+import { until } from '../harness/cli.ts';
 
 const never = () => new Promise<never>(() => {});
 
