@@ -6,8 +6,8 @@ import { openQueueServer, openQueues } from '../../src/queue/index.ts';
 import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
 import { openDueTaker } from '../../src/queue/worker.ts';
 import { openRunSeats, openStepSlots, withOwnSlots } from '../../src/runs/step-slots.ts';
-import { createDatabase, query } from '../harness/database.ts';
 import { until } from '../harness/cli.ts';
+import { createDatabase, query } from '../harness/database.ts';
 
 const never = () => new Promise<never>(() => {});
 

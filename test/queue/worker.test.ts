@@ -156,11 +156,14 @@ onEachQueue(({ redisUrl }) => {
     expect(planning.failed).toEqual([]);
 
     const stepping = calls({ step: (_step, signal) => hanging(signal) });
-    const second = await runs.worker(job, stepping, { concurrency: 2 });
+    const ended: unknown[] = [];
+    const onStep = (...one: unknown[]) => void ended.push(one);
+    const second = await runs.worker(job, stepping, { concurrency: 2, onStep });
     await until(async () => stepping.steps.length >= 2);
     await second.close(1);
     // No more of them ran at once than may.
     expect(stepping.steps).toHaveLength(2);
+    expect(ended).toEqual([]);
     expect(await queues.counts([id])).toMatchObject({ steps: { active: 0, waiting: 3, delayed: 0, failed: 0 } });
     const [step] = await (await queues.ofRun(id)).getJobs(['waiting']);
     expect(step?.attemptsMade).toBe(0);
@@ -373,20 +376,19 @@ test.for(['plan', 'step', 'next', 'conclude'] as const)(
       return hanging(given.at(-1) as AbortSignal);
     };
     const context = calls({
-      // Two of three are in hand. The third must not begin.
-      step: async (step, signal) => {
-        if (stage !== 'step') return {};
-        if (context.steps.length === 2) runs.end(id, stopped);
-        return hanging(signal).then(() => ({ [step]: 1 }));
+      // Two of its batch wait, and must not begin.
+      step: async () => {
+        if (stage === 'step') runs.end(id, stopped);
+        return {};
       },
       // The second batch has no steps, so that the job of the run does not wait.
       next: async () => (stage === 'next' ? runs.end(id, stopped) : undefined),
     });
     const itself = stage === 'plan' || stage === 'conclude' ? { [stage]: untilStopped } : {};
-    await runs.worker({ ...inBatches, ...itself }, context, { concurrency: 2 });
+    await runs.worker({ ...inBatches, ...itself }, context, { concurrency: 1 });
     await until(async () => (await queues.progress(id)).state === 'lost');
     expect(context).toMatchObject({ concluded: [], failed: [] });
-    expect(context.steps).toHaveLength({ plan: 0, step: 2, next: 3, conclude: 5 }[stage]);
+    expect(context.steps).toHaveLength({ plan: 0, step: 1, next: 3, conclude: 5 }[stage]);
     expect(context.ends).toEqual({ plan: [], step: [], next: [0], conclude: [0, 1, 2] }[stage]);
   },
 );

@@ -5,10 +5,17 @@ import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { LeaseLostError, type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { until } from '../harness/cli.ts';
 import { emptyPush, type OrderWorld, orders, orderTest as test } from '../harness/order-world.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
 
 const storeOf = async (world: OrderWorld) => openOrderStore((await world.openApp()).warehouse.db, { leaseMs: 60_000 });
+
+/** A store without a shop and a service. */
+async function onlyStore() {
+  const { warehouse, ask } = await openTestWarehouse(6);
+  return { db: warehouse.db, ask, store: await openOrderStore(warehouse.db, { leaseMs: 60_000 }) };
+}
 
 /** The lease of an order that nobody else has. */
 async function taken(store: OrderStore, ...order: Parameters<typeof wanted>) {
@@ -20,15 +27,12 @@ async function taken(store: OrderStore, ...order: Parameters<typeof wanted>) {
 const subOrders = 'select count(*)::integer as n from reference_service.sub_orders';
 const leasedInHalfAMinute = `select order_code as code from sync.order_links where lease_expires_at > now() + interval '30 seconds'`;
 
-test('a holder whose lease was taken over writes nothing any more, and the lease says who holds the order', async ({
-  world,
-}) => {
-  await world.place(...orders(1, () => 2));
-  const store = await storeOf(world);
+test('a holder whose lease was taken over writes nothing any more', async () => {
+  const { store, ask } = await onlyStore();
   const first = await taken(store, 'O1');
   const second = await store.lease(wanted('O1'));
   expect(second).toMatchObject({ leasedBy: first.token });
-  await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
+  await ask(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   const third = await store.lease(wanted('O1'));
   expect(third).not.toHaveProperty('leasedBy');
   await expect(store.saveLines(first, [])).rejects.toThrow(LeaseLostError);
@@ -38,9 +42,7 @@ test('a holder whose lease was taken over writes nothing any more, and the lease
   expect(await store.lease(wanted('O1'))).toHaveProperty('leasedBy');
 });
 
-test('an order whose push broke off is due, its fingerprint counts as unknown, and another process takes it at once', async ({
-  world,
-}) => {
+test('an order whose push broke off is due, without fingerprint and lease', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   await world.sync();
   const { db } = (await world.openApp()).warehouse;
@@ -74,8 +76,8 @@ test('an order whose push broke off is due, its fingerprint counts as unknown, a
   expect(await due()).toEqual(['O1']);
 });
 
-test('the first lease decides about contact for good', async ({ world }) => {
-  const store = await storeOf(world);
+test('the first lease decides about contact for good', async () => {
+  const { store } = await onlyStore();
   for (const contact of ['withheld', 'allowed'] as const) {
     const leased = await taken(store, 'O1', contact);
     expect(leased.link.contact).toBe('withheld');
@@ -89,9 +91,7 @@ test('the first lease decides about contact for good', async ({ world }) => {
   }
 });
 
-test('a holder that is frozen before it creates a sub-order creates none after another process took the order over', async ({
-  world,
-}) => {
+test('a holder that is frozen as another process takes the order creates nothing', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   const app = await world.openApp();
   const renewing = await openOrderStore(app.warehouse.db, { leaseMs: 4000 });
@@ -111,9 +111,7 @@ test('a holder that is frozen before it creates a sub-order creates none after a
   expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
 });
 
-test('the lease is checked right before every write, and one that was not renewed lets nothing be sent', async ({
-  world,
-}) => {
+test('the lease is checked right before every write, and lets nothing through unrenewed', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   const store = await storeOf(world);
   let checks = 0;
@@ -135,21 +133,19 @@ test('the lease is checked right before every write, and one that was not renewe
   expect(await world.warehouse(leasedInHalfAMinute)).toEqual([{ code: 'O1' }]);
 });
 
-test('an order that is pushed is no order that left the shop', async ({ world }) => {
-  const store = await storeOf(world);
-  await world.warehouse(`insert into sync.order_links (order_code, absent_since) values ('O1', now())`);
+test('an order that is pushed is no order that left the shop', async () => {
+  const { store, ask } = await onlyStore();
+  await ask(`insert into sync.order_links (order_code, absent_since) values ('O1', now())`);
   const leased = await taken(store, 'O1');
   await store.record(leased, emptyPush);
-  expect(await world.warehouse('select absent_since from sync.order_links')).toEqual([{ absent_since: null }]);
+  expect(await ask('select absent_since from sync.order_links')).toEqual([{ absent_since: null }]);
 });
 
-test('the lease is renewed as long as its push lasts: every tenth of it, in the warehouse and for the check', async ({
-  world,
-}) => {
-  const store = await storeOf(world);
+test('the lease is renewed as long as its push lasts, after each tenth of it', async () => {
+  const { store, ask } = await onlyStore();
   const leased = await taken(store, 'O1');
   const lost = await taken(store, 'O2');
-  await world.warehouse(`update sync.order_links set lease_expires_at = now() + interval '1 second',
+  await ask(`update sync.order_links set lease_expires_at = now() + interval '1 second',
     lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);
   leased.renewedAtMs = 0;
   lost.renewedAtMs = 0;
@@ -160,7 +156,7 @@ test('the lease is renewed as long as its push lasts: every tenth of it, in the 
     using _heartbeat = store.keepAlive(leased);
     vi.advanceTimersByTime(6000);
     await until(async () => leased.renewedAtMs > 0);
-    expect(await world.warehouse(leasedInHalfAMinute)).toEqual([{ code: 'O1' }]);
+    expect(await ask(leasedInHalfAMinute)).toEqual([{ code: 'O1' }]);
     expect(lost.renewedAtMs).toBe(0);
   }
   expect(vi.getTimerCount()).toBe(0);
@@ -184,9 +180,9 @@ test('the lease of an order is kept alive during every request about it, and no 
   expect([...alive]).toEqual([]);
 });
 
-test('leases, records and orders made due at one moment never wait for each other in a circle', async ({ world }) => {
-  const { db } = (await world.openApp()).warehouse;
-  const [store, other] = [await storeOf(world), await storeOf(world)];
+test('leases, records and orders made due never wait for each other in a circle', async () => {
+  const { store, db, ask } = await onlyStore();
+  const other = await openOrderStore(db, { leaseMs: 60_000 });
   const codes = Array.from({ length: 150 }, (_, n) => `O${n}`);
   const turned = codes.toReversed();
   for (let round = 0; round < 6; round += 1) {
@@ -200,6 +196,6 @@ test('leases, records and orders made due at one moment never wait for each othe
       setAbsent(db, turned, round % 2 === 0),
       settleGone(db, turned.slice(50)),
     ]);
-    await world.warehouse('update sync.order_links set lease_owner = null, lease_expires_at = null');
+    await ask('update sync.order_links set lease_owner = null, lease_expires_at = null');
   }
 });
