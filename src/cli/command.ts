@@ -34,6 +34,8 @@ export type Context = {
   environment: Readonly<Record<string, string | undefined>>;
   /** Whose command it is; undefined without BRANDS_DIR, and where the command serves all brands. */
   brand: string | undefined;
+  /** Whether the command ends with this brand. */
+  isLast: boolean;
   /** The brands to serve; without BRANDS_DIR one without a name. Reads the files again. */
   brands(): Brand[];
 };

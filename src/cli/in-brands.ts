@@ -36,7 +36,7 @@ export async function inBrands(
   }
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
-    const report = await ofBrand(around, brand, work);
+    const report = await ofBrand(around, brand, () => work(openContext(around, brand, brand === brands.at(-1))));
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
   }
@@ -49,9 +49,9 @@ export async function inBrands(
 }
 
 /** The report of one brand, of its failure too, which is said at once on standard error. */
-async function ofBrand(around: Around, brand: Brand, work: Work): Promise<Report | undefined> {
+async function ofBrand(around: Around, brand: Brand, work: () => ReturnType<Work>): Promise<Report | undefined> {
   try {
-    return await work(openContext(around, brand));
+    return await work();
   } catch (error) {
     around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
     const isWrongUsage = exitStatus(error) === 2;

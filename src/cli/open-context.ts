@@ -11,7 +11,7 @@ type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
  *
  * @param brand whose command it is; default: what there is without BRANDS_DIR.
  */
-export function openContext(around: Around, brand?: Brand): Context {
+export function openContext(around: Around, brand?: Brand, isLast = true): Context {
   const { signal, draw, isTerminal, writeLog } = around;
   const { name, environment } = brand ?? { name: undefined, environment: around.environment };
   const prefix = name === undefined ? '' : `${name}: `;
@@ -27,6 +27,7 @@ export function openContext(around: Around, brand?: Brand): Context {
     signal,
     environment,
     brand: name,
+    isLast,
     brands: () => readBrands(around.environment) ?? [{ name: undefined, environment: around.environment }],
   };
 }

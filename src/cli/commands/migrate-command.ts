@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { configOf, placesOf } from '../../app/brands.ts';
-import { type Config, readDeployment } from '../../app/config.ts';
+import { type Config, readDeployment, readWarehouseUrl } from '../../app/config.ts';
 import { declareSameService, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
@@ -78,7 +78,15 @@ export const command: Command = {
         if (moved !== undefined) return run((context) => asBrand(context, moved), 'all');
         if (dropped !== undefined) return run((context) => drop(context, dropped, apply), 'all');
         const isAboutOne = options.sameService || options.sameShop || options.sameOrders || options.acceptGone;
-        return run((context) => migrate(context, options), isAboutOne === undefined ? 'each' : 'one');
+        const work = async (context: Context) => {
+          try {
+            return await migrate(context, options);
+          } finally {
+            // Also where this brand failed: the others are migrated.
+            if (context.brand !== undefined && context.isLast) await completeUnion(context);
+          }
+        };
+        return run(work, isAboutOne === undefined ? 'each' : 'one');
       });
   },
 };
@@ -92,11 +100,9 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   await using warehouse = await openWarehouse({ ...opened, brand });
   await using unbranded = await openWarehouse(opened);
   await requireOwnService(unbranded.db, config);
-  const { applied, biReader, leftOut } = await migrateSchemas(warehouse, unbranded.db, config.api);
+  const { applied, biReader } = await migrateSchemas(warehouse, unbranded.db, config.api);
   await migrateQueue(config.queueUrl);
   const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
-  if (leftOut.length > 0)
-    done.push(`Not in all views of bi over all brands, since they have columns of other types: ${leftOut.join(', ')}.`);
   if (rebuild) {
     await recountAll(warehouse.db);
     done.push('Reviews and deliveries were counted again for the views of bi.');
@@ -144,25 +150,26 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   };
 }
 
-/**
- * Brings the schemas up to date; with brands, also the views of `bi` over all of them, which are dropped before what is
- * beneath them changes.
- */
+/** Brings the schemas up to date. The views of `bi` over all brands go before what is beneath them changes. */
 async function migrateSchemas(warehouse: Warehouse, unbranded: Db, api: { timeZone: string }) {
   const { db, brand } = warehouse;
-  if (brand === undefined) {
-    return { applied: await migrateWarehouse(db), biReader: await prepareBi(warehouse, api), leftOut: [] };
+  if (brand !== undefined && (await compareMigrations(db)).pending.length > 0) await dropUnion(unbranded);
+  return { applied: await migrateWarehouse(db), biReader: await prepareBi(warehouse, api) };
+}
+
+/** Makes the views of `bi` over all brands where they are missing or lack a brand: once for all brands of a migrate. */
+async function completeUnion({ environment, brand, terminal }: Context): Promise<void> {
+  await using unbranded = await openWarehouse({ url: readWarehouseUrl(environment), connections: 1, silenceMs: 0 });
+  const { db } = unbranded;
+  const stored = await storedBrands(db);
+  const like = stored.find((one) => one === brand) ?? stored[0];
+  if (like === undefined) return;
+  const missing = [];
+  for (const one of stored) if (!(await isInUnion(db, one))) missing.push(one);
+  const leftOut = missing.length > 0 ? await makeUnion(db, like) : [];
+  if (leftOut.length > 0) {
+    terminal.say(`Not in the views of bi over all brands until they are migrated: ${leftOut.join(', ')}.`);
   }
-  const { pending } = await compareMigrations(db);
-  if (pending.length > 0) await dropUnion(unbranded);
-  const applied = await migrateWarehouse(db).catch(async (error: unknown) => {
-    const [like] = await storedBrands(unbranded);
-    if (like !== undefined) await makeUnion(unbranded, like);
-    throw error;
-  });
-  const biReader = await prepareBi(warehouse, api);
-  const isComplete = pending.length === 0 && (await isInUnion(unbranded, brand));
-  return { applied, biReader, leftOut: isComplete ? [] : await makeUnion(unbranded, brand) };
 }
 
 /**
