@@ -179,15 +179,16 @@ async function readNumbered(
   // A number may be too small, and a page short because hidden reviews were taken off it.
   const isFull = recordsOn(top) >= reader.largest() && !isSmall(reader);
   const isEnd = shown.end === number || (number === 1 && top.ids.length === 0);
-  if (!isEnd && (isFull || isSmall(reader) || !reader.deps.pages.areNumbersRight)) {
+  const areOthersFull = below.every((page) => recordsOn(page) === limitsOf(reader.deps).pageSize);
+  const isBelieved = reader.deps.pages.areNumbersRight && areOthersFull && !isFull && !isSmall(reader);
+  if (!isEnd && !isBelieved) {
     const next = await pageBehind(reader, query, { number, page: top });
     if (next.kind === 'failed') return next;
     const isLonger = next.kind === 'page' && (next.lastPage ?? 0) > number;
     if (isLonger) return { kind: 'moved', number: next.lastPage ?? number };
     if (next.kind === 'page' || next.kind === 'unknown') return contradicted(reader);
     shown.end = number;
-    const areAllFull = below.every((page) => recordsOn(page) === limitsOf(reader.deps).pageSize);
-    if (number > 1 && areAllFull) reader.deps.pages.areNumbersRight = true;
+    if (number > 1 && areOthersFull) reader.deps.pages.areNumbersRight = true;
   }
 
   // One response of one page is one moment. From behind a full one, a deletion may have brought a record onto it.
