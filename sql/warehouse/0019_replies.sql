@@ -27,10 +27,12 @@ select
   item.ordinality::integer as position,
   item.value ->> 'id' as id,
   item.value ->> 'user_code' as user_code,
-  -- A date is one that Postgres can read; one without an offset is in the service's zone.
-  case when found.at is null then null
-    when found.at ~ '[+-]\d\d:\d\d$' then found.at::timestamptz
-    else found.at::timestamp at time zone (select time_zone from sync.settings)
+  -- A day, with its time or without, of a year of four digits. Without an offset it is in the service's zone. Whatever
+  -- else looks like a date, such as a time of day, is none: an error would keep all comments out.
+  case
+    when found.at ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$' then found.at::timestamptz
+    when found.at ~ '^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?$'
+      then found.at::timestamp at time zone (select time_zone from sync.settings)
   end as created_at,
   case
     when item.value @? '$.keyvalue() ? (@.key like_regex "^(is_|by_)?(admin|shop|store|seller|manager|owner|staff)$" && @.value == true)'

@@ -25,6 +25,9 @@ test('a review whose number of comments moved is read by its id, once', async ()
     { id: 8, message: 'Thanks', author_type: 'customer', created_at: '2026-03-02 08:00:00' },
     { id: 9, user_code: 'somebody', message: 'Me too', created_at: '2026-02-30T00:00:00Z' },
     'no object',
+    { created_at: '10:00:00' },
+    { created_at: '10:00:00+09:00' },
+    { created_at: '300000-01-01' },
   ]);
   await comment(
     world,
@@ -39,7 +42,8 @@ test('a review whose number of comments moved is read by its id, once', async ()
     { review: 1, position: 3, at: null, isByShop: null },
     { review: 1, position: 4, at: null, isByShop: null },
   ]);
-  expect(found).toHaveLength(5004);
+  expect(found.slice(4, 7).map(({ at }) => at)).toEqual([null, null, null]);
+  expect(found).toHaveLength(5007);
   expect(asked(world)).toBe(before + 2);
   expect(
     await world.warehouse(
