@@ -8,7 +8,7 @@ export type Metrics = {
   onStep(step: string, counts: Counts | undefined, seconds: number): void;
   /** The text for Prometheus, with the current state of warehouse and queue. */
   render(): Promise<string>;
-  /** The same of one of several brands. Where its state cannot be read, the counters of this process only. */
+  /** The same for one of several brands. If its state cannot be read, only the counters of this process. */
   ofBrand(): Promise<object[]>;
 };
 

@@ -57,7 +57,7 @@ async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   const body = Array.isArray(payload) ? payload : [payload];
   const brandIds: readonly number[] = app.config.webhooks.brandIds;
   const read = readEvents(body);
-  // Of a brand_id that no brand has: nothing of it would be stored here, and it must not close.
+  // If no brand has the brand_id, nothing of the webhook would be stored here, and the dead letter must not close.
   const isOfNobody = !read.events.some(({ brandId }) => brandIds.includes(brandId)) && read.faults.length === 0;
   if (app.config.brand !== undefined && isOfNobody) return;
   const stored = await storeEvents(db, { brandIds, receivedAt: deadLetter.firstFailedAt }, read);

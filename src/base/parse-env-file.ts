@@ -19,7 +19,7 @@ export function ownFile(path: string): string {
     const own = process.getuid?.() ?? uid;
     if (own !== uid && uid !== 0) throw new Error(`it belongs to another user (uid ${uid})`);
     if (process.getuid && (mode & 0o002) !== 0) throw new Error('every user of this machine may change it');
-    // Where each user has a group of the same number, files are 664 by default.
+    // If each user has a group of the same number, files are 664 by default.
     if (gid !== uid && (mode & 0o020) !== 0) throw new Error(`its group may change it (gid ${gid})`);
     return readFileSync(file, 'utf8');
   } finally {

@@ -94,7 +94,7 @@ const dueAtATime = 64;
 export type DueTaker = ReturnType<typeof openDueTaker>;
 
 /**
- * Takes the due runs of all brands with one connection. Where the warehouse of a brand does not respond, one start of
+ * Takes the due runs of all brands with one connection. If the warehouse of a brand does not respond, one start of
  * each job waits for it, and delays no other brand.
  */
 export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {

@@ -62,7 +62,7 @@ touched as (
   select 'review', earlier.created_at, earlier.product_id, case when moves_deliveries then earlier.order_code end
   from earlier join changed using (id)
 ),
--- Of a list. An id that stands for another review has other comments, whatever their number.
+-- Only a list has the number of comments. An id that stands for another review has other comments, whatever their number.
 commented as (
   insert into sync.comments_due as due (review_id, moved_at)
   select written.id, now() from written left join earlier using (id)

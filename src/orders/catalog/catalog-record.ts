@@ -20,7 +20,7 @@ export type CatalogAttempt = <T>(
 
 /**
  * Sends requests about one record of the catalog at a time. `failed`: only this record fails, because the service
- * refuses it or always responds with an error. Where the outcome is not known, the next run looks again before it
+ * refuses it or always responds with an error. If the outcome is not known, the next run looks again before it
  * creates.
  *
  * @throws the client's errors where the service itself fails.

@@ -12,7 +12,7 @@ import { lookUp, openPlans, shopOrders } from './look-at-order.ts';
 /**
  * The order that a person asks for, at both ends.
  *
- * @param asked its code. Where the shop's column ignores case, the order is called by the shop's own code from here on.
+ * @param asked its code. If the shop's column ignores case, the order is called by the shop's own code from here on.
  */
 async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const { raw, shopFault } = await askShop(deps, asked);

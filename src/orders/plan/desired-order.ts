@@ -24,7 +24,7 @@ export type DesiredOrder = {
   faulty: (NewDeadLetter & { lineCode: string })[];
   /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */
   unlinkedGrade: string | undefined;
-  /** Hash of all that is wanted. Of e-mail address and phone number it covers 16 bits, too few to give one back. */
+  /** Hash of all that is wanted. It covers 16 bits of e-mail address and phone number, too few to recover them. */
   fingerprint: string;
 };
 

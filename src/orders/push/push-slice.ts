@@ -117,7 +117,7 @@ async function requireShown({ db }: OrderDeps, codes: readonly string[], gone: r
 }
 
 /**
- * Where not one order of a slice has a line, the lines may be written under other codes than the orders: then nothing
+ * If no order of a slice has a line, the lines may be written under other codes than the orders: then nothing
  * may be pushed as if it were complete.
  */
 async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Promise<void> {

@@ -11,7 +11,7 @@ import { carryOut } from './push-order.ts';
 
 /**
  * Ends a rescan: where the rights say `send`, deletes the orders at the service that have been absent from the shop for a
- * day, each looked up once more and taken from the allowance (promise 6). Where the shop shows none of the pushed orders
+ * day, each looked up once more and taken from the allowance (promise 6). If the shop shows none of the pushed orders
  * that the rescan read, nothing is deleted.
  *
  * @param since the oldest creation that the rescan read, an instant.

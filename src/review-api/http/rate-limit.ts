@@ -8,7 +8,7 @@ import { sleep, withTimeout } from '../../base/timeout.ts';
 export type RateLimitStore = { postgres: object; schema: string; table: string } | 'memory';
 
 export type RateLimitOptions = {
-  /** Of all processes that share the store. May be a fraction: 0.5 is one request in two seconds. */
+  /** The rate of all processes that share the store. May be a fraction: 0.5 is one request in two seconds. */
   requestsPerSecond: number;
   store: RateLimitStore;
   /** Called when the store does not respond. Until it does, this process keeps the ceiling alone. */

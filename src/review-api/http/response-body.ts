@@ -77,7 +77,7 @@ export function withSameId<Item extends { id: number }>(item: Item, ours: number
 }
 
 /**
- * The token, and when it is renewed. The spec gives tokens no lifetime. Where the response has `expires_in` (seconds),
+ * The token, and when it is renewed. The spec gives tokens no lifetime. If the response has `expires_in` (seconds),
  * the token is renewed at 90 % of it.
  */
 export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {

@@ -63,7 +63,7 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
   let looking: Promise<void> | undefined;
   const isHeld = () => heldUntilMs > performance.now();
 
-  /** Takes over what other processes have changed. Where the store fails, this process goes on with what it knows. */
+  /** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
   async function look(): Promise<void> {
     lookedAtMs = performance.now();
     const before = version;

@@ -99,7 +99,7 @@ export type OrderBody = {
   /** When absent no review e-mail is sent. */
   user_email?: string | null | undefined;
   user_grade_id?: number | null | undefined;
-  /** Of an offline order. */
+  /** The store of an offline order. */
   store_name?: string | null | undefined;
   order_device?: 'pc' | 'mobile' | null | undefined;
   /** Points used. */

@@ -10,7 +10,7 @@ export type Page<Item> = { items: Item[]; lastPage: number | undefined };
 
 /** A kind of record at the service. */
 export type Resource<Item, Patch> = {
-  /** Of the collection. */
+  /** The path of the collection. */
   path: string;
   /** The record in an error: `an order`. */
   what: string;

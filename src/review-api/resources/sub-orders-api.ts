@@ -60,7 +60,7 @@ export function subOrdersApi(anySend: Send) {
       return send({ method: 'PUT', path, params: params(patch), ...options }, ignoreBody);
     },
 
-    /** Deletes a sub-order. One that does not exist is a success. */
+    /** Deletes a sub-order. If it does not exist, that is a success. */
     async remove(orderId: number, subOrderId: number, options: CallOptions = {}): Promise<void> {
       const path = pathOf(orderId, subOrderId);
       return send({ method: 'DELETE', path, notFoundIsSuccess: true, ...options }, ignoreBody);

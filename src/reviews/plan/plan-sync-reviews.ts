@@ -77,7 +77,7 @@ export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan,
   for (const axis of ['created', 'updated'] as const) {
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
-    // Where the machine that read the newest part has a clock behind ours, that part is not proven. The next run reads it.
+    // If the machine that read the newest part has a clock behind ours, that part is not proven. The next run reads it.
     const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, nextStart) : []));
     for (const span of wanted.flatMap((one) => without(one, covered)))
       await openGap(db, axis, { span, kind: 'failed', reason: failure });

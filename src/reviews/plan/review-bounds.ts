@@ -56,7 +56,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - win
  * plausible dates. Every run of reviews begins with it.
  *
  * It may be hours old, or a day off where the service computes it in another zone. So the bounds reach to the newest
- * review of the list too, and are wider by `zonesApart` where the list shows none. Where there is no overview, or it names
+ * review of the list too, and are wider by `zonesApart` where the list shows none. If there is no overview, or it names
  * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
  * the newest days nor the warehouse show one, the bounds are the last `emptyWindows`.
  *
@@ -142,7 +142,7 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
 }
 
 /**
- * Date of the newest review of the span, by the list; undefined where the list shows none. Where the service refuses the
+ * Date of the newest review of the span, by the list; undefined where the list shows none. If the service refuses the
  * span or fails on it, as it may for dates ahead of its clock, its part before now is requested instead, and then two
  * days of that: none of it must stop a run.
  */

@@ -83,7 +83,7 @@ function dateOn(page: ListPage, span: Span): Second | undefined {
   const isSorted = dated.every((second, index) => second >= (dated[index - 1] ?? second));
   const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
   if (at === undefined || !isSorted) return undefined;
-  // A request asks for the second in which its span ends, too. Where that one is crowded, the one before is a part.
+  // A request asks for the second in which its span ends, too. If that second is crowded, the one before it is a part.
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
 

@@ -81,7 +81,7 @@ export async function confirmDeleted(
   if (unknown > 0) problems.push(notAsked(unknown, reason));
   const ids = gone.map(({ id }) => id);
   const held = await countHeld(deps.warehouse.db);
-  // Where not all are asked about, the same share of the others is taken for gone.
+  // If not all are asked about, the same share of the others is taken for gone.
   const lost = Math.round(ids.length * Math.max(1, options.suspected / absent.length));
   if (lost > fewDeleted && lost * 2 > held) problems.push(tooManyGone(lost, held, lost > ids.length));
   else if (options.mark) await markDeleted(deps.warehouse.db, ids, deps.now());
@@ -101,7 +101,7 @@ const tooManyGone = (lost: number, held: number, isEstimate: boolean) =>
   'delete their rows from warehouse.reviews and run: review-sync migrate --rebuild';
 
 /**
- * A service that does not know by id what it lists would say 404 to anything. One that fails on a review is asked for
+ * A service that does not know by id what it lists would say 404 to anything. If it fails on a review, it is asked for
  * another.
  */
 async function whyNotKnown(

@@ -135,7 +135,7 @@ function openApp(): FastifyInstance {
     forceCloseConnections: 'idle',
     bodyLimit: 10 * 1024 * 1024,
     routerOptions: { maxParamLength: 500, querystringParser: parseForm },
-    // Of a path that cannot be read. Its own words would repeat the address, token and all.
+    // For a path that cannot be read: its own words would repeat the address with its token.
     frameworkErrors: (error, _request, reply) =>
       answerFailure(new Failure(error.statusCode ?? 400, 'the path cannot be read'), reply),
   });

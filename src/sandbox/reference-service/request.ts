@@ -6,7 +6,7 @@ import type { Params } from './input.ts';
 /** Bodies may be JSON or forms; one that is empty has no parameters, whatever its type says. */
 export function acceptBodies(app: FastifyInstance): void {
   const json = app.getDefaultJsonParser('error', 'error');
-  // Of a text, no parameter could be read: it is refused like any other type, instead of being passed over.
+  // A text has no parameters, so it is refused like any other type.
   app.removeContentTypeParser('text/plain');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, {});

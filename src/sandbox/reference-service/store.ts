@@ -75,7 +75,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   };
 }
 
-/** Of two that wait for each other, Postgres ends one and undoes what it did: that one goes again. */
+/** If two transactions wait for each other, Postgres rolls one of them back: it is run again. */
 async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

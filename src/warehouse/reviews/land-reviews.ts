@@ -41,7 +41,7 @@ type Written = Record<'inserted' | 'updated', number>;
  * Lands a page, and first stores the ids of the products that it names.
  *
  * 1. A page without faults goes to Postgres as one statement, as it came.
- * 2. Of a page with faults, the other records go in one statement; of one that the statement refuses, each by itself.
+ * 2. If a page has faults, its other records go in one statement. If the statement refuses them, each goes by itself.
  * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land, in one
  *    transaction.
  *

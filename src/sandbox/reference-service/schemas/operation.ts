@@ -14,7 +14,7 @@ export type Operation = {
   path: string;
   tag: string;
   summary: string;
-  /** Of query, form or JSON body alike. */
+  /** Parameters of the query, the form or the JSON body. */
   params: Params;
   required?: readonly string[];
   /** By status. Failures are alike everywhere and stand in one place, openapi.ts. */

@@ -78,7 +78,7 @@ export const flag = (description: string): Schema => ({
   [expectedKeyword]: '1 or 0',
 });
 
-/** Where it is given it cannot be empty: a code, say. */
+/** A text that may be absent and not empty, such as a code. */
 export const filled = (description: string, maxLength = longestKey): Schema => ({
   type: 'string',
   pattern: '\\S',
