@@ -84,7 +84,7 @@ test('a plain message stays unchanged, and nothing is shown twice', () => {
   expect(describeWithHint(new AggregateError([cause]))).toBe(describeWithHint(cause));
 });
 
-redisTest('a Redis that refuses the login, and a server that is no Redis, are reported as such', async () => {
+redisTest('a Redis that refuses the login, and a server that is no Redis, are named', async () => {
   const redis = await startRedis(['--requirepass', 'secret']);
   onTestFinished(redis.close);
   const site = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));

@@ -327,7 +327,11 @@ test('months get a new version when their rows change, and not otherwise', async
     ],
     [
       'a status',
-      () => push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]),
+      async () => {
+        await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]);
+        const line = `select status, product_id::integer as product from sync.sub_order_links where order_code = 'jan'`;
+        expect(await run(line)).toEqual([{ status: 'returned', product: 7 }]);
+      },
       ['2026-01'],
     ],
     ['a lease', () => store.lease({ code: 'new', contact: 'allowed', orderedAt: null }), []],

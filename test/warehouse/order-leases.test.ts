@@ -111,7 +111,7 @@ test('a holder that is frozen as another process takes the order creates nothing
   expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
 });
 
-test('the lease is checked right before every write, and lets nothing through unrenewed', async ({ world }) => {
+test('the lease is checked right before every write, and must have been renewed', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   const store = await storeOf(world);
   let checks = 0;

@@ -23,7 +23,7 @@ const shown = `select
   (select jsonb_agg(to_jsonb(r) order by review_id) from bi.reviews r) as bi_reviews,
   (select jsonb_agg(to_jsonb(s) order by order_key, price) from bi.sub_orders s) as bi_sub_orders`;
 
-test('logical replication by the recipe of examples/lake brings rows, edits and deletions to another server', async () => {
+test('logical replication as in examples/lake brings rows, edits and deletions', async () => {
   const server = await startEmbeddedDatabase({ settings: ['wal_level=logical'] });
   onTestFinished(() => server.close());
   const [from, copy] = await Promise.all([server.createDatabase('warehouse'), createDatabase('migrated')]);

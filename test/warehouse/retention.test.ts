@@ -39,7 +39,7 @@ test('what is kept for some days goes a second after them, and not before', asyn
   ]);
 });
 
-test('brands are forgotten seven days after the last webhook that named them, and no more than 100 are kept', async () => {
+test('brands are forgotten after seven days, and no more than 100 are kept', async () => {
   const { ask, warehouse } = await openTestWarehouse();
   await ask(
     `update sync.settings set webhook_brands = jsonb_build_object('7', now() - interval '167 hours', '8', now() - interval '169 hours')`,

@@ -86,7 +86,7 @@ test('a page whose body was released is refused, not taken for landed', async ()
   expect(await landPage(warehouse, shared)).toMatchObject({ unchanged: 1 });
 });
 
-test('a record without a usable id whose links are signed again is the same dead letter', async () => {
+test('a record without an id whose links are signed again is the same dead letter', async () => {
   const signed = (key: string) =>
     review(null, { videos: [{ hd_url: `https://v.example.com/${key}/1.mp4?s=${key}` }], image: `HTTP://i/"${key}` });
   await land([signed('a'), review(null)]);
@@ -177,7 +177,7 @@ test('a record that is not UTF-8 is a dead letter with its bytes', async () => {
   expect(await comparePage(warehouse, pageOf(body))).toMatchObject([{ id: 1, kind: 'refused' }]);
 });
 
-test('an older version never overwrites a newer one, and an unchanged row is not rewritten', async () => {
+test('an older version never overwrites a newer one; an unchanged row stays', async () => {
   await land([review(1, { message: 'newer' })]);
   const [before] = await stored('xmin::text as version');
   const older = review(1, { message: 'older', updated_at: '2026-03-01T12:00:00+09:00' });
@@ -405,7 +405,7 @@ test('verify names exactly the column whose value has changed, until it lands', 
 
 const optional = ['product_options', 'third_party_name', 'sub_brand_id', 'tag_name'];
 
-test('a column that no review of a page shows keeps its values, unless it may be absent', async () => {
+test('a column that no review of a page shows stays, unless it may be absent', async () => {
   const value = { bigint: 5, smallint: 4, integer: 3, text: 'text', boolean: true, jsonb: [{ a: 1 }] };
   const fields: Record<string, unknown> = Object.fromEntries(
     changeable.flatMap(([name, type]) => (type === 'timestamptz' ? [] : [[name, value[type]]])),

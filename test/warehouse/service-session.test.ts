@@ -4,7 +4,7 @@ import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const service = { address: 'https://reviews.example.com', client: '0123456789ab' };
 
-test('a token is kept encrypted by the client secret, and is replaced where the secret was rotated', async () => {
+test('a token is kept encrypted by the client secret, and replaced with it', async () => {
   const { warehouse, ask } = await openTestWarehouse(2);
   const kept = openServiceSession(warehouse.db, service, 'the-old-s3cret');
   await kept.alone((alone) => alone.set({ token: 'tok-5ecre7', renewAtMs: Date.now() + 60_000 }));
@@ -21,7 +21,7 @@ test('a token is kept encrypted by the client secret, and is replaced where the 
   expect(await ask('select count(*)::integer as n from sync.service_session')).toEqual([{ n: 1 }]);
 });
 
-test('a hold is never shortened by a later one, ends where it is lifted, and leaves the token alone', async () => {
+test('a hold is never shortened by a later one, and leaves the token alone', async () => {
   const { warehouse } = await openTestWarehouse(2);
   const kept = openServiceSession(warehouse.db, service, 'the-s3cret');
   const hour = 3_600_000;

@@ -18,7 +18,7 @@ const ninetyDays = `
   insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
   select now() - n * interval '15 minutes', now() - interval '2 years', now() - n * interval '15 minutes' from generate_series(0, 90 * 96) n`;
 
-test('what a status report reads of the warehouse hardly grows with the years that runs have gone on', async () => {
+test('what a status report reads hardly grows with the years of runs', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const config = readConfig(world.environment);
   const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
