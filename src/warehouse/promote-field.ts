@@ -47,9 +47,9 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
       select pg_get_viewdef('bi.reviews'::regclass) as definition`;
     const more = definition.replace(/\s+FROM \w+\.reviews r\s/, (from) => `, r."${column}"${from}`);
     await sql.raw(`create or replace view bi.reviews as ${more}`).execute(trx);
-    for (const of of ['warehouse.reviews', 'bi.reviews'])
+    for (const relation of ['warehouse.reviews', 'bi.reviews'])
       await sql
-        .raw(`comment on column ${of}."${column}" is 'The field ${column} of extra (migrate --promote).'`)
+        .raw(`comment on column ${relation}."${column}" is 'The field ${column} of extra (migrate --promote).'`)
         .execute(trx);
     return true;
   });
