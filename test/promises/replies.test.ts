@@ -102,6 +102,31 @@ test('a review of which a list counts a hidden comment is not read again each ti
   expect(asked(world)).toBe(before);
 });
 
+test('comments are read later if the response is older than the list, or the warehouse cannot hold it', async () => {
+  await using world = await openWorld();
+  const wrong: Record<number, object> = {
+    1: { updated_at: '2024-01-01T00:00:00+09:00', comments: [] },
+    2: { score: 77 },
+  };
+  let areWrong = true;
+  await world.through((target) =>
+    startChangingProxy(target, {
+      answer({ body }, { path }) {
+        const [, id] = /^\/v1\/reviews\/(\d+)$/.exec(path) ?? [];
+        if (areWrong && id) Object.assign(body as object, wrong[Number(id)]);
+      },
+    }),
+  );
+  await world.run('sync-reviews');
+  for (const id of [1, 2]) await comment(world, id, [{ id }]);
+  // The second is a dead letter, which the next list closes.
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete', reason: 'dead-letters' });
+  areWrong = false;
+  await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await world.warehouse(replies)).toHaveLength(2);
+});
+
 test('forget reaches the comments', async () => {
   await using world = await openWorld();
   await world.cli('sync', 'reviews');

@@ -1,3 +1,5 @@
+import { parseInstant, secondOf } from '../../base/time/span.ts';
+import type { RawReview } from '../../review-api/index.ts';
 import { type CommentsDue, commentsDue, commentsFailed, commentsRead } from '../../warehouse/reviews/comments-due.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pageOfOne } from '../read/check-page.ts';
@@ -10,8 +12,8 @@ const readAtMost = 500;
 
 /**
  * Reads by their id the reviews whose number of comments has moved, since a list shows only the number. Called after
- * everything else of a run. A response without `comments` counts as a failure: a service that never shows them costs a
- * run five requests.
+ * everything else of a run. A response without `comments`, or of an earlier version than the list's, counts as a failure: a
+ * service that never shows them costs a run five requests.
  *
  * @returns how many were read.
  */
@@ -31,12 +33,21 @@ export async function readComments(deps: ReviewDeps): Promise<number> {
 async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<'landed' | 'gone' | 'failed'> {
   const { warehouse, plausible } = deps;
   const asked = await askReview(deps, due.id);
-  if (asked.kind === 'failed' || (asked.kind === 'shown' && !Array.isArray(asked.item.comments))) {
+  let isRead = asked.kind === 'gone';
+  if (asked.kind === 'shown' && showsComments(asked.item, due)) {
+    // A review that the warehouse cannot hold is a dead letter, too. A list that shows the review closes that one.
+    const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, { countsComments: false }));
+    isRead = refused === 0;
+  }
+  if (!isRead) {
     await commentsFailed(warehouse.db, due, deps.now());
     return 'failed';
   }
-  // A review that the warehouse cannot hold is a dead letter from here on, and is read again as one.
-  if (asked.kind === 'shown') await landPage(warehouse, pageOfOne(asked, plausible, { countsComments: false }));
   await commentsRead(warehouse.db, due);
-  return asked.kind === 'shown' ? 'landed' : 'gone';
+  return asked.kind === 'gone' ? 'gone' : 'landed';
 }
+
+/** Whether it shows comments, and is no older than the review that a list has shown: such a version does not land. */
+const showsComments = ({ comments, updated_at }: RawReview['item'], { updatedAt }: CommentsDue) =>
+  Array.isArray(comments) &&
+  !(updatedAt !== null && (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) < secondOf(updatedAt));
