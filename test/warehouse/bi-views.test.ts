@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import { readQuestions } from '../../docs/warehouse-page/questions.ts';
-import { runCli } from '../harness/cli.ts';
-import { createOrderShop, orderShopQueries } from '../harness/order-world.ts';
 import { countByHand, createWarehouse } from '../harness/warehouse.ts';
-import { openWorld } from '../harness/world.ts';
 
 test('each column of bi.reviews and bi.freshness shows its own field', async () => {
   const { ask } = await createWarehouse();
@@ -127,25 +124,18 @@ test('a product with a new code is one product, and what has no product is none'
   }
 });
 
-test('deliveries are those of the line as it was pushed last', async () => {
-  const lines = `select product_id::integer as product, status, delivered_on::text, ordered_at is not null as dated, price::text
+test('a sub-order is shown with its status, its price and its day of delivery in the zone', async () => {
+  const { ask } = await createWarehouse();
+  await ask(`insert into sync.order_links (order_code, ordered_at) values ('a', '2026-01-31')`);
+  await ask(`insert into sync.sub_order_links
+      (order_code, line_code, sub_order_id, content, is_ours, product_id, status, delivered_at) values
+      ('a', '1', 1, '{"price": "12.5"}', true, 12, 'delivery_finished', '2026-02-01T16:00:00Z'),
+      ('a', '2', 2, '{"price": "10"}', true, 11, 'paid', null)`);
+  const lines = `select product_id::integer as product, status, delivered_on::text, ordered_at, price::text
     from bi.sub_orders order by 1`;
-  await using world = await openWorld({ shop: 'empty' });
-  await createOrderShop(world.shopUrl);
-  await world.shop('alter table l add column delivered_at timestamptz');
-  await world.shop(`insert into o (code) values ('a')`);
-  await world.shop(`insert into l (order_code, line_code, product_id) values ('a', '1', 11)`);
-  const environment = { ...world.environment, SHOP_SQL_DIR: await orderShopQueries() };
-  await runCli(['sync', 'orders'], environment);
-  expect(await world.warehouse(lines)).toEqual([
-    { product: 11, status: 'paid', delivered_on: null, dated: true, price: '10' },
-  ]);
-  await world.shop(
-    `update l set status = 'delivery_finished', price = 12.5, product_id = 12, delivered_at = '2026-02-01T16:00:00Z'`,
-  );
-  await world.shop('update o set updated_at = now()');
-  await runCli(['sync', 'orders'], environment);
-  expect(await world.warehouse(lines)).toEqual([
-    { product: 12, status: 'delivery_finished', delivered_on: '2026-02-02', dated: true, price: '12.5' },
+  const ordered_at = new Date('2026-01-31');
+  expect(await ask(lines)).toEqual([
+    { product: 11, status: 'paid', delivered_on: null, ordered_at, price: '10' },
+    { product: 12, status: 'delivery_finished', delivered_on: '2026-02-02', ordered_at, price: '12.5' },
   ]);
 });
