@@ -328,9 +328,10 @@ test('months get a new version when their rows change, and not otherwise', async
     [
       'a status',
       async () => {
-        await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned' }]);
-        const line = `select status, product_id::integer as product from sync.sub_order_links where order_code = 'jan'`;
-        expect(await run(line)).toEqual([{ status: 'returned', product: 7 }]);
+        const deliveredAt = '2026-01-09T00:00:00Z';
+        await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned', deliveredAt }]);
+        const line = `select status, delivered_at as at, product_id::integer as product from sync.sub_order_links where order_code = 'jan'`;
+        expect(await run(line)).toEqual([{ status: 'returned', at: new Date(deliveredAt), product: 7 }]);
       },
       ['2026-01'],
     ],
