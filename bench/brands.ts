@@ -94,7 +94,15 @@ const ended = (since: string) =>
 const now = async () => (await rows<{ at: string }>('select now()::text as at'))[0]?.at ?? '';
 // The first runs push and read everything.
 const begun = await now();
-while ((await ended(begun)).length < 2 * names.length) await delay(2000);
+while ((await ended(begun)).length < 2 * names.length) {
+  await delay(2000);
+}
+console.log(`first runs ended after ${took()}`);
+const loud = worker
+  .saidSoFar()
+  .split('\n')
+  .filter((line) => /"level":[456]0/.test(line));
+console.log(`${loud.length} warnings, such as ${loud.slice(0, 3).join('\n')}`);
 await delay(60_000);
 
 await client.query('select stats.pg_stat_statements_reset()');

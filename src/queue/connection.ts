@@ -35,10 +35,11 @@ export const takersOfBrands = 25;
 
 /**
  * Connections beside one for each queue of which jobs are taken: for the statements of all queues, which take
- * milliseconds. Without these two every statement would wait for good. A new connection costs the server 11 ms of processor time with the
- * first claim of a job, since it reads the catalog and compiles BullMQ's function; a used one 0.6 ms.
+ * milliseconds. Without these every statement would wait for good; with two, the opening of 50 brands waits for seconds.
+ * A new connection costs the server 11 ms of processor time with the first claim of a job, since it reads the catalog and
+ * compiles BullMQ's function; a used one 0.6 ms.
  */
-const moreConnections = 2;
+const moreConnections = (takers: number) => (takers > takersAtATime ? 10 : 2);
 
 /**
  * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
@@ -58,7 +59,7 @@ export async function queueClasses(url: string, silenceMs = 60_000, takers = tak
   }
   const connection = new pg.Pool({
     connectionString: withSearchPath(url, schema),
-    max: takers + moreConnections,
+    max: takers + moreConnections(takers),
     application_name: 'review-sync queue',
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
