@@ -37,7 +37,6 @@ type Column = { name: string; type: string; comment: string | null };
 const id = pg.escapeIdentifier;
 const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
 
-/** The views of the brands, without promoted columns (promote-field.ts): a brand may have what another has not. */
 async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
   const { rows } = await sql<View>`
     select substring(n.nspname from 4) as brand, c.relname as name, obj_description(c.oid, 'pg_class') as comment,
@@ -46,11 +45,7 @@ async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
     from pg_namespace n
     join pg_class c on c.relnamespace = n.oid and c.relkind = 'v'
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where n.nspname = any(${brands.map((brand) => `bi_${brand}`)}) and not (c.relname = 'reviews' and exists (
-      select from pg_attribute p
-      where p.attrelid = to_regclass('warehouse_' || substring(n.nspname from 4) || '.reviews')
-        and p.attname = a.attname and p.attgenerated = 's'
-    ))
+    where n.nspname = any(${brands.map((brand) => `bi_${brand}`)})
     group by n.nspname, c.oid, c.relname
     order by n.nspname, c.relname`.execute(db);
   return rows;
