@@ -143,7 +143,10 @@ test('bi shows all brands, a question about one reads only that one, and a role 
     { brand: 'nord', tier: null },
     { brand: 'sued', tier: 'gold' },
   ]);
+  // Also where the views are made again.
+  await brands.warehouse('drop view bi.reviews');
   expect(await brands.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
+  expect(await brands.warehouse('select distinct brand, tier from bi.reviews')).toHaveLength(2);
 });
 
 test('what is wrong in the files of brands is said of the brand, and in its place', async () => {
