@@ -30,6 +30,8 @@ export type Queues = AsyncDisposable & {
   /** Runs that are due by their schedule, under `prefix` and the name of the job. */
   readonly scheduled: BullQueue;
   readonly prefix: string;
+  /** The schedules of all that share the queue. */
+  schedulers(): Promise<Scheduler[]>;
   /** The queue of a run, opened when it is first asked for. */
   ofRun(runId: string): Promise<BullQueue>;
   /** Puts the run's own job into the run's queue. Does nothing where the job is there. */
@@ -61,8 +63,12 @@ export type QueueServer = AsyncDisposable & {
   readonly classes: QueueClasses;
   /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
   queue(name: string, isKept?: boolean): Promise<BullQueue>;
+  /** The schedules of a queue, as of now or later. BullMQ reads one by one: those who ask meanwhile share a reading. */
+  schedulers(queue: BullQueue): Promise<Scheduler[]>;
   close(): Promise<void>;
 };
+
+export type Scheduler = Awaited<ReturnType<BullQueue['getJobSchedulers']>>[number];
 
 /**
  * @param takers queues of which jobs are taken at a time.
@@ -93,6 +99,23 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
   const opened = new Map<string, Promise<BullQueue>>();
   const kept = new Map<string, Promise<BullQueue>>();
 
+  let reading: Promise<Scheduler[]> | undefined;
+  let following: Promise<Scheduler[]> | undefined;
+  function schedulers(queue: BullQueue): Promise<Scheduler[]> {
+    if (reading) {
+      const next = () => {
+        following = undefined;
+        return schedulers(queue);
+      };
+      following ??= reading.then(next, next);
+      return following;
+    }
+    reading = queue.getJobSchedulers().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  }
+
   async function closeAll(): Promise<void> {
     const all = await Promise.allSettled([...kept.values(), ...opened.values()]);
     await Promise.all(all.map((one) => one.status === 'fulfilled' && one.value.close()));
@@ -117,6 +140,7 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
       }
       return queue;
     },
+    schedulers,
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -197,6 +221,7 @@ export async function openQueues(url: string, names: QueueNames | string, shared
     kind: isRedis(url) ? 'redis' : 'postgres',
     classes: server.classes,
     prefix: brand === undefined ? '' : `${brand}/`,
+    schedulers: () => server.schedulers(scheduled),
     areOurs: installation !== '',
     scheduled,
     ofRun,

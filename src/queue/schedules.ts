@@ -76,8 +76,8 @@ export function watchSchedules(
 }
 
 /** Other brands have theirs in the same queue. */
-const ownSchedulers = async ({ scheduled, prefix }: Queues) =>
-  (await scheduled.getJobSchedulers()).filter(({ key }) => key.startsWith(prefix));
+const ownSchedulers = async ({ schedulers, prefix }: Queues) =>
+  (await schedulers()).filter(({ key }) => key.startsWith(prefix));
 
 /** The schedules in the queue. */
 export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {

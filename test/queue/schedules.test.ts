@@ -96,7 +96,7 @@ test('doctor calls a run overdue after a minute, and names schedules that differ
   const look = (lateMs: number | undefined, tz = orders.timeZone, wanted: readonly Schedule[] = [orders]) => {
     const next = lateMs === undefined ? undefined : now.getTime() - lateMs;
     const one = { key: orders.job, name: orders.job, pattern: orders.pattern, tz, next };
-    const queues = { prefix: '', scheduled: { getJobSchedulers: async () => (tz === '' ? [] : [one]) } };
+    const queues = { prefix: '', schedulers: async () => (tz === '' ? [] : [one]) };
     return checkSchedules(queues as never, wanted, now);
   };
   const fault = (what: string) => [{ level: 'fault', what: expect.stringContaining(what) }];

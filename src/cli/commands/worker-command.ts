@@ -96,7 +96,8 @@ async function workFor(
   const scheduled = schedules.map(({ job }) => job);
   await applySchedules(app.queues, schedules);
   await endRunsOfSchedulesOff(app, scheduled);
-  const watching = watchSchedules(app, schedules);
+  // A look reads the schedules of all brands.
+  const watching = watchSchedules(app, schedules, 60 * (among.everyMs ?? 1000));
   opened.defer(() => watching.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const alerts = startAlertWatcher(app);
