@@ -19,8 +19,11 @@ import { type Failure, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
 
-/** A list that a cache has kept for longer is refused: as a proof of what was so then, it would hold a run up silently. */
-const oldestOfUseMs = 24 * 3_600_000;
+/**
+ * A list that a cache has kept for longer is refused: it proves only what was so then, and a backfill or `verify` would end
+ * as if it had read the hours since. What a younger one may lack, the next sync reads by its overlap of an hour.
+ */
+const oldestOfUseMs = 3_600_000;
 
 export const tokenPath = '/oauth/token';
 
