@@ -78,6 +78,13 @@ test('a second run writes no file of data, but those that are truncated or missi
   await unlink(join(lake.dir, second ?? ''));
   expect(writtenMonths(await lake.export())).toEqual([first, second]);
   await expectSameAsWarehouse(lake);
+
+  // Nor those that an export may have replaced when it died, also where their length is that of the manifest.
+  const manifest = await lake.manifest();
+  await writeFile(join(lake.dir, 'manifest.json'), JSON.stringify({ ...manifest, writing: [first] }));
+  await writeFile(join(lake.dir, first ?? ''), Buffer.alloc(manifest.files[first ?? '']?.bytes ?? 0));
+  expect(writtenMonths(await lake.export())).toEqual([first]);
+  await expectSameAsWarehouse(lake);
 });
 
 test('only the months are written whose rows changed', async () => {

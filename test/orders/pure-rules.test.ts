@@ -17,6 +17,7 @@ import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/mo
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { planOrder } from '../../src/orders/plan/plan-order.ts';
 import { areSameOptions, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
+import { learn } from '../../src/orders/push/learn.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
 import { openBreaker, openRequests } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
@@ -24,6 +25,7 @@ import {
   type CallOptions,
   MalformedResponseError,
   NotFoundError,
+  type OrderDetail,
   RefusedError,
   UnavailableError,
   UnknownOutcomeError,
@@ -63,12 +65,12 @@ const link = (more: Partial<OrderLink> = {}): OrderLink => ({
   ...more,
 });
 
-/** What is recorded of a push of the order after which this is known. */
-const recorded = (known: Partial<OrderMemory>) => {
+/** What is recorded of a push of the young order after which this is known. */
+const recorded = (known: Partial<OrderMemory>, trigger: PushRights['trigger'] = 'sync', order = {}) => {
   const memory = { ...memoryOf(link(), []), ...known };
   const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], renewedAtMs: 0 };
-  const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
-  return recordOf(desiredOf(), leased, memory, at);
+  const at = { rights: { ...usualRights, trigger }, readAt: new Date(), now: () => new Date('2026-01-02') };
+  return recordOf(desiredOf(order), leased, memory, at);
 };
 
 test('a creation that nobody answered leaves open whether the service has the order, and a refusal does not', () => {
@@ -212,6 +214,35 @@ describe('retryDelayMs', () => {
     expect(dueAfter('permanent')).toBe(86_400_000);
     expect(dueAfter('permanent', 'transient')).toBe(0);
   });
+
+  test.each([
+    ['backfill', 'kim@example.com', 0],
+    ['backfill', null, null],
+    ['repair', 'kim@example.com', 0],
+    ['backfill with e-mail', 'kim@example.com', null],
+    ['sync', 'kim@example.com', null],
+  ] as const)('after a %s an order with the address %s is due in %s: contact left out goes with a sync', (...row) => {
+    const [trigger, user_email, due] = row;
+    const accepted = { body: desiredOf().body, detail: {} as OrderDetail };
+    expect(recorded({ accepted }, trigger, { user_email }).dueAfterMs).toBe(due);
+  });
+});
+
+test.each([
+  [{ kind: 'done', value: { id: 9 }, attempts: 1 }, false, { subOrderId: 9, idsBefore: null }],
+  [{ kind: 'done', value: { id: 9 }, attempts: 2 }, false, { subOrderId: 9, idsBefore: [3] }],
+  [{ kind: 'done', value: { id: 9 }, attempts: 1 }, true, { subOrderId: 9, idsBefore: [3] }],
+  [{ kind: 'failed', reason: '422', failure: 'permanent' }, false, undefined],
+  [{ kind: 'failed', reason: '422', failure: 'permanent' }, true, { subOrderId: null, idsBefore: [3] }],
+  [{ kind: 'failed', reason: '500', failure: 'transient' }, false, { subOrderId: null, idsBefore: [3] }],
+  [{ kind: 'unknown', reason: 'lost' }, false, { subOrderId: null, idsBefore: [3] }],
+] as const)('a creation that ends with %j, sent before: %s, is remembered as %j', (sent, isSentAgain, left) => {
+  const content = { product_id: 7, price: '5', product_options: {} };
+  const lines = [{ lineCode: '1', subOrderId: null, content, isOurs: true, idsBefore: [3] }];
+  const request = { kind: 'create', lineCode: '1', body: content, isSentAgain } as const;
+  const planned = { requests: [request], memory: memoryOf(link(), lines) };
+  const { memory } = learn(planned, 'unknown', [{ request, sent }]);
+  expect(memory.lines).toEqual(left === undefined ? [] : [{ ...lines[0], ...left }]);
 });
 
 describe('what counts as the same', () => {

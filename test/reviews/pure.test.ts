@@ -23,7 +23,7 @@ import {
 } from '../../src/review-api/index.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
-import { fetchPage } from '../../src/reviews/read/list-page.ts';
+import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { halvesOf, planWindows, windowLimits } from '../../src/reviews/read/window.ts';
 import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
@@ -81,6 +81,22 @@ describe('planWindows', () => {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });
+});
+
+test('a page without the records beside its span refuses the faulty ones of the others, and no other', () => {
+  const faults = [0, 2].map((index) => ({ index, reason: `record ${index}` }));
+  const page: ListPage = {
+    ...{ kind: 'page', lastPage: 1, requestedAt: new Date(), ids: ['1', '2', '3', '4'], seconds: [9, 10, 19, 20] },
+    rawBody: Buffer.from('[{"id":1},{"id":2},{"id":3},{"id":4}]'),
+    check: { count: 4, fields: null, lacking: [], faults, products: [] },
+  };
+  const { rawBody, check, ids, seconds } = pageWithin(page, [{ start: 10, end: 20 }]);
+  expect({ body: rawBody.toString(), ids, seconds }).toEqual({
+    body: '[{"id":2},{"id":3}]',
+    ids: ['2', '3'],
+    seconds: [10, 19],
+  });
+  expect(check).toMatchObject({ count: 2, faults: [{ index: 1, reason: 'record 2' }] });
 });
 
 describe('spans', () => {
