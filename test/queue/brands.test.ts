@@ -1,13 +1,15 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
-import { takersOfBrands } from '../../src/queue/connection.ts';
+import { takersOfBrands, withRedis } from '../../src/queue/connection.ts';
 import { openQueueServer, openQueues } from '../../src/queue/index.ts';
 import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
 import { openDueTaker } from '../../src/queue/worker.ts';
 import { openRunSeats, openStepSlots, withOwnSlots } from '../../src/runs/step-slots.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
 
 const never = () => new Promise<never>(() => {});
 
@@ -30,8 +32,8 @@ test('backfills and a brand with many runs leave half of the runs to what keeps 
   expect(seats.take(1, true)).toBe(true);
 });
 
-test('the due runs of all brands wait on one connection, and a brand that hangs delays no other', async () => {
-  const url = await createDatabase('migrated');
+/** @param connections how many wait for due runs on this server. */
+async function expectDueRuns(url: string, connections: () => Promise<number>): Promise<void> {
   await using server = await openQueueServer(url, takersOfBrands);
   const names = ['a', 'a_b', 'b'];
   const queues = await Promise.all(
@@ -57,11 +59,7 @@ test('the due runs of all brands wait on one connection, and a brand that hangs 
   const count = (name: string) => started.filter((one) => one === name).length;
   await until(async () => ['a sync-reviews', 'a_b sync-orders', 'b sync-reviews'].every((name) => count(name) >= 2));
   expect(count('a sync-orders')).toBe(1);
-  const listening = await query(
-    url,
-    `select from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
-  );
-  expect(listening.length).toBeLessThanOrEqual(1);
+  expect(await connections()).toBe(1);
 
   // Schedules of one brand leave those of the others, whose name begins alike.
   const [a, ab] = queues;
@@ -69,4 +67,22 @@ test('the due runs of all brands wait on one connection, and a brand that hangs 
   await applySchedules(a, []);
   expect(await plannedRuns(a)).toEqual([]);
   expect((await plannedRuns(ab)).map(({ job }) => job).sort()).toEqual(['sync-orders', 'sync-reviews']);
+}
+
+test('the due runs of all brands wait on one connection, and a brand that hangs delays no other', async () => {
+  const url = await createDatabase('migrated');
+  const waiting = `select from pg_stat_activity where datname = current_database() and application_name like 'review-sync-scheduled%'`;
+  await expectDueRuns(url, async () => (await query(url, waiting)).length);
+});
+
+redisTest('the same on Redis', async () => {
+  const redis = await startRedis();
+  onTestFinished(redis.close);
+  const waiting = async () => {
+    const clients = await withRedis(redis.url, (one) => one.client('LIST'));
+    return String(clients)
+      .split('\n')
+      .filter((line) => /cmd=bzpopmin/.test(line)).length;
+  };
+  await expectDueRuns(redis.url, () => until(waiting));
 });

@@ -132,9 +132,9 @@ test('a brand whose statements wait for a lock leaves connections to the others'
   await using shared = openPool({ url, connections: 2 });
   await using stuck = await openWarehouse({ url, connections: 1, shared, brand: 'a' });
   await using other = await openWarehouse({ url, connections: 1, shared, brand: 'b' });
-  const client = await stuck.pool.connect();
-  const waiting = stuck.pool.query('select 1 as n');
+  const first = await stuck.pool.connect();
+  const second = stuck.pool.connect();
   expect((await other.pool.query('select 2 as n')).rows).toEqual([{ n: 2 }]);
-  client.release();
-  expect((await waiting).rows).toEqual([{ n: 1 }]);
+  first.release();
+  (await second).release();
 });
