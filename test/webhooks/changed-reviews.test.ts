@@ -7,8 +7,10 @@ import {
   noteChanged,
   takeChangedReview,
 } from '../../src/warehouse/changed-reviews.ts';
+import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import type { Warehouse } from '../../src/warehouse/index.ts';
-import { storeEvents } from '../../src/webhooks/accept-webhook.ts';
+import { acceptForBrands } from '../../src/webhooks/accept-for-brands.ts';
+import { acceptWebhook, storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { readEvents } from '../../src/webhooks/event.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 
@@ -129,4 +131,16 @@ test('an earlier summary undoes no later one; one without a code keeps the code'
     const n = Math.max(5, reviews_count);
     expect(rows).toEqual([{ n, code: 'P7', others: [n, n, n] }]);
   }
+});
+
+test('events of a brand that cannot be served now are to come again, and none of them is a dead letter', async () => {
+  const { db } = warehouse;
+  const nord = { db, brandIds: [1], accept: (body: unknown) => acceptWebhook(db, { brandIds: [1] }, body) };
+  const statusOf = async (receivers: (typeof nord)[], ...ids: number[]) => {
+    const body = ids.map((brand_id) => ({ brand_id, reviews: [{ id: 4711 }] }));
+    return (await acceptForBrands(receivers, [2], body)).status;
+  };
+  expect([await statusOf([nord], 1), await statusOf([nord], 2), await statusOf([nord], 1, 2)]).toEqual([200, 503, 503]);
+  expect(await statusOf([], 1)).toBe(503);
+  expect(await openDeadLetters(db)).toEqual([]);
 });
