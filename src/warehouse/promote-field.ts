@@ -28,7 +28,7 @@ const types: Readonly<Record<string, (field: string, text: string) => string>> =
  */
 export async function promoteField(db: Db, promoted: string): Promise<{ column: string; isNew: boolean }> {
   const [, column = '', type = ''] = /^extra\.([A-Za-z_][A-Za-z0-9_]{0,62}):(\w+)$/.exec(promoted) ?? [];
-  const valueOfField = types[type];
+  const valueOfField = Object.hasOwn(types, type) ? types[type] : undefined;
   if (!valueOfField) {
     throw new UsageError(`expected extra.<field>:<type>, found ${JSON.stringify(promoted)}`, {
       hint: `A field has letters, digits and _; a type is one of ${Object.keys(types).join(', ')}. Dates are text.`,

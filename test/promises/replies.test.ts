@@ -170,7 +170,14 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
   expect((await world.warehouse(columns))[0]).toEqual({ tier: 'silver', points: null });
   expect(await world.cli('verify', 'reviews')).toMatchObject({ status: 0 });
   expect((await world.cli(...promoted)).stdout).toContain('was already');
-  for (const wrong of ['extra.points:text', 'extra.score:text', 'extra.at:date', 'loyalty_tier:text', 'extra.a"b:text'])
+  for (const wrong of [
+    'extra.points:text',
+    'extra.score:text',
+    'extra.at:date',
+    'loyalty_tier:text',
+    'extra.a"b:text',
+    'extra.f:__proto__',
+  ])
     expect(await world.cli('migrate', '--promote', wrong)).toMatchObject({ status: 2 });
   expect(await world.cli('migrate')).toMatchObject({ status: 0 });
 });

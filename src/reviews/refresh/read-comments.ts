@@ -5,10 +5,12 @@ import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { isDueAgain } from './backoff.ts';
-import { askReview, untilDown } from './refresh-review.ts';
+import { askReview } from './refresh-review.ts';
 
 /** Reviews whose comments one run reads. The others wait for the next run. */
 const readAtMost = 500;
+/** So many failures end the reading of a run: each may take a quarter of a minute, and comments hold up nothing else. */
+const failuresAtMost = 5;
 
 /**
  * Reads by their id the reviews whose number of comments has moved, since a list shows only the number. Called after
@@ -18,15 +20,16 @@ const readAtMost = 500;
  * @returns how many were read.
  */
 export async function readComments(deps: ReviewDeps): Promise<number> {
-  let read = 0;
+  let [read, failures] = [0, 0];
   const due = (await commentsDue(deps.warehouse.db, readAtMost)).filter(
     ({ attempts, triedAt }) => triedAt === null || isDueAgain(attempts, triedAt, deps.now()),
   );
-  await untilDown(due, async (one) => {
+  for (const one of due) {
     const outcome = await readCommentsOf(deps, one);
     if (outcome === 'landed') read += 1;
-    return outcome;
-  });
+    if (outcome === 'failed') failures += 1;
+    if (failures === failuresAtMost) break;
+  }
   return read;
 }
 

@@ -77,7 +77,7 @@ export async function retryDeleted(deps: ReviewDeps, since: Date): Promise<void>
 }
 
 /** Goes through all, until the service fails five times in a row. */
-export async function untilDown<T>(all: readonly T[], refresh: (one: T) => Promise<Refreshed['kind'] | 'none'>) {
+async function untilDown<T>(all: readonly T[], refresh: (one: T) => Promise<Refreshed['kind'] | 'none'>) {
   let failures = 0;
   for (const one of all) {
     failures = (await refresh(one)) === 'failed' ? failures + 1 : 0;
