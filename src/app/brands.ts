@@ -7,17 +7,17 @@ import { type Config, readConfig } from './config.ts';
 import type { Environment } from './config-reader.ts';
 
 /**
- * A brand of BRANDS_DIR, or what there is without BRANDS_DIR: then `name` is undefined and `environment` the whole one.
+ * A brand of BRANDS_DIR. Without BRANDS_DIR there is one: its `name` is undefined, and it has the whole environment.
  */
 export type Brand = {
   name: string | undefined;
   /** The environment with the brand's file over it. */
   environment: Environment;
-  /** What is wrong with its file; then only this brand cannot be used. */
+  /** The error in the brand's file. A brand with a fault cannot be used; the others can. */
   fault?: UsageError;
 };
 
-/** Variables that say which shop and which account: they stand in a brand's file only. */
+/** Variables that name the shop and the account of a brand. With BRANDS_DIR, only the file of a brand may set them. */
 const ofOneBrand = [
   'SHOP_DATABASE_URL',
   'SHOP_SQL_DIR',
@@ -26,11 +26,12 @@ const ofOneBrand = [
   'WEBHOOK_BRAND_IDS',
 ];
 
-/** Other variables are those of the whole deployment. */
+/** Variables that the file of a brand may set. All others are set in .env, once for the deployment. */
 const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT)_|^WEBHOOK_BRAND_IDS$/;
 
 /**
- * The brands of BRANDS_DIR, by name; undefined without BRANDS_DIR. A file that is wrong is a fault of its brand alone.
+ * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of its
+ * brand. If two brands share an account or a brand id, both have a fault.
  *
  * @throws UsageError where BRANDS_DIR has no brand, or the environment has a variable that belongs into a brand's file.
  */
@@ -71,7 +72,7 @@ export const placesOf = (folder: string, name: string) => ({
   sqlDir: join(folder, name),
 });
 
-/** @throws UsageError where schemas cannot be named after it. */
+/** @throws UsageError if the name cannot be part of a schema name. */
 export function requireBrandName(name: string): void {
   if (brandName.test(name)) return;
   throw new UsageError(
@@ -90,7 +91,7 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
     const fault = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
       hint: 'A brand’s file says its shop, account, zones, schedules, contact, alerts and WEBHOOK_BRAND_IDS.',
     });
-    return { name, environment: own, fault };
+    return { name, environment: { ...own, ...given }, fault };
   } catch (error) {
     if (error instanceof UsageError) return { name, environment: own, fault: error };
     const fault = new UsageError(`${envFile} cannot be read: ${describeError(error)}`, { hint: ownFileHint });
@@ -98,7 +99,10 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
   }
 }
 
-/** Two brands with one account would push two shops to it; two with one brand id would store its webhooks twice. */
+/**
+ * The fault of a brand that shares an account or a brand id with another one. With a shared account, the orders of two
+ * shops would be pushed to it. With a shared brand id, its webhooks would be stored twice.
+ */
 function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
   if (brand.fault) return {};
   for (const other of all) {
@@ -123,7 +127,7 @@ function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: cl
 }
 
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>
-  ids.split(',').flatMap((id) => (id.trim() === '' ? [] : [Number(id)]));
+  ids.split(',').flatMap((id) => (/^\s*\d+\s*$/.test(id) ? [Number(id)] : []));
 
 /** The configuration of a brand. @throws UsageError that names what is wrong, and in which file. */
 export function configOf({ name, environment, fault }: Brand): Config {

@@ -6,7 +6,7 @@ import { patchWorker } from './bullmq-patch.ts';
 import type { QueueClasses } from './connection.ts';
 import type { Queues } from './index.ts';
 
-/** What a handler may throw: the run waits for its steps, or is not tried again. */
+/** Errors that a handler may throw. Waiting: the run waits for its steps. Unrecoverable: the job is not retried. */
 export { UnrecoverableError, WaitingChildrenError } from 'bullmq';
 /** A job in the hands of this process. */
 export type QueueJob = Job;
@@ -15,7 +15,7 @@ export type TakeOptions = {
   queues: Queues;
   /** Jobs at a time. */
   concurrency: number;
-  /** Another worker takes over what a dead one had in hand, after so many seconds at most. */
+  /** Another worker takes over the jobs of a dead worker after at most this many seconds. */
   takeOverSeconds: number;
   log: Logger;
   /** Shared by all takers of this process. */
@@ -85,17 +85,17 @@ export async function takeJobs(
   return { close: () => worker.close() };
 }
 
-/** Takes the runs that are due: their job's name and the id of their moment. */
+/** Takes the runs that are due. `start` gets the name of the job and the id of the scheduled time. */
 export type TakeDue = (start: (jobName: string, dueId: string) => Promise<void>) => Promise<JobTaker>;
 
-/** Due runs at a time. They only wait, each for the warehouse of its brand. */
+/** Due runs that are started at a time. Starting a run costs no work here: it waits for the brand's warehouse. */
 const dueAtATime = 64;
 
 export type DueTaker = ReturnType<typeof openDueTaker>;
 
 /**
- * Takes the due runs of all brands with one connection. If the warehouse of a brand does not respond, one start of
- * each job waits for it, and delays no other brand.
+ * Takes the due runs of all brands with one connection to the queue. If the warehouse of a brand does not respond, the
+ * first due run of each of its jobs waits, and later ones are dropped with a warning. Other brands are not delayed.
  */
 export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {
   const starts = new Map<string, (jobName: string, dueId: string) => Promise<void>>();

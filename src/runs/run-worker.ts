@@ -26,20 +26,20 @@ export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSe
   /** Steps at a time, over all runs. */
   concurrency: number;
   /**
-   * The ids of the open runs that this process carries out. Asked once a second: a worker has eight steps of 500 orders
-   * in hand, and would send 4,000 orders after Ctrl-C if it finished them.
+   * The ids of the open runs that this process carries out. Read every `everyMs` milliseconds, so that the worker soon
+   * aborts the steps of a run that has ended. Eight steps of 500 orders would otherwise send 4,000 orders after Ctrl-C.
    */
   runsToCarryOut(): Promise<readonly string[]>;
   warehouseOutage: Outage;
   /** What the brands of this process share; absent without brands. */
   shared?: SharedWork | undefined;
-  /** Whether a run is one of those that keep the brand up to date: backfills leave them half of the seats. */
+  /** Whether a run keeps the brand up to date. Other runs, such as backfills, may take only half of the seats. */
   isLive?(runId: string): boolean;
   /** Milliseconds from one look to the next. */
   everyMs?: number | undefined;
   /** Called with the runs that this process has carried out, once it takes no more jobs. */
   onLeft?: ((runIds: readonly string[]) => Promise<void>) | undefined;
-  /** The row of a run; undefined where there is none: then whatever the queue has of the run does nothing. */
+  /** The row of a run; undefined if it has none. The jobs of a run without a row do nothing. */
   findRun(runId: string): Promise<RunState | undefined>;
   /** Starts the run of a job that is due by its schedule. Absent: this process takes no scheduled run. */
   startDue?: (jobName: string, dueId: string) => Promise<void>;
@@ -62,12 +62,16 @@ type Carried = { taker: JobTaker; stop: AbortController };
 
 const lookEveryMs = 1000;
 
-/** Steps at a time that a brand has for itself, however many the others have in hand. */
+/** Steps at a time that each brand may run even if the other brands fill all shared slots. */
 const slotsOfABrand = 2;
 
 /**
- * Carries runs out until closed: takes the jobs of their queues, and of no other. So what else waits in the queue stays
- * there, and a run that has no row is never touched.
+ * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`, so the jobs of other runs stay in
+ * their queues, and a run without a row is never touched.
+ *
+ * 1. Every `everyMs` milliseconds, read which runs are open. Take the jobs of new ones; stop the work of ended ones.
+ * 2. If `startDue` is given, start the runs that are due by their schedule.
+ * 3. `close`: take no more jobs, finish those in hand, and return the rest to the queue.
  *
  * @throws ReviewSyncError when the queue does not respond.
  */
@@ -100,7 +104,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   function letGo(runId: string, { taker, stop }: Carried): void {
     carried.delete(runId);
     stop.abort();
-    // Another process may have a job of it in hand, and drops the queue after that.
+    // If another process still has a job of the run, the drop fails here, and that process drops the queue.
     const end: Promise<void> = taker
       .close()
       .then(() => queues.drop(runId))
@@ -135,7 +139,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
     if (startDue) {
       const start = async (jobName: string, dueId: string) => {
         await startDue(jobName, dueId);
-        // Not waited for: it closes takers, which may wait for this job.
+        // Do not await `lookNext`: it closes takers, and a taker may wait for this job.
         void lookNext();
       };
       due = shared
@@ -156,8 +160,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
         await Promise.all([due?.close(), watch.close()]);
         await looking;
         const closing = [...carried].map(async ([runId, { taker }]) => {
-          await taker.close();
-          seats.leave();
+          await taker.close().finally(() => seats.leave());
           if ((await options.findRun(runId).catch(() => undefined))?.end) await queues.drop(runId).catch(() => {});
         });
         await Promise.all([...closing, ...ending]);
@@ -178,7 +181,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
 /** Time to return aborted jobs to the queue. */
 const returnJobsMs = 3000;
 
-/** What the queue keeps of a job that nobody may carry out. */
+/** The result that the queue stores for a job of a run that has no row. */
 const nothing: Counts = {};
 
 async function handle<Context>(

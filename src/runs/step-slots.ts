@@ -26,17 +26,23 @@ export function openStepSlots(count: number): StepSlots {
   };
 }
 
-/** Slots of a brand: `own` ones that it does not share, and those that all brands share. */
+/**
+ * Slots of a brand: `own` ones that it does not share, and those that all brands share. A step waits for both kinds: of
+ * the steps that wait, the one of the lowest number gets an own slot that becomes free.
+ */
 export function withOwnSlots(own: number, shared: StepSlots): StepSlots {
-  let free = own;
-  return async (priority, work) => {
-    if (free === 0) return shared(priority, work);
-    free -= 1;
-    try {
-      return await work();
-    } finally {
-      free += 1;
-    }
+  const ownSlot = openStepSlots(own);
+  return (priority, work) => {
+    let started: ReturnType<typeof work> | undefined;
+    // The kind that comes second finds the work started, and gives its slot back at once.
+    const start = async () => {
+      if (started) return;
+      started = work();
+      await started.catch(() => {});
+    };
+    return Promise.race([ownSlot(priority, start), shared(priority, start)]).then(
+      () => started as ReturnType<typeof work>,
+    );
   };
 }
 

@@ -8,10 +8,10 @@ export const brandName = /^[a-z][a-z0-9_]{0,30}$/;
 const schemas = 'sync|warehouse|bi|review_sync_migrations';
 
 /**
- * Where a statement names one of our schemas:
+ * Finds the names of our schemas in a statement:
  *
  * 1. before a dot, quoted or not: `sync.runs`, `"sync"."runs"`, `'sync.runs'::regclass`;
- * 2. after the word: `create schema sync`, `grant usage on schema bi`;
+ * 2. after the word `schema`: `create schema sync`, `grant usage on schema bi`;
  * 3. as the text of `to_regnamespace('bi')`.
  */
 const ourSchema = new RegExp(
@@ -31,15 +31,15 @@ export const inBrand = (text: string, brand: string): string =>
   );
 
 /**
- * The view of a pool through which every statement is one for a brand: all brands share the connections, and no
- * statement knows a brand.
+ * Wraps a pool so that every statement addresses the schemas of one brand. All brands share the connections of the pool,
+ * and no statement names a brand.
  *
- * @param most connections that the brand holds at a time: one whose tables are locked leaves the others theirs.
+ * @param most connections that the brand may hold at a time. If its tables are locked, the other brands keep the rest.
  */
 export function poolOfBrand(pool: pg.Pool, brand: string, most: number): pg.Pool {
   const seats = pLimit(most);
   const clients = new WeakMap<pg.PoolClient, pg.PoolClient>();
-  // A connection knows prepared statements by name.
+  // Postgres finds a prepared statement by its name alone, so the name must contain the brand.
   const own = (query: unknown): unknown => {
     if (typeof query === 'string') return inBrand(query, brand);
     const { text, name } = query as pg.QueryConfig;
@@ -82,7 +82,7 @@ export function poolOfBrand(pool: pg.Pool, brand: string, most: number): pg.Pool
       client.release();
       return result;
     } catch (error) {
-      // As pg's own pool does: nobody knows in which state the connection is.
+      // pg's own pool discards the connection after an error, too: the state of the connection is unknown.
       client.release(error as Error);
       throw error;
     }

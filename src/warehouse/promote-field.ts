@@ -3,9 +3,9 @@ import { IncompleteError, UsageError } from '../base/errors.ts';
 import { type Db, isLockedOut, rowOf } from './index.ts';
 
 /**
- * The types of a promoted column, each with its value as SQL. `field` is the JSON value, `text` the same as a text. A value
- * that is none of the type gives null: the column is generated, and an error would keep its review out. Dates are no
- * type: what they mean depends on the session, which a generated column must not.
+ * The types of a promoted column, each with the SQL expression of its value. `field` is the JSON value, `text` the same
+ * value as text. If a value does not fit the type, the expression gives null: an error in a generated column would keep
+ * the review out. There is no date type: Postgres reads dates by session settings, which a generated column may not use.
  */
 const types: Readonly<Record<string, (field: string, text: string) => string>> = {
   text: (_field, text) => text,
@@ -18,12 +18,12 @@ const types: Readonly<Record<string, (field: string, text: string) => string>> =
 
 /**
  * Makes a column of `warehouse.reviews` and `bi.reviews` from a field of `extra`, in one transaction. The column is
- * generated from `extra`: it is filled without a request, and by what lands later. The table is rewritten and locked
- * meanwhile.
+ * generated from `extra`: Postgres fills it for stored reviews and for those that land later. The statement rewrites the
+ * table under an exclusive lock.
  *
  * @param promoted `extra.<field>:<type>`.
  * @returns the name of the column, and false where it is there already.
- * @throws UsageError for another form, a type that is none of these, and a name that is taken.
+ * @throws UsageError if `promoted` has another form, the type is unknown, or a column of that name exists.
  * @throws IncompleteError where another session uses the table for longer than ten seconds.
  */
 export async function promoteField(db: Db, promoted: string): Promise<{ column: string; isNew: boolean }> {
@@ -62,7 +62,7 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
   return { column, isNew };
 }
 
-/** Whether the field was promoted before. @throws UsageError where the name or the field has another column. */
+/** Whether the field is promoted already. @throws UsageError if another column has the name, or the type differs. */
 async function isThere(trx: Db, column: string, type: string): Promise<boolean> {
   const { rows } = await sql<{ type: string; isPromoted: boolean }>`
     select format_type(atttypid, null) as type, attgenerated = 's' as "isPromoted" from pg_attribute
@@ -74,6 +74,6 @@ async function isThere(trx: Db, column: string, type: string): Promise<boolean> 
   if (found.isPromoted && found.type === type) return true;
   const what = found.isPromoted ? `is a column of type ${found.type} already` : 'is a column of reviews already';
   throw new UsageError(`${column} ${what}`, {
-    hint: 'A field is promoted once, under its own name.',
+    hint: 'A field can be promoted once, with one type. The column has the name of the field.',
   });
 }

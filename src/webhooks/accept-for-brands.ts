@@ -13,10 +13,11 @@ export type Receiver = {
 };
 
 /**
- * Stores a body for several brands, each brand's part in a transaction of its own. Safe to repeat: the service sends the
- * whole body again where one part could not be stored.
+ * Stores a webhook body for several brands, each brand's part in its own transaction. If one part is not stored, the
+ * service sends the whole body again. Storing a part twice does no harm. The first receiver also gets the parts without
+ * a brand_id.
  *
- * @param idsOfOthers ids of brands that cannot store anything now.
+ * @param idsOfOthers brand_ids of brands that are not served now. A body with one of them gets 503.
  * @throws the errors of the database of a brand, after all others have stored theirs.
  */
 export async function acceptForBrands(
@@ -43,11 +44,11 @@ export async function acceptForBrands(
   return outcomes.find(({ status }) => status !== 200) ?? { status: 200 };
 }
 
-/** One dead letter an id, however many events come with it, in the warehouse of the first brand. */
+/** Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first event only. */
 async function noteUnknown(db: Db, unknown: readonly [number | undefined, unknown[]][]): Promise<AcceptOutcome> {
   const reason =
-    'this brand_id is in no WEBHOOK_BRAND_IDS: add it to those of its brand, or discard this. ' +
-    'The next runs read its reviews again; ratings come with the next webhook';
+    'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
+    'The next runs read the reviews of the events; ratings come with the next webhook';
   const deadLetters = unknown.map(
     ([id, parts]) => ({ kind: 'webhook', key: `brand_id ${id}`, reason, payload: parts.slice(0, 1) }) as const,
   );

@@ -18,6 +18,18 @@ test('a brand whose steps do not end leaves the others a step', async () => {
   const [stuck, live] = [withOwnSlots(1, shared), withOwnSlots(1, shared)];
   for (let n = 0; n < 5; n += 1) void stuck(10, never);
   expect(await live(1, async () => 'done')).toBe('done');
+
+  // Its own step, while another one of it runs, goes to the step of the lowest number that waits.
+  const end = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const steps = [
+    live(10, () => end.promise),
+    live(10, async () => void order.push('backfill')),
+    live(1, async () => void order.push('sync')),
+  ];
+  end.resolve();
+  await Promise.all(steps);
+  expect(order).toEqual(['sync', 'backfill']);
 });
 
 test('backfills and a brand with many runs leave half of the runs to what keeps the others up to date', () => {

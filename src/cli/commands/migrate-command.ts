@@ -54,8 +54,7 @@ export const command: Command = {
       )
       .option(
         '--same-orders',
-        'the orders of the shop are those that were pushed under their codes, although their dates of creation are ' +
-          'others now; takes these dates over',
+        'the orders of the shop are the pushed ones, although their dates of creation changed; stores the new dates',
       )
       .option(
         '--accept-gone <field>',
@@ -82,7 +81,7 @@ export const command: Command = {
           try {
             return await migrate(context, options);
           } finally {
-            // Also where this brand failed: the others are migrated.
+            // Also if the last brand failed: the other brands may have been migrated.
             if (context.brand !== undefined && context.isLast) await completeUnion(context);
           }
         };
@@ -95,7 +94,7 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   const { rebuild, sameService, sameShop, sameOrders, acceptGone: gone, promote } = options;
   const config = context.config();
   const { warehouseDatabaseUrl: url, brand } = config;
-  // An index of a large table takes as long as it takes.
+  // No timeout: an index of a large table may take hours.
   const opened = { url, connections: 2, silenceMs: 0 };
   await using warehouse = await openWarehouse({ ...opened, brand });
   await using unbranded = await openWarehouse(opened);
@@ -115,11 +114,9 @@ async function migrate(context: Context, options: Options): Promise<Report> {
     done.push(`Reviews that come without ${gone} clear its column.`);
   }
   if (promote !== undefined) {
+    // `completeUnion` makes them again, with the column.
+    if (brand !== undefined) await dropUnion(unbranded.db);
     const { column, isNew } = await promoteField(warehouse.db, promote);
-    if (isNew && brand !== undefined) {
-      await dropUnion(unbranded.db);
-      await makeUnion(unbranded.db, brand);
-    }
     done.push(`${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`);
   }
   if (sameService) {
@@ -150,14 +147,14 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   };
 }
 
-/** Brings the schemas up to date. The views of `bi` over all brands go before what is beneath them changes. */
+/** Brings the schemas up to date. If a migration is pending, drops the views of `bi` over all brands first. */
 async function migrateSchemas(warehouse: Warehouse, unbranded: Db, api: { timeZone: string }) {
   const { db, brand } = warehouse;
   if (brand !== undefined && (await compareMigrations(db)).pending.length > 0) await dropUnion(unbranded);
   return { applied: await migrateWarehouse(db), biReader: await prepareBi(warehouse, api) };
 }
 
-/** Makes the views of `bi` over all brands where they are missing or lack a brand: once for all brands of a migrate. */
+/** Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand. */
 async function completeUnion({ environment, brand, terminal }: Context): Promise<void> {
   await using unbranded = await openWarehouse({ url: readWarehouseUrl(environment), connections: 1, silenceMs: 0 });
   const { db } = unbranded;
@@ -166,15 +163,18 @@ async function completeUnion({ environment, brand, terminal }: Context): Promise
   if (like === undefined) return;
   const missing = [];
   for (const one of stored) if (!(await isInUnion(db, one))) missing.push(one);
-  const leftOut = missing.length > 0 ? await makeUnion(db, like) : [];
+  if (missing.length === 0) return;
+  // Postgres refuses to replace a view by one with its columns in another order.
+  const again = () => dropUnion(db).then(() => makeUnion(db, like));
+  const leftOut = await makeUnion(db, like).catch(again);
   if (leftOut.length > 0) {
-    terminal.say(`Not in the views of bi over all brands until they are migrated: ${leftOut.join(', ')}.`);
+    terminal.say(`Not in all views of bi over all brands, since a column has another type: ${leftOut.join(', ')}.`);
   }
 }
 
 /**
- * A brand that has no schemas yet may not be for an account that other schemas belong to: it would be a brand under a new
- * name, and all its orders would be pushed again, with their customers' addresses.
+ * Refuses to make new schemas for an account that has schemas under another brand. That would be the same brand renamed:
+ * all its orders would be pushed again, with the contact data of their customers.
  *
  * @throws UsageError
  */
@@ -189,12 +189,12 @@ async function requireOwnService(unbranded: Db, { brand, api }: Config): Promise
   const owner = await ownerOf(unbranded, serviceOf(api));
   if (owner === undefined) return;
   throw new UsageError(
-    `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse: under another name all orders would be pushed again`,
+    `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse. Under another name, all its orders would be pushed again`,
     { hint: `Name the file ${owner}.env again. To give the brand up: review-sync migrate --drop-brand ${owner}` },
   );
 }
 
-/** Makes the warehouse without brands that of a brand, whose file is there already. */
+/** Turns the warehouse without brands into the warehouse of a brand. The file of the brand must exist. */
 async function asBrand(context: Context, name: string): Promise<Report> {
   const brand = context.brands().find((one) => one.name === name);
   if (!brand) throw new UsageError(`BRANDS_DIR has no file ${name}.env: make it first`);

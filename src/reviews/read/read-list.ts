@@ -6,8 +6,8 @@ import type { Reader } from './reader.ts';
  * How the reading of a list ends.
  *
  * - `whole`: everything that the list held throughout was read.
- * - `too-long`: it has more pages than can be asked for. `page`: the last one that is no cap, or the last that shows
- *   records. `pages`: how many the service says there are.
+ * - `too-long`: the list has more pages than the service lets us request. `page`: the last page that is certain, or the
+ *   last one with records. `pages`: the number of pages that the service names.
  * - `changing`: no reading reached the service's count, or agreed with the reading before.
  */
 export type ListEnd =
@@ -29,8 +29,8 @@ const looksAtMost = 8;
  * 2. Read all pages before it side by side. The page behind it must show nothing: it is asked for once, unless the
  *    service's numbers were right before and the last page is short. Read the last page again: its number and its length
  *    say how many records there are.
- * 3. The list is whole if at least as many different records were shown, and the last page still has the records that it
- *    had at first: nothing was deleted meanwhile, which would shift others to pages that were read already.
+ * 3. The list is whole if at least that many different records were shown, and the last page still has its first
+ *    records. Then nothing was deleted: a deletion shifts records to pages that were read already.
  * 4. Otherwise something was added or deleted, or the count is of no use (hidden reviews). The list is read again, from
  *    the last page to the first: deletions shift records to pages that are still to be read. The list is whole by its
  *    count, or if two readings in turn show the same records.
@@ -38,9 +38,10 @@ const looksAtMost = 8;
  * If the pages contradict the number, or there is none, the list is read from page 1 to the page behind which nothing is
  * shown, until two readings in turn show the same.
  *
- * A page that is empty although others follow, or although it is the only one, is all hidden, or shown wrongly. Before
- * two readings prove the list, such pages are looked at as smaller pages are cut. Without a number, that is done with
- * the end and the two pages behind it, too. A list that shows nothing at all is proven by these looks alone.
+ * If a page is empty although others follow, or although it is the only one, all its records are hidden, or the service
+ * is wrong. Before two readings prove the list, each empty page is requested again with a page size of 99. If the list
+ * is read without a number, the end and the two pages behind it are requested so, too. If all pages are empty, these
+ * requests alone prove the list.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -94,7 +95,7 @@ export async function readList(
 
 type Last = { number: number; page: ListPage };
 
-/** What one reading shows. `empty`: pages that showed nothing, of which that is to be proven. */
+/** What one reading shows. `empty`: pages that showed nothing; `pageWithMore` checks that they are empty. */
 type Reading = { kind: 'read'; ids: string[]; empty: number[] };
 
 /**
@@ -191,7 +192,7 @@ async function readNumbered(
     if (number > 1 && areOthersFull) reader.deps.pages.areNumbersRight = true;
   }
 
-  // One response of one page is one moment. From behind a full one, a deletion may have brought a record onto it.
+  // A single page is consistent. If it is full, a record may follow it, and a deletion may shift that record onto it.
   const end = number > 1 || isFull ? await reader.ask(query, number) : top;
   if (end.kind === 'failed') return end;
   if (end.kind === 'refused') return refusedOrMoved(reader, query, { ...end, number });
@@ -275,7 +276,7 @@ async function readUp(
   return { kind: 'read', ids, empty };
 }
 
-/** The first of the empty pages that shows a record which the reading did not, as smaller pages are cut. */
+/** Requests each empty page again, one record shorter. @returns the first that shows a record unknown to the reading. */
 async function pageWithMore(
   reader: Reader,
   query: PageQuery,

@@ -13,9 +13,11 @@ const readAtMost = 500;
 const failuresAtMost = 5;
 
 /**
- * Reads by their id the reviews whose number of comments has moved, since a list shows only the number. Called after
- * everything else of a run. A response without `comments`, or of an earlier version than the list's, counts as a failure: a
- * service that never shows them costs a run five requests.
+ * Reads the comments of reviews whose number of comments has changed. A list shows only the number, so each review is
+ * requested by its id. This is the last part of a run.
+ *
+ * A response fails if it has no `comments`, or an older version than the list showed. After five failures the
+ * reading ends, so a service that never shows comments costs a run five requests.
  *
  * @returns how many were read.
  */
@@ -38,7 +40,7 @@ async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<'land
   const asked = await askReview(deps, due.id);
   let isRead = asked.kind === 'gone';
   if (asked.kind === 'shown' && showsComments(asked.item, due)) {
-    // A review that the warehouse cannot hold is a dead letter, too. A list that shows the review closes that one.
+    // If the warehouse refuses the review, landPage makes a dead letter. The next list that shows the review closes it.
     const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, { countsComments: false }));
     isRead = refused === 0;
   }
@@ -50,7 +52,7 @@ async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<'land
   return asked.kind === 'gone' ? 'gone' : 'landed';
 }
 
-/** Whether it shows comments, and is no older than the review that a list has shown: such a version does not land. */
+/** Whether the response has comments, and is no older than the stored review: an older version would not land. */
 const showsComments = ({ comments, updated_at }: RawReview['item'], { updatedAt }: CommentsDue) =>
   Array.isArray(comments) &&
   !(updatedAt !== null && (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) < secondOf(updatedAt));

@@ -19,7 +19,7 @@ export async function hasPlainSchemas(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The stored brand that belongs to this service and account; an empty text: the schemas without brand. */
+/** The stored brand whose warehouse uses this service and account. An empty text means the schemas without a brand. */
 export async function ownerOf(db: Db, { address, client }: ConnectedService): Promise<string | undefined> {
   const isSame = sql`service_client = ${client} and lower(rtrim(service_address, '/')) = lower(rtrim(${address}, '/'))`;
   const stored = [...((await hasPlainSchemas(db)) ? [''] : []), ...(await storedBrands(db))];
@@ -52,19 +52,20 @@ async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
 }
 
 /** The columns of some views, each name once, with the type and comment of the first view that has it. */
-const columnsOf = (views: readonly View[]): Column[] =>
-  [
-    ...new Map(views.flatMap(({ columns }) => columns.map((one) => [one.name, one] as const)).reverse()).values(),
-  ].reverse();
+function columnsOf(views: readonly View[]): Column[] {
+  const columns = new Map<string, Column>();
+  for (const one of views.flatMap((view) => view.columns)) if (!columns.has(one.name)) columns.set(one.name, one);
+  return [...columns.values()];
+}
 
-/** The columns of a view in this order, null where it lacks one; undefined where one of them has another type. */
+/** The select list of a view for these columns: null for a missing one. Undefined if a column has another type. */
 function selected(view: View, columns: readonly Column[]): string | undefined {
   const types = new Map(view.columns.map(({ name, type }) => [name, type]));
   if (columns.some(({ name, type }) => (types.get(name) ?? type) !== type)) return undefined;
   return columns.map(({ name, type }) => (types.has(name) ? id(name) : `null::${type} as ${id(name)}`)).join(', ');
 }
 
-/** Whether the views over all brands show this one. */
+/** Whether the views over all brands include this brand. Only `bi.reviews` is checked. */
 export async function isInUnion(db: Db, brand: string): Promise<boolean> {
   const { rows } = await sql`
     select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
@@ -75,11 +76,14 @@ export async function isInUnion(db: Db, brand: string): Promise<boolean> {
 }
 
 /**
- * Makes the views of `bi` over all brands: each view of the brands once more, with a column `brand` first, by which
- * Postgres leaves out the others. The role `bi_reader` may read them. A column that a brand lacks, since it is not migrated
- * or the field is not promoted there, is null. A brand that has a column of another type than `like` is left out.
+ * Makes the views of `bi` over all brands. Each view of `like` is the union of the views of that name in all brands.
  *
- * @param like a brand that has been migrated.
+ * - The first column is `brand`. If a query filters by it, Postgres does not read the other brands.
+ * - The role `bi_reader` may read the views.
+ * - A column is null for a brand that lacks it: the brand is not migrated, or has not promoted the field.
+ * - A brand is left out of a view if one of its columns has another type than in the first brand that has the column.
+ *
+ * @param like a migrated brand. Its views say which views are made.
  * @returns the brands that are left out.
  */
 export async function makeUnion(db: Db, like: string): Promise<string[]> {
@@ -124,7 +128,11 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
   });
 }
 
-/** Drops the views over all brands: those beneath them can only change then. @throws ReviewSyncError where others use them. */
+/**
+ * Drops the views over all brands. The views of a brand cannot be changed while these views use them.
+ *
+ * @throws ReviewSyncError if other views use the views over all brands.
+ */
 export async function dropUnion(db: Db): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'`.execute(
@@ -135,7 +143,7 @@ export async function dropUnion(db: Db): Promise<void> {
     .raw(`drop view ${rows.map(({ name }) => `bi.${id(name)}`).join(', ')}`)
     .execute(db)
     .catch((cause: unknown) => {
-      throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be made again', {
+      throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be dropped', {
         cause,
         hint: 'Nothing was changed. Drop what uses them, run migrate, and make it again.',
       });
