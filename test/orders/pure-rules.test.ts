@@ -25,7 +25,6 @@ import {
   type CallOptions,
   MalformedResponseError,
   NotFoundError,
-  type OrderDetail,
   RefusedError,
   UnavailableError,
   UnknownOutcomeError,
@@ -65,12 +64,12 @@ const link = (more: Partial<OrderLink> = {}): OrderLink => ({
   ...more,
 });
 
-/** What is recorded of a push of the young order after which this is known. */
-const recorded = (known: Partial<OrderMemory>, trigger: PushRights['trigger'] = 'sync', order = {}) => {
+/** What is recorded of a push of the order after which this is known. */
+const recorded = (known: Partial<OrderMemory>) => {
   const memory = { ...memoryOf(link(), []), ...known };
   const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], renewedAtMs: 0 };
-  const at = { rights: { ...usualRights, trigger }, readAt: new Date(), now: () => new Date('2026-01-02') };
-  return recordOf(desiredOf(order), leased, memory, at);
+  const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
+  return recordOf(desiredOf(), leased, memory, at);
 };
 
 test('a creation that nobody answered leaves open whether the service has the order, and a refusal does not', () => {
@@ -213,18 +212,6 @@ describe('retryDelayMs', () => {
       recorded({ failures: kinds.map((failure) => ({ lineCode: '1', reason: 'r', failure })) }).dueAfterMs;
     expect(dueAfter('permanent')).toBe(86_400_000);
     expect(dueAfter('permanent', 'transient')).toBe(0);
-  });
-
-  test.each([
-    ['backfill', 'kim@example.com', 0],
-    ['backfill', null, null],
-    ['repair', 'kim@example.com', 0],
-    ['backfill with e-mail', 'kim@example.com', null],
-    ['sync', 'kim@example.com', null],
-  ] as const)('after a %s an order with the address %s is due in %s: contact left out goes with a sync', (...row) => {
-    const [trigger, user_email, due] = row;
-    const accepted = { body: desiredOf().body, detail: {} as OrderDetail };
-    expect(recorded({ accepted }, trigger, { user_email }).dueAfterMs).toBe(due);
   });
 });
 
