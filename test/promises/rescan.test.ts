@@ -90,6 +90,7 @@ test('a rescan reads ORDER_RESCAN_DAYS, and nothing before orders were synced', 
   const withContact = 'select code from reference_service.orders where user_email is not null order by code';
   expect(await world.atService(withContact)).toEqual(['1', '2', '3', '4'].map((code) => ({ code })));
   world.environment.ORDER_RESCAN_DAYS = '0';
+  await world.shop(`insert into o (code, created_at) values ('today', now())`);
   expect((await reconcile(world)).counts).not.toHaveProperty('orders');
 });
 
