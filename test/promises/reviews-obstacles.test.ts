@@ -170,6 +170,12 @@ test('bad reviews, and a full disk, stop nothing else, and are stored in the end
   await world.warehouse(`alter table warehouse.reviews drop constraint bad;
     insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
     values ('review', '0', 'of an earlier run', '{}', now() - interval '32 days')`);
+  // A backfill of some days, with either end, is not incomplete for those of others.
+  for (const days of [
+    ['--from', ago(-1).slice(0, 10)],
+    ['--to', ago(300).slice(0, 10)],
+  ])
+    expect([days, await world.cli('backfill', 'reviews', ...days)]).toMatchObject([days, { status: 0 }]);
   const stored = { outcome: 'done', counts: { inserted: 2, refused: 0 } };
   expect(await world.run('reconcile-reviews')).toMatchObject(stored);
   // Analysts see each run when it has ended.
