@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { describeError, UsageError } from '../base/errors.ts';
 import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
 import { brandName } from '../warehouse/brand.ts';
+import { isSameAccount } from '../warehouse/connected-service.ts';
 import { type Config, readConfig } from './config.ts';
 import type { Environment } from './config-reader.ts';
+import { serviceOf } from './require-same-service.ts';
 
 /**
  * A brand of BRANDS_DIR. Without BRANDS_DIR there is one: its `name` is undefined, and it has the whole environment.
@@ -109,7 +111,8 @@ function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
     if (other === brand || other.fault) continue;
     const names = [brand.name, other.name].sort().join(' and ');
     const account = accountOf(brand.environment);
-    if (account !== undefined && account === accountOf(other.environment)) {
+    const others = accountOf(other.environment);
+    if (account && others && isSameAccount(account, others)) {
       const what = `The brands ${names} have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID`;
       return {
         fault: new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' }),
@@ -123,7 +126,7 @@ function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
 
 function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
   const url = URL.parse(address.trim());
-  return url && client.trim() !== '' ? JSON.stringify([url.href.replace(/\/+$/, ''), client.trim()]) : undefined;
+  return url && client.trim() !== '' ? serviceOf({ baseUrl: url.href, clientId: client.trim() }) : undefined;
 }
 
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>

@@ -1,16 +1,17 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../../base/errors.ts';
-import type { ConnectedService } from '../connected-service.ts';
+import { brandName } from '../brand.ts';
+import { type ConnectedService, isSameAccount } from '../connected-service.ts';
 import type { Db } from '../index.ts';
 
 /** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
 export async function storedBrands(db: Db): Promise<string[]> {
   const { rows } = await sql<{ brand: string }>`
     select substring(nspname from 6) as brand from pg_namespace
-    where nspname ~ '^sync_[a-z][a-z0-9_]{0,30}$' and to_regclass(nspname || '.settings') is not null
+    where starts_with(nspname, 'sync_') and to_regclass(quote_ident(nspname) || '.settings') is not null
     order by nspname collate "C"`.execute(db);
-  return rows.map(({ brand }) => brand);
+  return rows.map(({ brand }) => brand).filter((brand) => brandName.test(brand));
 }
 
 /** Whether the database has the schemas of a warehouse without brands. */
@@ -20,13 +21,14 @@ export async function hasPlainSchemas(db: Db): Promise<boolean> {
 }
 
 /** The stored brand whose warehouse uses this service and account. An empty text means the schemas without a brand. */
-export async function ownerOf(db: Db, { address, client }: ConnectedService): Promise<string | undefined> {
-  const isSame = sql`service_client = ${client} and lower(rtrim(service_address, '/')) = lower(rtrim(${address}, '/'))`;
+export async function ownerOf(db: Db, service: ConnectedService): Promise<string | undefined> {
   const stored = [...((await hasPlainSchemas(db)) ? [''] : []), ...(await storedBrands(db))];
   for (const brand of stored) {
     const settings = sql.table(`${brand === '' ? 'sync' : `sync_${brand}`}.settings`);
-    const { rows } = await sql`select from ${settings} where ${isSame}`.execute(db);
-    if (rows.length > 0) return brand;
+    const { rows } = await sql<ConnectedService>`
+      select service_address as address, service_client as client from ${settings}
+      where service_address is not null`.execute(db);
+    if (rows.some((own) => isSameAccount(own, service))) return brand;
   }
   return undefined;
 }
