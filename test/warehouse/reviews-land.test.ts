@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { openWarehouse, type Warehouse, warehouseNow } from '../../src/warehouse/index.ts';
+import { commentsDue, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
@@ -279,6 +280,22 @@ test('what only a review alone shows outlives a list, and the other way round', 
   const compareAlone = (one: object) => compareOne(warehouse, Buffer.from(JSON.stringify(one)));
   expect(await compareAlone({ ...alone, tag_name: null, third_party_name: 'partner', first: 1 })).toEqual([]);
   expect(await compareAlone({ ...alone, tag_name: null, mood: 'bad' })).toMatchObject([{ fields: ['mood'] }]);
+});
+
+test('only a list says that comments are due, and a number that moves meanwhile leaves them due', async () => {
+  await ask('truncate sync.comments_due');
+  const due = () => ask('select review_id::integer as id, moves from sync.comments_due');
+  await landAlone(review(1, { comments: [{ id: 1 }] }));
+  await land([review(1, { comments_count: 1, likes_count: 9 }), review(2, { comments_count: 0 })]);
+  expect(await due()).toEqual([]);
+  await land([review(1, { comments_count: 2 })]);
+  const [asked] = await commentsDue(warehouse.db, 9);
+  if (!asked) throw new Error('nothing is due');
+  await land([review(1, { comments_count: 3 })]);
+  await commentsRead(warehouse.db, asked);
+  expect(await due()).toEqual([{ id: 1, moves: 2 }]);
+  await commentsRead(warehouse.db, { ...asked, moves: 2 });
+  expect(await due()).toEqual([]);
 });
 
 test('a score of 0 is no rating; any other number than 1 to 5 is refused', async () => {
