@@ -91,7 +91,7 @@ const deviations: readonly [statement: string, section: string, change: Change][
 ];
 
 test.each([...Map.groupBy(deviations, ([, section]) => section)])(
-  'what differs in the section %s is told, and the service is left clean',
+  'what differs in the section %s is reported, and the service is left clean',
   async (section, some) => {
     const { url, databaseUrl } = await seededService();
     await using proxy = await startChangingProxy(url, {
@@ -181,7 +181,7 @@ test('a POST that shows another record’s id and no code does not lose that rec
   expect(await read()).toEqual([rich]);
 });
 
-test('a refused write differs once; what needs its record cannot be told', async () => {
+test('a refused write differs once; what needs its record cannot be checked', async () => {
   const { url } = await seededService();
   const change = inAnswers('POST', all('orders'), (answer) => Object.assign(answer, { status: 500, body: {} }));
   await using proxy = await startChangingProxy(url, change);

@@ -1,4 +1,4 @@
--- Of reviews below three stars, which share was answered within two days, by product?
+-- Which share of the reviews below three stars was answered within two days, by product?
 select r.product_code, count(*) as reviews,
   round(avg(exists (
     select from bi.replies a

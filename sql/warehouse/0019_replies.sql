@@ -28,7 +28,7 @@ select
   item.value ->> 'id' as id,
   item.value ->> 'user_code' as user_code,
   -- A day, with its time or without, of a year of four digits. Without an offset it is in the service's zone. Whatever
-  -- else looks like a date, such as a time of day, is none: an error would keep all comments out.
+  -- else looks like a date, such as a time of day, counts as no date: an error would keep all comments out.
   case
     when found.at ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$' then found.at::timestamptz
     when found.at ~ '^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?$'

@@ -105,7 +105,7 @@ test('a warehouse that does not answer is reported until heard, by one process',
     expect.stringMatching(/^review-sync: the warehouse cannot be used: .+\n→ review-sync doctor/),
     'review-sync: recovered: the warehouse can be used again',
   ]);
-  // Of several processes one posts, and another one once the first is gone.
+  // One of several processes posts, and another one once it is gone.
   const isTaken = (watcher: string) => takeWatch(app.warehouse.db, watcher);
   await world.warehouse(`update sync.alert_watch set watched_at = now() - interval '91 seconds'`);
   expect([await isTaken('a'), await isTaken('b'), await isTaken('a')]).toEqual([true, false, true]);

@@ -53,7 +53,7 @@ test('preview and explain show rows, requests and differences, and send nothing'
   expect(explained.stdout).not.toContain('@example.com');
   expect(writes(world)).toEqual([]);
 
-  // Where the service cannot be asked, that is neither a difference nor none.
+  // If the service cannot be asked, nobody says whether there is a difference.
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
   const unasked = await world.cli('preview', 'order', 'A');
   expect(unasked).toMatchObject({ status: 1 });

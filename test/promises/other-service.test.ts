@@ -161,7 +161,7 @@ test('a run that meets a lost order names the command that brings all back', asy
 test('an order that has got the id of a lost one is neither compared nor deleted', async ({ world }) => {
   await world.place(order('A', { user_email: 'a@example.com' }, line('1', 7)), order('B', line('1', 7)));
   await world.sync();
-  // Of an order that the service has made again without contact nobody says that it went with contact.
+  // The service has made the order again without contact: nobody says that it went with contact.
   const said = async () => (await world.cli('explain', 'order', 'A')).stdout;
   expect(await said()).toContain('with e-mail and phone');
   await world.atService(`delete from reference_service.orders where code = 'A'`);

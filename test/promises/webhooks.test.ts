@@ -93,7 +93,7 @@ test('a changed review is in the warehouse soon, and teaches no product link', a
   expect(await links()).toEqual([{ product_code: 'OLD', product_id: 0 }]);
   expect(await runCli(['sync', 'reviews'], serve.environment)).toMatchObject({ status: 0 });
   expect(await links()).toEqual([{ product_code: 'OLD', product_id: product?.id }]);
-  // Of a product that changed the newest review is read, and its code is not learned from that.
+  // If a product changed, its newest review is read, and its code is not learned from that.
   await world.atService(`update reference_service.products set code = 'NEW' where code = 'OLD'`);
   before = requests(world);
   await serve.post([{ brand_id: 1, products: [product, { id: 999_999 }] }]);

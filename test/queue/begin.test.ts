@@ -80,7 +80,7 @@ test('a run starts beside an open one, instead of it, or not at all', async () =
   }
 });
 
-test('a moment that comes twice leaves its open run, and begins an ended one anew', async () => {
+test('a moment that comes twice leaves its open run, and begins an ended one again', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
   for (let time = 0; time < 2; time += 1) await startDueRun(app, syncOrders, 'due');

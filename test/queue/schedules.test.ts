@@ -29,12 +29,12 @@ const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], s
   ['the process has more', [orders], 0, [orders, reviews], 'own', 'held'],
   ['the process has fewer', [orders, reviews], 0, [orders], 'own', 'held'],
   ['the process has none', [orders], 0, [], 'own', 'held'],
-  ['a clock was ahead', [orders], 1440 * minute, [orders], 'own, anew', 'held, anew'],
-  ['a clock was ahead, and the pattern is another', [orders], 1440 * minute, [others], 'own, anew', 'held, anew'],
+  ['a clock was ahead', [orders], 1440 * minute, [orders], 'own, again', 'held, again'],
+  ['a clock was ahead, and the pattern is another', [orders], 1440 * minute, [others], 'own, again', 'held, again'],
   ['a clock was ahead, and the process has none', [orders], 1440 * minute, [], 'own', 'held'],
   ['a run fell due while no worker was there', [orders], -60 * minute, [orders], 'held', 'held'],
-  ['such a run, and the zone is another', [orders], -60 * minute, [otherZone], 'own, anew', 'held'],
-  ['such a run, and the pattern is another', [orders], -60 * minute, [others], 'own, anew', 'held'],
+  ['such a run, and the zone is another', [orders], -60 * minute, [otherZone], 'own, again', 'held'],
+  ['such a run, and the pattern is another', [orders], -60 * minute, [others], 'own, again', 'held'],
 ];
 
 onEachQueue(({ redisUrl }) => {
@@ -63,11 +63,11 @@ onEachQueue(({ redisUrl }) => {
         // What is set again when the worker stops is set before its queue is closed.
         else await watchSchedules({ queues, log }, own, 3_600_000).close();
         const after = await planned();
-        const [of, anew] = expected.split(', ');
+        const [of, again] = expected.split(', ');
         expect([what, how, after]).toMatchObject([what, how, of === 'own' ? own : held]);
-        if (of === 'held' && !anew) expect([what, how, after]).toEqual([what, how, before]);
+        if (of === 'held' && !again) expect([what, how, after]).toEqual([what, how, before]);
         const isNear = after.every(({ next }) => Math.abs((next?.getTime() ?? 0) - Date.now()) <= 8 * minute);
-        if (anew) expect([what, how, isNear]).toEqual([what, how, true]);
+        if (again) expect([what, how, isNear]).toEqual([what, how, true]);
         expect([what, how, await queues.scheduled.getDelayed()]).toMatchObject([
           what,
           how,

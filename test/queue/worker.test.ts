@@ -243,14 +243,14 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
   const runs = testRuns(ours);
   const context = calls();
-  const [waiting, told] = [await runs.start(job), await runs.start(job)];
+  const [waiting, named] = [await runs.start(job), await runs.start(job)];
   await ours.add(job.name, 'forged');
   await (await ours.ofRun('forged')).add('test-step', { payload: 'forged' });
-  // Of another installation on the same server.
+  // A run of another installation on the same server.
   await theirs.add(job.name, 'elsewhere');
   runs.row('elsewhere', job.name);
-  await runs.worker(job, context, { runsToCarryOut: async () => [told, 'forged', 'elsewhere'] });
-  expect(await runEnded(ours, told)).toMatchObject({ state: 'ended' });
+  await runs.worker(job, context, { runsToCarryOut: async () => [named, 'forged', 'elsewhere'] });
+  expect(await runEnded(ours, named)).toMatchObject({ state: 'ended' });
   await until(async () => (await ours.progress('forged')).state === 'ended');
   expect(context.steps.toSorted()).toEqual(['0', '1', '2']);
   expect(context.planned).toBe(1);

@@ -124,7 +124,7 @@ test.each(['lost', 'half', 'silent', 'trickling', { status: 408 }] as const)(
   },
 );
 
-test('refusals are sent once; a redirect is not followed, and its token not told', async () => {
+test('refusals are sent once; a redirect is not followed, and its token is not quoted', async () => {
   const location = 'http://127.0.0.1:1/x?access_token=t';
   for (const status of [301, 400, 403, 404, 409, 422]) {
     const service = await tinyService(() => ({ status, headers: { location }, body: { message: 'price is odd' } }));

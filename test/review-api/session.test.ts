@@ -29,7 +29,7 @@ test.each([{ status: 401 }, { status: 403, body: { error: 'The access token expi
   },
 );
 
-test('a path that answers 401 for ever ends too, while other paths accept every token', async () => {
+test('a path that always answers 401 ends too, while other paths accept every token', async () => {
   const service = await tinyService((seen) => (seen.path === '/v1/orders/9' ? { status: 401 } : orderOf(seen)));
   const api = client(service.url, { concurrency: 2 });
   let over = false;
@@ -53,7 +53,7 @@ test('500 calls share tokens that live for 25 requests: a refused one keeps its 
   expect(service.tokenRequests()).toBeLessThan(25);
 });
 
-test('refused credentials are told at once, in the words of the service', async () => {
+test('refused credentials are reported at once, in the words of the service', async () => {
   const service = await tokens(() => ({ status: 401, body: { error: 'invalid_client' } }));
   const error = await failureOf(client(service.url).authenticate());
   expect(error).toBeInstanceOf(AuthenticationError);

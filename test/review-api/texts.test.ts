@@ -53,7 +53,7 @@ test.each([
   // No column of Postgres can hold NUL and half a surrogate pair.
   ['{"error":"bad\\u0000name \\ud83d"}', 'error: bad name \ufffd'],
   ['bad\u0000name', 'bad name'],
-])('of the body %j its text is told: %s', (body, text) => {
+])('the text that is quoted of the body %j: %s', (body, text) => {
   expect(errorText(body)).toBe(text);
 });
 

@@ -155,7 +155,7 @@ for (const name of ['orders', 'categories', 'reviews'] as const) {
     const { id, code } = await make();
     return { id, code: code ?? '', of: api[name] };
   };
-  /** Of a review an update cannot change the code. The type: the fields of the three resources differ. */
+  /** An update cannot change the code of a review. The type: the fields of the three resources differ. */
   const patch = async (code?: string) =>
     ({ ...(await fields()), ...(code && name !== 'reviews' && { code }) }) as never;
   operation(`${name}.listAll`, `GET ${route}`, () => two(make, () => api[name].listAll({ limit: 1 })));

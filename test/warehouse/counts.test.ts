@@ -216,7 +216,7 @@ test('a delivery is counted again when a review of its order comes, changes, mov
   const line = { lineCode: '1', subOrderId: 1, product: 1 };
   await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
   await push(store, 'later', jan, [{ ...line, deliveredAt: '2026-02-05T00:00:00Z' }]);
-  // Of a third month: only its order leads to those of the deliveries.
+  // A third month: only its order leads to those of the deliveries.
   const one = (order_code: string, score: number) =>
     land([version(1, { created_at: '2026-04-10T00:00:00Z', order_code, score })]);
   for (const [change, expected] of [

@@ -80,7 +80,7 @@ async function setUp(context: Context, options: Options): Promise<Report> {
   return { text: draw(report), json: report, incomplete: report.findings.some(({ level }) => level === 'fault') };
 }
 
-/** Where the files of a brand go, and the environment with what is in its file. @throws UsageError */
+/** The places of a brand's files, and the environment with what is in its file. @throws UsageError */
 function placesFor(environment: Context['environment'], brand: string | undefined) {
   const folder = (environment.BRANDS_DIR ?? '').trim();
   if (brand === undefined && folder === '') return { environment, places: undefined };

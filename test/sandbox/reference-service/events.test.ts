@@ -52,7 +52,7 @@ test('each change of a review tells of it, then of the summaries that it changes
   expect(await told()).toEqual([summary(8, 0, 0)]);
 });
 
-test('a product that a sub-order names, then a code, is told of both times', async () => {
+test('a product that a sub-order names, then a code, is reported both times', async () => {
   const { call, told } = await runTelling();
   const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
   const name = (json: object) => call('POST', `/v1/orders/${id}/sub_orders`, { json });
