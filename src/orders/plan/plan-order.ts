@@ -161,8 +161,8 @@ function otherOrderFailure(orderCode: string, { otherCodes }: OrderMemory): Push
   const code = otherCodes.find((other) => isSameCode(other, orderCode));
   if (code === undefined) return undefined;
   const reason =
-    `the service has one order for this code and for ${JSON.stringify(code)}: to it, codes that differ in case or spaces ` +
-    'are one. Give them codes that differ otherwise';
+    `the service has one order for this code and for ${JSON.stringify(code)}: to it, codes that differ in case, spaces ` +
+    'or Unicode form are one. Give them codes that differ otherwise';
   return { reason, failure: 'permanent' };
 }
 

@@ -58,7 +58,7 @@ export function ignoreBody({ status, bytes }: HttpResponse): void {
 }
 
 /**
- * The record, which was requested or written by its code. A service may trim codes and ignore their case.
+ * The record, which was requested or written by its code. A service may write it otherwise (isSameCode).
  *
  * @throws ShapeError for another record.
  */

@@ -1,6 +1,7 @@
 import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
 import { isRecord } from '../../base/json-text.ts';
+import { isSameCode } from '../../base/normal-text.ts';
 import { type CallOptions, type HttpResponse, type Send, withPrivate } from '../http/call.ts';
 import { parseJson, withSameCode } from '../http/response-body.ts';
 import type { ReviewApiOptions } from '../http/retry.ts';
@@ -194,7 +195,8 @@ function checked<Body extends OrderPatch>(body: Body): Body {
 function byCode(response: HttpResponse, code: string): OrderDetail | number {
   const body = parseJson(response);
   if (!Array.isArray(body)) return withCode(body, code);
-  const item = readShape(list(orderListItem), body, 'a list').find((order) => order.code === code);
+  const items = readShape(list(orderListItem), body, 'a list');
+  const item = items.find((order) => order.code === code) ?? items.find((order) => isSameCode(order.code, code));
   if (item) return item.id;
   throw new ShapeError('expected the order with this code, got a list without it');
 }

@@ -197,7 +197,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
     /**
      * The codes of other orders of the shop that are linked to this order of the service: the service may hold two codes
-     * for one that differ in case or spaces; or it was restored, and has given the id to another order since.
+     * for one (isSameCode); or it was restored, and has given the id to another order since.
      */
     otherCodesOf,
   };
