@@ -20,7 +20,7 @@ import {
   type Shown,
   sentBefore,
 } from './order-memory.ts';
-import type { LineLink, SubOrderDifference } from './sub-orders.ts';
+import { type LineLink, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
 /** A request about one line. `content`: what is remembered of the line once it was sent. */
 export type LineRequest =
@@ -150,9 +150,7 @@ export function planDeletion(
   // The service may carry the deletion out later: any other request could create the order again.
   if (deletion?.isUnknown) return { requests: [], memory: { ...memory, stop: deletion } };
   if (deletion) return isClearable ? undefined : { requests: [], memory };
-  // A number of reviews that the service does not show may be any.
-  const mayHaveReviews = shown.sub_orders.some(({ reviews_count }) => reviews_count !== 0);
-  if (deletes === 'off' || mayHaveReviews || otherCodes.length > 0) return undefined;
+  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || otherCodes.length > 0) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
 }
 

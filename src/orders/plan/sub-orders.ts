@@ -19,6 +19,9 @@ export type LineLink = LineLinkRow<SubOrderContent>;
 /** A creation was sent, or is about to be, and no response has shown its sub-order. */
 export const isPending = ({ subOrderId }: LineLink) => subOrderId === null;
 
+/** The service may not show the count: that does not mean that there are no reviews. */
+export const mayHaveReviews = ({ reviews_count }: SubOrder) => reviews_count !== 0;
+
 /**
  * A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody
  * knows.
@@ -146,8 +149,7 @@ function retire(
     const lineCode = link && !gone.includes(link.lineCode) ? (vacated.shift() ?? of.lineCode) : of.lineCode;
     if (link && linkOf.get(lineCode)?.subOrderId !== subOrderId)
       linkOf.set(lineCode, { ...link, lineCode, subOrderId });
-    // The service may not show the count: that does not mean that there are no reviews.
-    if (one.reviews_count !== 0) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
+    if (mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
     else if (!of.isOurs) keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
     else remove.push({ lineCode, subOrderId });
   }
@@ -178,7 +180,7 @@ type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
  *
  * 1. The one of its link, unless that is of another product: the shop's line codes may be positions, which move when a line
  *    is removed.
- * 2. Then a linked one that is exactly as the line, or the own, which gets the other product; never one that has reviews.
+ * 2. Then a linked one that is exactly as the line, or the own, which gets the other product; never one that may have reviews.
  * 3. If the response of the creation was lost: one that was not there before and is as it was sent.
  * 4. One of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
  *
@@ -250,7 +252,7 @@ function takeLinked(
   }
   for (const { lineCode, content } of misplaced.values())
     take(pool, lineCode, waysOf(content, unit).exact, ({ link }) => link !== undefined);
-  const mayChange: Is = (entry) => misplaced.has(entry) && !((entry.one.reviews_count ?? 0) > 0);
+  const mayChange: Is = (entry) => misplaced.has(entry) && !mayHaveReviews(entry.one);
   for (const [own, { lineCode }] of misplaced)
     take(pool, lineCode, [(entry) => entry === own && mayChange(entry), mayChange]);
   for (const entry of misplaced.keys()) if (pool.left.has(entry) && !mayChange(entry)) entry.link = undefined;
@@ -296,7 +298,7 @@ function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | 
   const theirs = found.one;
   const options = theirs.product_options;
   // Reviews stay with the product that they were written about, which is the same one.
-  const keepsProduct = isRegisteredAgain(found, ours) && theirs.reviews_count !== 0;
+  const keepsProduct = isRegisteredAgain(found, ours) && mayHaveReviews(theirs);
   const all: (FieldDifference | undefined)[] = [
     // If the service has deleted the product, it shows no product; nobody can correct that by a request.
     theirs.product_id === null || keepsProduct
