@@ -1,8 +1,7 @@
-import { CronExpressionParser } from 'cron-parser';
 import { describeError, hintOf } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues } from '../queue/index.ts';
-import { type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
+import { nextRun, type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { fieldDrift } from '../warehouse/field-shapes.ts';
@@ -141,7 +140,7 @@ export function flowOf(
   // Everything up to readTo has been read, however old the newest change is.
   const readTo = new Date(cursor.readTo);
   const secondsSince = (at: Date) => Math.round((now.getTime() - at.getTime()) / 1000);
-  const dueAt = isScheduled ? nextRun(pattern, timeZone, readTo) : undefined;
+  const dueAt = isScheduled ? nextRun({ pattern, timeZone }, readTo.getTime()) : undefined;
   return {
     flow,
     watermark: new Date(cursor.at).toISOString(),
@@ -150,9 +149,6 @@ export function flowOf(
     overdueSeconds: dueAt && dueAt < now ? secondsSince(dueAt) : null,
   };
 }
-
-const nextRun = (pattern: string, tz: string, after: Date): Date =>
-  CronExpressionParser.parse(pattern, { currentDate: after, tz }).next().toDate();
 
 /** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
 export type MonthCoverage = {

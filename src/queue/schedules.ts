@@ -43,11 +43,13 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
 /** Clocks of two machines differ by less than this: a moment that is further ahead comes from a clock that is wrong. */
 export const clockErrorMs = 3_600_000;
 
+/** When a schedule is due after a moment. */
+export const nextRun = ({ pattern, timeZone }: Omit<Schedule, 'job'>, afterMs: number): Date =>
+  CronExpressionParser.parse(pattern, { tz: timeZone, currentDate: afterMs }).next().toDate();
+
 /** Whether the next run is later than its pattern says: a clock was ahead when the run before it was taken. */
-export function isTooFarAhead({ pattern, timeZone, next }: PlannedRun, now: Date): boolean {
-  const options = { tz: timeZone, currentDate: now.getTime() + clockErrorMs };
-  return next !== undefined && next > CronExpressionParser.parse(pattern, options).next().toDate();
-}
+export const isTooFarAhead = (planned: PlannedRun, now: Date): boolean =>
+  planned.next !== undefined && planned.next > nextRun(planned, now.getTime() + clockErrorMs);
 
 /**
  * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a

@@ -1,10 +1,11 @@
-import { type Job, WaitingChildrenError, WaitingError } from 'bullmq';
+import { DelayedError, type Job, WaitingChildrenError, WaitingError } from 'bullmq';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Outage } from '../base/outage.ts';
 import { patchWorker } from './bullmq-patch.ts';
 import type { QueueClasses } from './connection.ts';
-import type { Queues } from './index.ts';
+import type { BullQueue, Queues } from './index.ts';
+import { nextRun } from './schedules.ts';
 
 /** Errors that a handler may throw. Waiting: the run waits for its steps. Unrecoverable: the job is not retried. */
 export { UnrecoverableError, WaitingChildrenError } from 'bullmq';
@@ -91,22 +92,32 @@ export type TakeDue = (start: (jobName: string, dueId: string) => Promise<void>)
 /** Due runs that are started at a time. Starting a run costs no work here: it waits for the brand's warehouse. */
 const dueAtATime = 64;
 
+/** How long a due run is left to other processes: as long as it has been due, in milliseconds. */
+const leftMs = (dueForMs: number) => Math.min(60_000, Math.max(1000, dueForMs));
+
 export type DueTaker = ReturnType<typeof openDueTaker>;
 
 /**
  * Takes the due runs of all brands with one connection to the queue. If the warehouse of a brand does not respond, the
- * first due run of each of its jobs waits, and later ones are dropped with a warning. Other brands are not delayed.
+ * first due run of each of its jobs waits, and later ones are dropped with a warning. Other brands are not delayed. The
+ * due runs of a brand that this process does not serve go back to the queue, for a process that does.
  */
 export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {
   const starts = new Map<string, (jobName: string, dueId: string) => Promise<void>>();
   const starting = new Set<string>();
+  const left = new Set<string>();
   let taker: Promise<JobTaker> | undefined;
-  async function start({ name, id }: QueueJob): Promise<void> {
+  async function start(scheduled: BullQueue, job: QueueJob, token: string): Promise<void> {
+    const { name, id } = job;
     const [brand = '', jobName = ''] = name.split('/');
     const own = starts.get(brand);
-    if (!own || starting.has(name)) {
-      const why = own ? 'the run before it is still being started' : 'this process does not serve the brand';
-      options.log.warn({ brand, job: jobName }, `due, and not started: ${why}`);
+    if (!own) {
+      if (!left.has(brand)) options.log.warn({ brand }, 'its due runs are left to processes that serve the brand');
+      left.add(brand);
+      return leave(scheduled, job, token);
+    }
+    if (starting.has(name)) {
+      options.log.warn({ brand, job: jobName }, 'due, and not started: the run before it is still being started');
       return;
     }
     starting.add(name);
@@ -116,8 +127,12 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
     /** @throws the queue's error where it does not respond. */
     async take(queues: Queues, own: Parameters<TakeDue>[0]): Promise<JobTaker> {
       const brand = queues.prefix.slice(0, -1);
+      const { scheduled } = queues;
       starts.set(brand, own);
-      taker ??= takeJobs({ ...options, queues, concurrency: dueAtATime }, queues.scheduled.name, start);
+      left.delete(brand);
+      taker ??= takeJobs({ ...options, queues, concurrency: dueAtATime }, scheduled.name, (job, token) =>
+        start(scheduled, job, token),
+      );
       await taker.catch((error: unknown) => {
         taker = undefined;
         throw error;
@@ -130,13 +145,27 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
   };
 }
 
+/** Gives a due run back to the queue. It ends when its job has no schedule any more, or is due again. */
+async function leave(scheduled: BullQueue, job: QueueJob, token: string): Promise<void> {
+  const dueAtMs = job.opts.prevMillis ?? job.timestamp;
+  const schedule = await scheduled.getJobScheduler(job.name);
+  const now = Date.now();
+  if (
+    !schedule?.pattern ||
+    nextRun({ pattern: schedule.pattern, timeZone: schedule.tz ?? '' }, dueAtMs).getTime() <= now
+  )
+    return;
+  await job.moveToDelayed(now + leftMs(now - dueAtMs), token);
+  throw new DelayedError();
+}
+
 export const queueProblem = (error: unknown) => `the queue cannot be used; trying again: ${describeWithHint(error)}`;
 
 async function returnWhenAborted<T>(job: Job, token: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!signal.aborted || error instanceof WaitingChildrenError) throw error;
+    if (!signal.aborted || error instanceof WaitingChildrenError || error instanceof DelayedError) throw error;
     await job.moveToWait(token);
     throw new WaitingError();
   }

@@ -53,8 +53,23 @@ async function expectDueRuns(url: string, connections: () => Promise<number>): P
   );
   const log = openLog('silent');
   const queueOutage = openOutage(log, 'queue');
-  const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage, abort: new AbortController().signal });
+  const openTaker = () => openDueTaker({ takeOverSeconds: 25, log, queueOutage, abort: new AbortController().signal });
   const started: string[] = [];
+  const [a, ab, b] = queues;
+  if (!a || !ab || !b) throw new Error('there is no queue');
+
+  // A process that does not serve a brand leaves its due runs in the queue.
+  await applySchedules(b, [{ job: 'reconcile', pattern: '0 4 1 1 *', timeZone: 'UTC' }]);
+  const [nightly] = await b.scheduled.getDelayed();
+  const elsewhere = openTaker();
+  await elsewhere.take(a, never);
+  await nightly?.promote();
+  await until(async () => (await nightly?.getState()) === 'delayed');
+  await elsewhere.close();
+  const due = openTaker();
+  await due.take(b, async (job) => void started.push(`b ${job}`));
+  await until(async () => started.includes('b reconcile'));
+
   const schedule = { pattern: '* * * * * *', timeZone: 'UTC' };
   for (const [index, brand] of names.entries()) {
     const own = queues[index];
@@ -74,8 +89,6 @@ async function expectDueRuns(url: string, connections: () => Promise<number>): P
   expect(await connections()).toBe(1);
 
   // Schedules of one brand leave those of the others, whose name begins alike.
-  const [a, ab] = queues;
-  if (!a || !ab) throw new Error('there is no queue');
   await applySchedules(a, []);
   expect(await plannedRuns(a)).toEqual([]);
   expect((await plannedRuns(ab)).map(({ job }) => job).sort()).toEqual(['sync-orders', 'sync-reviews']);
