@@ -85,7 +85,7 @@ type Ended<T> = { value: T } | { delayMs: number };
  * Sends calls to the review service. A call goes through this file from top to bottom:
  *
  * 1. `send`: wait for one of the slots (`concurrency`), and again after each wait of its own. A response that is a
- *    success gives the slot away before it is parsed.
+ *    success gives the slot away before it is parsed, and is parsed in its own turn of the event loop.
  * 2. `untilWait`: send attempts until the call ends or must wait by itself, as `nextStep` in retry-policy.ts decides. A
  *    wait for which the service asked holds all requests of all processes (session.ts), and this one keeps its slot.
  * 3. `withToken`: send with the token of the session; after a 401 again with another one, after a response that a cache
@@ -130,6 +130,7 @@ export function openHttpClient({
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const tokenCall: Call = { method: 'POST', path: tokenPath, params };
   let renewal: Promise<void> | undefined;
+  let lastTurn = Promise.resolve();
   let refusal: { error: AuthenticationError; untilMs: number } | undefined;
   let hasWarned = false;
   let warnedMs = Number.NEGATIVE_INFINITY;
@@ -288,6 +289,15 @@ export function openHttpClient({
     throw new LimitedError({ method, path, detail });
   }
 
+  /**
+   * One response at a time is parsed in a turn of the event loop. A page of reviews takes some milliseconds, and between
+   * two of them responses come in and the next requests go out.
+   */
+  function ownTurn(): Promise<void> {
+    lastTurn = lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return lastTurn;
+  }
+
   async function attempt<T>(
     call: Call,
     read: (response: HttpResponse) => T,
@@ -297,9 +307,8 @@ export function openHttpClient({
     const { reply, sentMs, durationMs } = await http.send(call, token?.value);
     stats.requests += 1;
     if (free && reply.kind === 'response' && reply.status < 300 && !reply.isStored) {
-      // The next request is on its way before this response is parsed: a page of reviews takes some milliseconds.
       free();
-      await new Promise((resolve) => setImmediate(resolve));
+      await ownTurn();
     }
     const tokens = [token?.value, session.token()?.value, clientSecret];
     const outcome = outcomeOf(reply, call, read, { tokens, now, maxBodyBytes });
