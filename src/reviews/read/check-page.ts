@@ -76,7 +76,7 @@ const scores = [0, 1, 2, 3, 4, 5];
  */
 function endlessNumbers(rawBody: Buffer): Map<number, string> {
   const found = new Map<number, string>();
-  if (!mayBeEndless(rawBody.toString('latin1'))) return found;
+  if (!mayBeEndless(rawBody)) return found;
   for (const [index, record] of splitRecords(rawBody).entries()) {
     JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
       const { source = '' } = context ?? {};
@@ -93,12 +93,14 @@ function endlessNumbers(rawBody: Buffer): Map<number, string> {
  * Whether the text matches `\d[eE][+-]?\d{3}|\d{300}`. Three hundred digits hold a place that 300 divides, so few places are
  * looked at: the whole pattern takes six times as long, 0.2 ms a page.
  */
-function mayBeEndless(text: string): boolean {
-  if (/\d[eE][+-]?\d{3}/.test(text)) return true;
-  for (let at = 300; at < text.length; at += 300)
-    if (/\d/.test(text[at] ?? '') && /\d{300}/.test(text.slice(at - 299, at + 300))) return true;
+function mayBeEndless(body: Buffer): boolean {
+  if (/\d[eE][+-]?\d{3}/.test(body.toString('latin1'))) return true;
+  for (let at = 300; at < body.length; at += 300)
+    if (isDigit(body[at]) && /\d{300}/.test(body.toString('latin1', at - 299, at + 300))) return true;
   return false;
 }
+
+const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
 
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 
