@@ -1,3 +1,4 @@
+import { isoOf } from '../../base/time/span.ts';
 import type { OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
@@ -92,12 +93,13 @@ export async function nextChangedOrders(
 /**
  * Moves the cursor to the newest change that was read, and records when the run looked; only after every step of the
  * run was pushed or recorded as dead letters. The cursor never goes beyond the shop's clock: a change may be dated ahead.
+ * That clock counts in whole seconds here, as many shops date their rows: a later change may carry the same second.
  */
 export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedState): Promise<void> {
   const { shopNow, startedAt: readTo, isByCode, newest } = state;
   // What changed while all orders were read is read by the next run.
   const isAhead = isByCode || (newest !== undefined && Date.parse(newest) > Date.parse(shopNow));
-  const at = isAhead ? shopNow : (newest ?? (await readCursor(db, 'orders'))?.at);
+  const at = isAhead ? isoOf(Math.floor(Date.parse(shopNow) / 1000)) : (newest ?? (await readCursor(db, 'orders'))?.at);
   if (at !== undefined) await advanceCursor(db, 'orders', { at, readTo });
 }
 
