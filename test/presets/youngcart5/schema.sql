@@ -30,6 +30,7 @@ create table g5_member (
   mb_no int not null auto_increment primary key,
   mb_id varchar(20) not null default '',
   mb_leave_date varchar(8) not null default '',
+  mb_memo text not null default '',
   unique key mb_id (mb_id)
 ) engine = MyISAM default charset = utf8;
 create table g5_shop_cart (
