@@ -1,7 +1,7 @@
 import type { ServiceLine, ServiceOrder } from './review-sync.ts';
 import type { ShopLine, ShopOrder } from './shop.ts';
 
-/** When the shop and the service were compared before, and which dates of parcels the service had then. */
+/** When the shop and the service were compared before, and all dates of parcels that the service has had until then. */
 export type Before = { atMs: number; dates: ReadonlySet<string> };
 
 /** Clocks are those of one machine; databases and the service round to seconds. */

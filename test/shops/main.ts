@@ -4,8 +4,9 @@
  *     npm run test:shops                     all shops
  *     npm run test:shops vendure-postgres    those whose name holds one of the texts
  *
- * For each shop: install it (once), start it, live a life of orders in it, and end it. Exit status 1 where a shop
- * differs from the service, or cannot be tried on this machine.
+ * For each shop: install it (once), start it, live a life of orders in it, and end it. A shop that no registry has is
+ * skipped unless its variable names a folder with its source. Exit status 1 if a shop differs from the service, or
+ * cannot be tried on this machine.
  */
 import { ShopUnavailable } from './install.ts';
 import { shops } from './shops.ts';
@@ -24,7 +25,11 @@ if (chosen.length === 0) {
 
 const results: string[] = [];
 let isDifferent = false;
-for (const { name, run } of chosen) {
+for (const { name, source, run } of chosen) {
+  if (source && !process.env[source.variable]) {
+    results.push(`${name}: skipped, since ${source.variable} does not name a folder with the source (${source.what})`);
+    continue;
+  }
   console.log(`\n${name}`);
   try {
     const findings = await run(name);

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export type Ended = { status: number | null; output: string };
-export type Place = { cwd: string; environment: Record<string, string> };
+/** `program`: by default this Node. */
+export type Place = { cwd: string; environment: Record<string, string>; program?: string };
 
 const running = new Set<ChildProcess>();
 // No shop outlives the command that started it.
@@ -45,8 +46,11 @@ export async function startServer(
   };
 }
 
-function start(args: readonly string[], { cwd, environment }: Place): { child: ChildProcess; output(): string } {
-  const child = spawn(process.execPath, args, {
+function start(
+  args: readonly string[],
+  { cwd, environment, program = process.execPath }: Place,
+): { child: ChildProcess; output(): string } {
+  const child = spawn(program, args, {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop, type Shop as ShopReader } from '../../src/shop/index.ts';
-import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
+import { aDayPasses, catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { type Ended, runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
@@ -41,6 +41,8 @@ export type ReviewSync = {
   tryRun(...args: string[]): Promise<Ended>;
   /** The service knows these products, so that no line waits. */
   knowProducts(codes: readonly string[]): Promise<void>;
+  /** What is remembered becomes a day older. */
+  passDay(): Promise<void>;
   orders(): Promise<ServiceOrder[]>;
   /** Categories as `name < parent (hidden)` by code, and the names of the member grades. */
   catalog(): Promise<{ categories: Record<string, string>; grades: string[] }>;
@@ -92,6 +94,9 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
       return output;
     },
     knowProducts: (codes) => knowProducts(atService, warehouse, codes),
+    async passDay() {
+      await warehouse(aDayPasses);
+    },
     orders: () => ordersAtService(atService),
     catalog: () => catalogAtService(atService),
     writes: () =>

@@ -1,20 +1,24 @@
-import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { type EmbeddedDatabase, freePort, startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
-import { findMysqlProgram, type LocalMysql, startLocalMysql } from '../../src/sandbox/local-mysql/index.ts';
-import { ShopUnavailable } from './install.ts';
 import { type Findings, live } from './live.ts';
+import { startMariadb } from './mariadb.ts';
 import { stockMedusa } from './medusa/goods.ts';
 import { lifeInMedusa } from './medusa/life.ts';
 import { startMedusa } from './medusa/shop.ts';
+import { startOpencart } from './opencart.ts';
 import { openReviewSync } from './review-sync.ts';
 import type { Shop, Step } from './shop.ts';
 import { stockVendure } from './vendure/goods.ts';
 import { lifeInVendure } from './vendure/life.ts';
 import { startVendure } from './vendure/shop.ts';
+import { startYoungcart } from './youngcart.ts';
 
-/** The shops that `npm run test:shops` tries. `run` throws ShopUnavailable where it cannot be had here. */
-export const shops: readonly { name: string; run(name: string): Promise<Findings> }[] = [
+/**
+ * The shops that `npm run test:shops` tries. `run` throws ShopUnavailable if the shop cannot be had here.
+ *
+ * `source`: no registry has this shop. The variable names a folder with its source; without it the shop is skipped.
+ */
+export const shops: readonly { name: string; source?: Source; run(name: string): Promise<Findings> }[] = [
   {
     name: 'vendure-postgres',
     run: (name) =>
@@ -38,13 +42,11 @@ export const shops: readonly { name: string; run(name: string): Promise<Findings
     run: (name) =>
       tryShop(name, async () => {
         // On MySQL Vendure's process writes UTC, whatever its own zone and that of the database are.
-        const server = await startMariadb('Asia/Kolkata');
-        const url = `${server.url}/vendure`;
-        await runMysql(server.url, 'create database vendure character set utf8mb4');
+        const server = await startMariadb('vendure', 'Asia/Kolkata');
         const vendure = await startVendure({
           preset: 'vendure-mysql',
-          url,
-          readerUrl: () => createMysqlReader(url),
+          url: server.url,
+          readerUrl: server.readerUrl,
           timeZone: 'America/New_York',
           port: await freePort(),
         });
@@ -64,7 +66,20 @@ export const shops: readonly { name: string; run(name: string): Promise<Findings
         return [medusa, lifeInMedusa(medusa, await stockMedusa(medusa.admin))];
       }),
   },
+  fromSource('opencart-mariadb', { variable: 'OPENCART_SOURCE', what: '`upload` of OpenCart 4.1' }, startOpencart),
+  fromSource(
+    'youngcart-mariadb',
+    { variable: 'YOUNGCART_SOURCE', what: 'gnuboard5 5.6 with Youngcart' },
+    startYoungcart,
+  ),
 ];
+
+type Source = { variable: string; what: string };
+
+function fromSource(name: string, source: Source, start: (folder: string) => Promise<[Shop, Step[]]>) {
+  const run = () => tryShop(name, () => start(process.env[source.variable] ?? ''));
+  return { name, source, run };
+}
 
 async function tryShop(
   name: string,
@@ -95,25 +110,4 @@ async function runSql(url: string, statements: string): Promise<void> {
   await client.connect();
   await client.query(statements);
   await client.end();
-}
-
-async function startMariadb(timeZone: string): Promise<LocalMysql> {
-  const program = findMysqlProgram('mariadb', process.env.PATH ?? '');
-  if (program === undefined)
-    throw new ShopUnavailable('There is no mariadbd on the path. Install MariaDB (on Debian: mariadb-server).');
-  return startLocalMysql('mariadb', program, timeZone);
-}
-
-async function createMysqlReader(url: string): Promise<string> {
-  await runMysql(
-    url,
-    "create user reader@'127.0.0.1' identified by 'reader'; grant select on vendure.* to reader@'127.0.0.1'",
-  );
-  return Object.assign(new URL(url), { username: 'reader', password: 'reader' }).href;
-}
-
-async function runMysql(url: string, statements: string): Promise<void> {
-  const connection = await mysql.createConnection({ uri: url, multipleStatements: true });
-  await connection.query(statements);
-  await connection.end();
 }
