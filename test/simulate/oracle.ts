@@ -37,6 +37,7 @@ export type WarehouseReview = {
   updatedMs: number;
   isDeleted: boolean;
   comments: number;
+  likes: number | null;
 };
 
 const minuteMs = 60_000;
@@ -359,6 +360,21 @@ export const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
     one.isDeleted && service.reviews.has(one.id)
       ? [`review ${one.id} is marked as deleted, and the service has it`]
       : [],
+  );
+
+/** Each change of the fields is told once, and nothing else: `expected` and `told` name field and change. */
+export const driftIsTold = (told: readonly string[], expected: readonly string[]): Findings =>
+  told.toSorted().join() === expected.toSorted().join()
+    ? []
+    : [`bi.field_drift tells ${told.join(', ') || 'nothing'}, and not ${expected.join(', ') || 'nothing'}`];
+
+/** The reviews have these likes in the warehouse. */
+export const likesAre = (
+  reviews: readonly WarehouseReview[],
+  expected: (one: WarehouseReview) => number | null,
+): Findings =>
+  reviews.flatMap((one) =>
+    one.likes === expected(one) ? [] : [`review ${one.id} has ${one.likes} likes, and not ${expected(one)}`],
   );
 
 /** Promise 8: on a quiet day a run ends `done`, unless something is named that cannot be synced. */

@@ -6,6 +6,7 @@ import { openOutage } from '../../src/base/outage.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
 import type { Shop } from '../../src/shop/index.ts';
+import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { type Process, within } from './scheduler.ts';
@@ -17,6 +18,7 @@ export type Settings = Readonly<{
   batchSize: number;
   rescanDays: number;
   overlapMinutes: number;
+  countsFields: boolean;
 }>;
 
 export type Opened = {
@@ -58,6 +60,8 @@ export async function openProcess(
     const abort = new AbortController();
     const { baseUrl, clientId, clientSecret, concurrency } = config.api;
     const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18 });
+    const fieldShapes = openFieldShapes(warehouse, 60_000);
+    if (settings.countsFields) fieldShapes.begin();
     // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.
     const timeouts = { connectMs: 1000, headersMs: 5000, bodyMs: 5000 };
     const api = openReviewApi({
@@ -67,6 +71,7 @@ export async function openProcess(
       concurrency,
       timeouts,
       log: silent,
+      onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,
     });
     const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
@@ -78,7 +83,7 @@ export async function openProcess(
       currentWait: () => undefined,
       warehouse,
       warehouseOutage: openOutage(silent, 'warehouse'),
-      fieldShapes: { begin() {}, see() {}, async close() {} },
+      fieldShapes,
       shop,
       api,
       queues,

@@ -90,6 +90,8 @@ export function createScheduler(seed: number, startMs: number, mostSteps = 25_00
       let idleTurns = 0;
       for (;;) {
         await drained();
+        // Code that gives way to other work (setImmediate) goes on before a long pause does.
+        if ((queue[0]?.atMs ?? 0) > nowMs + 1000) for (let turn = 0; turn < 3; turn += 1) await drained();
         if (isReached()) return;
         const action = queue.shift();
         if (!action) {

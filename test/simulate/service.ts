@@ -76,6 +76,9 @@ export type ServiceHabits = {
   tokenLifeMs: number;
 };
 
+/** The fields of a review as the service shows it. */
+export type Shown = Record<string, unknown>;
+
 const failure: Response = { status: 500, body: { error: 'it fails' } };
 
 export type Service = ReturnType<typeof createService>;
@@ -271,7 +274,9 @@ export function createService(habits: ServiceHabits, now: () => number) {
     return { status: 204 };
   }
 
-  const shownReview = (one: Review, isList: boolean) => ({
+  const fields = { change: (shown: Shown, _review: Review): Shown => shown };
+  const shownReview = (one: Review, isList: boolean) => fields.change(reviewShape(one, isList), one);
+  const reviewShape = (one: Review, isList: boolean) => ({
     id: one.id,
     code: null,
     display: true,
@@ -289,7 +294,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     videos_count: 0,
     video_urls: [],
     videos: [],
-    likes_count: 0,
+    likes_count: one.id % 7,
     plus_likes_count: 0,
     source: 'brand_pc',
     options: [],
@@ -356,6 +361,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
     nextId,
     orderOf,
     habits,
+    /** Which fields of a review it shows. */
+    fields,
     /** Another integration, or a customer, does something. */
     addSubOrder,
     writeAsOther: (form: URLSearchParams) => write(form, undefined),

@@ -26,6 +26,12 @@ test('worlds of fixed seeds end as they should', async () => {
   );
 });
 
+test('worlds in which the service changes the fields of reviews end as they should', async () => {
+  expect(await simulate('--with', 'drift', '--minutes', '20', '--worlds', isExhaustive ? '200' : '3')).toContain(
+    ', 0 not as they should be',
+  );
+});
+
 test('worlds of the seeds of this day end as they should', async () => {
   const day = Math.floor(Date.now() / 86_400_000);
   expect(await simulate('--seconds', isExhaustive ? '600' : '8', '--from', String(day * 1000))).toContain(

@@ -8,6 +8,7 @@ import { named } from '../../src/runs/job.ts';
 import { endRun, startDueRun, startRun } from '../../src/runs/start-run.ts';
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
+import { acceptGone } from '../../src/warehouse/field-shapes.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import type { SimulatedDatabase } from './database.ts';
@@ -16,10 +17,12 @@ import { type Passage, type Request, useNetwork } from './network.ts';
 import {
   type DeadLetter,
   doneHasRead,
+  driftIsTold,
   type Facts,
   type Findings,
   type FirstPost,
   isYoung,
+  likesAre,
   nobodyIsMailed,
   noReviewIsGoneTooSoon,
   nothingCostsNothing,
@@ -36,7 +39,7 @@ import {
 } from './oracle.ts';
 import { type Opened, openProcess, type Settings } from './process.ts';
 import { createScheduler, type Process, within } from './scheduler.ts';
-import { createService } from './service.ts';
+import { createService, type Shown } from './service.ts';
 import { createShop, type ShopLine, type ShopOrder } from './shop.ts';
 
 const minuteMs = 60_000;
@@ -129,6 +132,8 @@ function natureOf(random: Random) {
     link: random.pick(['always', 'not on the last'] as const),
     shortTokens: has(0.15),
     batchSize: random.pick([2, 50]),
+    /** In the second episode the service changes which fields of a review it shows. */
+    drift: has(0.03),
   };
 }
 export type Nature = ReturnType<typeof natureOf>;
@@ -136,7 +141,17 @@ export type Nature = ReturnType<typeof natureOf>;
 /** What the installation and the service are: it stays through all days of a long world. */
 const lasting = [
   ...['orders', 'reviews', 'cursed', 'otherSettings', 'deletes', 'feed', 'contactMaxAgeDays', 'emptyValues', 'money'],
-  ...['pageSize', 'link', 'failingReview', 'shortTokens', 'batchSize', 'growOld', 'massRemovals'],
+  ...['pageSize', 'link', 'failingReview', 'shortTokens', 'batchSize', 'growOld', 'massRemovals', 'drift'],
+];
+
+/** How the service may change the fields of all reviews, and what bi.field_drift is to tell of it. */
+type Drift = { told: string; change(shown: Shown): Shown };
+const drifts: readonly Drift[] = [
+  { told: 'loyalty_tier new', change: (shown) => ({ ...shown, loyalty_tier: 'gold' }) },
+  { told: 'likes_count gone', change: ({ likes_count: _, ...rest }) => rest },
+  { told: 'user_name null', change: (shown) => ({ ...shown, user_name: null }) },
+  { told: 'product_code type', change: (shown) => ({ ...shown, product_code: 7 }) },
+  { told: 'source value', change: (shown) => ({ ...shown, source: 'kiosk' }) },
 ];
 
 /**
@@ -156,6 +171,11 @@ export async function simulateWorld(
   const scheduler = createScheduler(seed, startMs, 25_000 * Math.max(1, days));
   const { random } = scheduler;
   const nature: Nature = { ...natureOf(random.fork('nature')), ...given };
+  if (days > 0) nature.drift = false;
+  if (nature.drift) {
+    const enough = { reviews: Math.max(60, nature.reviews), crowded: true, failingReview: false };
+    Object.assign(nature, enough, { episodes: 2, hourly: false });
+  }
   await database.reset();
   const statementsBefore = database.counts.statements;
   const findings: Findings = [];
@@ -166,6 +186,7 @@ export async function simulateWorld(
     batchSize: nature.batchSize,
     rescanDays: 7,
     // What a run reads again by chance hides what another has missed. A change is seen at most 8 minutes late.
+    countsFields: nature.drift,
     overlapMinutes: days > 0 || nature.lateCommits || nature.clockErrors ? 15 : 1,
   };
   const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
@@ -569,6 +590,15 @@ export async function simulateWorld(
       scheduler.tell(`review ${one.id} is deleted`, undefined);
     }
   }
+  const hasBadge = ({ id }: { id: number }) => id % 3 === 0;
+  let [drifted, likesBefore]: [readonly Drift[], Map<number, number | null>] = [[], new Map()];
+  if (nature.drift) service.fields.change = (shown, { id }) => ({ ...shown, ...(id % 3 === 0 && { badge: 'top' }) });
+  function drift(): void {
+    const before = service.fields.change;
+    drifted = random.sample(drifts, random.integer(1, drifts.length));
+    service.fields.change = (shown, one) => drifted.reduce((all, { change }) => change(all), before(shown, one));
+    scheduler.tell(`the service changes fields: ${drifted.map(({ told }) => told).join(', ')}`, undefined);
+  }
   const newReview = (id: number, createdMs: number) => ({
     ...{ id, createdMs, updatedMs: createdMs, listedFromMs: 0, productId: random.integer(1, 3) },
     ...{ score: random.chance(0.9) ? random.integer(1, 5) : null, message: `review ${id}`, comments: 0 },
@@ -726,6 +756,7 @@ export async function simulateWorld(
         };
         scheduler.tell(`the service fails for each ${obstacle.method} of order ${obstacle.code}`, undefined);
       });
+    if (nature.drift && !isFirst) at(moment(), 'drift', drift);
     if (nature.allowRemovals) at(moment(), 'command', () => start(runCommand('sync-orders', { allowRemovals: true })));
     if (nature.repair) at(moment(), 'command', () => start(command('repair')));
     if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
@@ -768,7 +799,7 @@ export async function simulateWorld(
       `select order_code as code from sync.order_links where contact = 'withheld'`,
     );
     const reviews = await database.ask<WarehouseReview & { id: string; updatedMs: string }>(
-      `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
+      `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", likes_count as likes, (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
     );
     return {
       ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters, imported },
@@ -865,11 +896,58 @@ export async function simulateWorld(
         found('on a quiet day', nothingCostsNothing(cost, of, run.report?.counts ?? {}));
       }
     }
+    if (nature.drift) await judgeDrift(opened, facts);
     queue.leave(opened);
     await kill(opened, 'ends');
     processes.delete('settles');
     untouchable.clear();
     undated.clear();
+  }
+
+  /** What bi.field_drift tells of reviews. Whether a process saw an unrated one among its first is chance. */
+  async function toldDrift({ process, app }: Opened): Promise<string[]> {
+    await wait(
+      'fields are written',
+      within(process, () => app.fieldShapes.close()),
+    );
+    const told = await database.ask<{ text: string }>(
+      `select field || ' ' || change as text from bi.field_drift where record = 'review' and field <> 'score'`,
+    );
+    return told.map(({ text }) => text);
+  }
+
+  /**
+   * Promise 5: what the service leaves out of all reviews stays, until somebody says that it is gone. A field that comes
+   * and goes by record is no drift.
+   */
+  async function judgeDrift(opened: Opened, { reviews }: Facts): Promise<void> {
+    const expected = drifted.map(({ told }) => told);
+    // A field that some records of a while lacked is gone once a hundred lack it.
+    if (expected.includes('likes_count gone')) await runNow(opened, 'reconcile-reviews');
+    found('after a drift', driftIsTold(await toldDrift(opened), expected));
+    found(
+      'after a drift',
+      likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes),
+    );
+    likesBefore = new Map(reviews.map(({ id, likes }) => [id, likes]));
+    const isGone = expected.includes('likes_count gone');
+    if (isGone)
+      await wait(
+        'it is accepted',
+        within(opened.process, () => acceptGone(opened.app.warehouse.db, 'likes_count').then(() => toldDrift(opened))),
+      );
+    const touched = [...service.reviews.values()].filter((one) => one.listedFromMs === 0 && !hasBadge(one));
+    for (const one of touched) one.updatedMs = Math.floor(now() / 1000) * 1000;
+    await pass(2 * minuteMs);
+    await runNow(opened, 'sync-reviews');
+    const rest = expected.filter((text) => text !== 'likes_count gone');
+    found('after it was accepted', driftIsTold(await toldDrift(opened), rest));
+    const held = (await factsNow()).reviews.filter(({ id }) => touched.some((one) => one.id === id));
+    if (isGone)
+      found(
+        'after it was accepted',
+        likesAre(held, () => null),
+      );
   }
 
   try {

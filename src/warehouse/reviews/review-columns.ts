@@ -55,15 +55,17 @@ const names = Object.keys(reviewColumns);
 const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 const butId = names.filter((name) => name !== 'id');
 
+const lackingOf = (columns: readonly string[], records: readonly object[]): string[] =>
+  records.length === 0 ? [] : columns.filter((name) => !records.some((record) => name in record));
+
 /**
  * The columns that no record of a list's page has, although the interface shows them always: the service leaves the
  * field out of its responses, so they do not say that the reviews have lost it.
  */
-export const lackingInList = (records: readonly object[]): string[] =>
-  records.length === 0 ? [] : alwaysShown.filter((name) => !records.some((record) => name in record));
+export const lackingInList = (records: readonly object[]): string[] => lackingOf(alwaysShown, records);
 
-/** The columns that a review alone does not show although it may have them: of these only a list says that they are gone. */
-export const lackingAlone = (record: object): string[] => ['user_id', 'tag_name'].filter((name) => !(name in record));
+/** As `lackingInList`, of a review alone: it does not show tags either (docs/interface.md, "Review"). */
+export const lackingAlone = (record: object): string[] => lackingOf([...alwaysShown, 'tag_name'], [record]);
 
 const changeable = [...butId, 'extra'];
 
