@@ -130,10 +130,10 @@ export async function diffBackfill(
   return diff;
 }
 
-function backfilled({ code, shown, lookupFault, plan }: PlannedOrder): BackfilledOrder {
+function backfilled({ code, shown, fault, lookupFault, plan }: PlannedOrder): BackfilledOrder {
   const difference = plan?.difference && withoutPersonalData(plan.difference);
   const order = { code, reason: undefined, difference };
-  if (!difference) return { ...order, kind: 'not compared', reason: lookupFault };
+  if (!difference || fault !== undefined) return { ...order, kind: 'not compared', reason: fault ?? lookupFault };
   if (shown === 'absent') return { ...order, kind: plan.nothing === undefined ? 'create' : 'same' };
   return { ...order, kind: isDifferent(difference) ? 'change' : 'same' };
 }

@@ -71,7 +71,8 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
       const look = await lookUp(deps, code, memory.orderId);
       const orderId = typeof look.shown === 'string' ? null : look.shown.id;
       const otherCodes = orderId === null ? [] : await deps.store.otherCodesOf({ orderId, orderCode: code });
-      return { ...ours, ...look, plan: order && plan(order, look.shown, { ...memory, otherCodes }) };
+      const planned = order && plan(order, look.shown, { ...memory, otherCodes });
+      return { ...ours, ...look, plan: planned, fault: ours.fault ?? planned?.memory.stop?.reason };
     },
   };
 }

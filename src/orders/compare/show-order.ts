@@ -75,7 +75,7 @@ export type OrderPreview = {
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
   const { code, raw, shopFault, planned, shown, lookupFault, now } = await lookAt(deps, asked, rights);
   const plan = planned?.plan;
-  const fault = planned?.fault ?? plan?.memory.stop?.reason;
+  const fault = planned?.fault;
   const { difference, nothing } = plan ?? {};
   const isSent = difference !== undefined && nothing !== 'deleted in the shop';
   const createdAt = planned?.order?.order.createdAt;

@@ -142,8 +142,8 @@ type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; 
  * An order that the shop has deleted is no difference where it was never pushed, nor are lines that it lacks where it stays
  * at the service.
  */
-function judge({ order, fault = '', lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']): Verdict {
-  if (!order || !plan) return { kind: 'unknown', reason: fault };
+function judge({ order, fault, lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']): Verdict {
+  if (!order || !plan || fault !== undefined) return { kind: 'unknown', reason: fault ?? '' };
   const { difference, nothing } = plan;
   if (nothing === 'deleted in the shop') return { kind: 'deleted' };
   if (!difference) return { kind: 'unknown', reason: lookupFault ?? '' };

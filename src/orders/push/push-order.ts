@@ -143,12 +143,14 @@ export async function carryOut(
   planAt: PlanAt,
   onAccepted: () => void = () => {},
 ): Promise<Pushed> {
+  const { store } = deps;
   const { orderCode: code, link } = leased;
-  const channel = openRequests(deps, () => deps.store.assertLease(leased));
+  const channel = openRequests(deps, () => store.assertLease(leased));
   const results: Result[] = [];
   let keep: Pushed['keep'] = [];
   let memory = memoryOf(link, leased.lines as readonly LineLink[]);
-  if (link.orderId !== null) memory = { ...memory, otherCodes: await otherCodesOf(deps, link.orderId, code) };
+  if (link.orderId !== null)
+    memory = { ...memory, otherCodes: await store.otherCodesOf({ orderId: link.orderId, orderCode: code }) };
   let shown: Shown | undefined = 'unknown';
   while (shown !== undefined) {
     let plan = planAt(shown, memory);
@@ -165,7 +167,7 @@ export async function carryOut(
     if (memory.accepted) onAccepted();
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);
     else if (shown && shown !== 'absent' && shown.id !== memory.orderId) {
-      const otherCodes = await otherCodesOf(deps, shown.id, code);
+      const otherCodes = await store.claimId(leased, shown.id);
       const same = otherCodes.filter((other) => isSameCode(other, code));
       // The other order is the same one at the service, and is to say so, too.
       if (same.length > 0) await makeDue(deps.db, same);
@@ -174,9 +176,6 @@ export async function carryOut(
   }
   return { memory, shown, results, keep };
 }
-
-const otherCodesOf = ({ store }: OrderDeps, orderId: number, orderCode: string) =>
-  store.otherCodesOf({ orderId, orderCode });
 
 async function saveLines({ store }: OrderDeps, leased: LeasedOrder, lines: readonly LineLink[]): Promise<void> {
   const known = new Set<unknown>(leased.lines);

@@ -115,7 +115,8 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     });
   });
 
-  const otherCodesOf = openBatch(async (asked: readonly { orderId: number; orderCode: string }[]) => {
+  type Asked = { orderId: number; orderCode: string };
+  const othersOf = async (asked: readonly Asked[]) => {
     const { rows } = await sql<{ orderId: number; orderCode: string }>`
       select order_id as "orderId", order_code as "orderCode" from sync.order_links
       where order_id = any(${asked.map(({ orderId }) => orderId)}::bigint[])`.execute(db);
@@ -124,6 +125,18 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
         orderId === one.orderId && orderCode !== one.orderCode ? [orderCode] : [],
       ),
     );
+  };
+  const claim = openBatch(async (claimed: readonly (Given & Asked)[]) => {
+    await sql`
+      update sync.order_links l set order_id = ours.id
+      from (
+        select l.order_code, g."orderId" as id
+        from sync.order_links l join jsonb_to_recordset(${asStorableJson(claimed)}::jsonb) as g ("orderCode" text, token text, "orderId" bigint)
+          on l.order_code = g."orderCode" and l.lease_owner = g.token
+        where l.order_id is null order by l.order_code for update of l
+      ) as ours
+      where l.order_code = ours.order_code`.execute(db);
+    return othersOf(claimed);
   });
 
   return {
@@ -199,7 +212,13 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      * The codes of other orders of the shop that are linked to this order of the service: the service may hold two codes
      * for one (isSameCode); or it was restored, and has given the id to another order since.
      */
-    otherCodesOf,
+    otherCodesOf: openBatch(othersOf),
+
+    /**
+     * The same for an order whose first push is under way. Its id is written down before: of two pushes of one order of the
+     * service, whichever asks later sees the other.
+     */
+    claimId: (leased: LeasedOrder, orderId: number) => claim({ ...leaseOf(leased), orderId }),
   };
 }
 
