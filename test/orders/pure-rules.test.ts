@@ -15,17 +15,20 @@ import {
 } from '../../src/orders/plan/desired-order.ts';
 import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/money.ts';
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
-import { planOrder } from '../../src/orders/plan/plan-order.ts';
+import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
 import { areSameOptions, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
 import { learn } from '../../src/orders/push/learn.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
-import { openBreaker, openRequests } from '../../src/orders/requests.ts';
+import type { Result } from '../../src/orders/push/send.ts';
+import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
   type CallOptions,
   MalformedResponseError,
   NotFoundError,
+  type OrderBody,
   RefusedError,
+  type SubOrderPatch,
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
@@ -215,27 +218,81 @@ describe('retryDelayMs', () => {
   });
 });
 
-test.each([
-  [{ kind: 'done', value: { id: 9 }, attempts: 1 }, false, { subOrderId: 9, idsBefore: null }],
-  [{ kind: 'done', value: { id: 9 }, attempts: 2 }, false, { subOrderId: 9, idsBefore: [3] }],
-  [{ kind: 'done', value: { id: 9 }, attempts: 1 }, true, { subOrderId: 9, idsBefore: [3] }],
-  [{ kind: 'failed', reason: '422', failure: 'permanent' }, false, undefined],
-  [{ kind: 'failed', reason: '422', failure: 'permanent' }, true, { subOrderId: null, idsBefore: [3] }],
-  [{ kind: 'failed', reason: '500', failure: 'transient' }, false, { subOrderId: null, idsBefore: [3] }],
-  [{ kind: 'unknown', reason: 'lost' }, false, { subOrderId: null, idsBefore: [3] }],
-] as const)('a creation that ends with %j, sent before: %s, is remembered as %j', (sent, isSentAgain, left) => {
+describe('what is known after a request', () => {
   const content = { product_id: 7, price: '5', product_options: {} };
-  const lines = [{ lineCode: '1', subOrderId: null, content, isOurs: true, idsBefore: [3] }];
-  const request = { kind: 'create', lineCode: '1', body: content, isSentAgain } as const;
-  const planned = { requests: [request], memory: memoryOf(link(), lines) };
-  const { memory } = learn(planned, 'unknown', [{ request, sent }]);
-  expect(memory.lines).toEqual(left === undefined ? [] : [{ ...lines[0], ...left }]);
+  const known = { lineCode: '1', subOrderId: 4, content, isOurs: true, idsBefore: null };
+  const [lost, absent] = [{ kind: 'unknown', reason: 'lost' } as const, { kind: 'absent' } as const];
+  const broken = { kind: 'failed', reason: '500', failure: 'transient' } as const;
+  const refused = { kind: 'failed', reason: '422', failure: 'permanent', isRefused: true } as const;
+  const done = (value: unknown = undefined) => ({ kind: 'done', value, attempts: 1 }) as const;
+  const learned = (request: OrderRequest, sent: Sent<unknown>, before: Partial<OrderMemory>) => {
+    const memory = { ...memoryOf(link(), [known]), ...before };
+    const after = learn({ requests: [request], memory }, 'unknown', [{ request, sent } as Result]);
+    return { ...after.memory, shown: after.shown };
+  };
+
+  test.each([
+    [done({ id: 9 }), false, { subOrderId: 9, idsBefore: null }],
+    [{ ...done({ id: 9 }), attempts: 2 }, false, { subOrderId: 9, idsBefore: [3] }],
+    [done({ id: 9 }), true, { subOrderId: 9, idsBefore: [3] }],
+    [refused, false, undefined],
+    [refused, true, { subOrderId: null, idsBefore: [3] }],
+    [broken, false, { subOrderId: null, idsBefore: [3] }],
+    [lost, false, { subOrderId: null, idsBefore: [3] }],
+  ] as const)('a creation that ends with %j, sent before: %s, is remembered as %j', (sent, isSentAgain, left) => {
+    const lines = [{ ...known, subOrderId: null, idsBefore: [3] }];
+    const { lines: after } = learned({ kind: 'create', lineCode: '1', body: content, isSentAgain }, sent, { lines });
+    expect(after).toEqual(left === undefined ? [] : [{ ...known, ...left }]);
+  });
+
+  const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) =>
+    ({ kind: 'change', lineCode: '1', subOrderId: 4, body, content: { ...content, price: '6' }, isHidden }) as const;
+  const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;
+  const post = { kind: 'post order', body: { code: 'A', user_code: null } as OrderBody } as const;
+  const accepted = (body: object) => ({ accepted: { body, detail: {} } as OrderMemory['accepted'] });
+  const [stop, failed] = [{ reason: 'no', failure: 'permanent' } as const, { lineCode: '1', reason: 'lost' }];
+  const rows: [what: string, OrderRequest, Sent<unknown>, before: Partial<OrderMemory>, after: object][] = [
+    ['a change', change(false), done(), {}, { lines: [{ ...known, content: { ...content, price: '6' } }] }],
+    ['404 to one that is shown', change(false), absent, {}, { lines: [known], looks: 2, shown: 'unknown' }],
+    ['404 to one that is not', change(true), absent, {}, { lines: [], looks: 2, shown: 'unknown' }],
+    ['one in doubt', change(false), lost, {}, { failures: [], looks: 2, shown: 'unknown' }],
+    ['one in doubt again', change(false), lost, { looks: 2 }, { failures: [failed], shown: undefined }],
+    ['one in doubt of an order that stops', change(false), lost, { stop }, { failures: [failed], shown: undefined }],
+    [
+      'values that may not be empty',
+      change(false, { price: '6', invoice: null }),
+      refused,
+      {},
+      { emptied: ['1'], failures: [] },
+    ],
+    ['only such values', change(false, { invoice: null }), refused, {}, { emptied: [], failures: [{ reason: '422' }] }],
+    ['the removal of the own sub-order', remove(4), done(), {}, { lines: [] }],
+    ['the removal of a copy', remove(5), done(), {}, { lines: [known] }],
+    ['no sight of an order', { kind: 'find' }, broken, {}, { stop: { reason: '500' } }],
+    ['no sight of one that must stay', { kind: 'find' }, broken, { deletion: stop }, { stop }],
+    ['a deletion', { kind: 'delete order' }, done(), {}, { deletion: undefined, shown: 'absent' }],
+    [
+      'one that is refused',
+      { kind: 'delete order' },
+      refused,
+      {},
+      { deletion: { reason: '422', failure: 'permanent' } },
+    ],
+    ['a deletion in doubt', { kind: 'delete order' }, broken, {}, { deletion: { isUnknown: true }, shown: 'unknown' }],
+    ['empty fields that are refused', post, refused, {}, { refused: ['user_code'], stop: undefined }],
+    ['that fail, where others were accepted', post, broken, accepted({}), { refused: ['user_code'], stop: undefined }],
+    ['that fail at once', post, broken, {}, { refused: [], stop: { reason: '500' } }],
+    ['that were accepted', post, refused, accepted({ user_code: null }), { refused: [], stop: { reason: '422' } }],
+  ];
+  test.each(rows)('%s', (_, request, sent, before, after) => {
+    expect(learned(request, sent, before)).toMatchObject(after);
+  });
 });
 
 describe('what counts as the same', () => {
   test('a price agrees in the unit of the service, and in no other', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 10 ** 12 }), fc.constantFrom(1, 100, 1000), (cents, count) => {
+      fc.property(fc.integer({ min: 2, max: 10 ** 12 }), fc.constantFrom(1, 100, 1000), (cents, count) => {
         const unit = count as MoneyUnit;
         const digits = String(unit).length - 1;
         const text =
