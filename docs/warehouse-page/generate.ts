@@ -1,4 +1,4 @@
-/** Writes the marked parts of docs/warehouse.md, and the sources of examples/dbt: `npm run docs:warehouse`. */
+/** Writes docs/warehouse-tables.md, and the sources of examples/dbt: `npm run docs:warehouse`. */
 import { writeFile } from 'node:fs/promises';
 import { packagePath } from '../../src/base/package-path.ts';
 import { dbtSources } from './dbt-sources.ts';
@@ -7,5 +7,5 @@ import { openSampleWarehouse } from './sample-warehouse.ts';
 
 await using opened = new AsyncDisposableStack();
 const { url } = await openSampleWarehouse(opened);
-await writeFile(packagePath('docs', 'warehouse.md'), await warehousePage(url));
+await writeFile(packagePath('docs', 'warehouse-tables.md'), await warehousePage(url));
 await writeFile(packagePath('examples', 'dbt', 'models', 'sources.yml'), await dbtSources(url));

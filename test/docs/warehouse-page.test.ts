@@ -42,8 +42,8 @@ test('everything of ours in the database has a comment', async () => {
   expect(rows).toEqual([]);
 });
 
-test('docs/warehouse.md is what npm run docs:warehouse writes', async () => {
-  const written = await readFile(packagePath('docs', 'warehouse.md'), 'utf8');
+test('docs/warehouse-tables.md is what npm run docs:warehouse writes', async () => {
+  const written = await readFile(packagePath('docs', 'warehouse-tables.md'), 'utf8');
   expect(written).toBe(await warehousePage(sample.url));
 });
 
