@@ -41,8 +41,8 @@ export type SqlWords = {
   isWithheld(error: unknown): boolean;
   /** The SQLSTATE of an error that the data of a row caused; undefined: it has another cause. */
   dataFaultOf(error: unknown): string | undefined;
-  /** Characters into the text of `describe` at which the database found the mistake; undefined where it does not say. */
-  positionOf(error: unknown): number | undefined;
+  /** The line of the query, from 1, at which `describe` found a mistake; undefined if the database does not say. */
+  lineOf(error: unknown, body: string): number | undefined;
 };
 
 /** A connection within one read-only transaction that sees one moment. */

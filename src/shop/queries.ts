@@ -46,13 +46,15 @@ export async function loadShopQuery(
     if (isShopTimeout(cause)) throw timeoutError(file);
     // A database that restarts says nothing against the query.
     if (isTransient(cause) || cause instanceof ReviewSyncError) throw cause;
-    const at = words.positionOf(cause);
-    const line = at === undefined || at < 1 ? '' : ` (line ${body.slice(0, at).split('\n').length})`;
-    throw new UsageError(`The shop query ${file} cannot be run${line}: ${describeError(cause)}`, {
-      hint: words.isWithheld(cause)
-        ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
-        : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
-    });
+    const line = words.lineOf(cause, body);
+    throw new UsageError(
+      `The shop query ${file} cannot be run${line ? ` (line ${line})` : ''}: ${describeError(cause)}`,
+      {
+        hint: words.isWithheld(cause)
+          ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
+          : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
+      },
+    );
   });
   const types = found.map((column) => ({ name: column.name, type: column.typeName }));
   const faults = columnFaults(name, types, { hasFeed, dialect: words.dialect });

@@ -47,6 +47,11 @@ test('a query file runs with a byte order mark, Windows line ends and semicolons
   await expect(broken.checkQueries()).rejects.toThrow(
     /orders\.sql cannot be run \(line 3\): relation "nowhere" does not exist/,
   );
+  const changed_orders =
+    'select code, at as changed_at from o where at >= :since\nunion all\nselect code, at from gone';
+  await expect((await openTables(database, { ...queriesOf(), changed_orders })).checkQueries()).rejects.toThrow(
+    /changed_orders\.sql cannot be run \(line 3\)/,
+  );
 });
 
 test('an index on dates with zone serves', async () => {

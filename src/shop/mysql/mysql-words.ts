@@ -77,7 +77,7 @@ export const mysqlWords: SqlWords = {
     return /^(21|22|45)\w*$/.exec((error as DriverError).sqlState ?? '')?.[0];
   },
   // The message names the line.
-  positionOf: () => undefined,
+  lineOf: () => undefined,
 };
 
 /** ISO 8601 with microseconds; a zero date is null; a month or a day 00 counts as 01. */

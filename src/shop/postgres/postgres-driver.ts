@@ -2,10 +2,9 @@ import pg from 'pg';
 import { surviveLostConnections } from '../../base/lost-connections.ts';
 import type { Driver, DriverConnection, DriverOptions } from '../driver.ts';
 import type { RawRow } from '../rows.ts';
-import { replaceParameter } from '../sql-text.ts';
 import { readPostgresFacts } from './postgres-facts.ts';
 import { fullScans } from './postgres-plan.ts';
-import { beforeQuery } from './postgres-words.ts';
+import { describingStatement } from './postgres-words.ts';
 
 export function openPostgres({ url, connections, silenceMs }: DriverOptions): Driver {
   const pool = new pg.Pool({
@@ -44,8 +43,7 @@ function connectionOf(client: pg.PoolClient): DriverConnection {
     },
     run,
     async describe(body) {
-      const { text } = replaceParameter(body, 'since', '(null::timestamptz)', 'postgres');
-      const { fields } = await client.query(`${beforeQuery}${text} w limit 0`);
+      const { fields } = await client.query(describingStatement(body));
       const ids = fields.map((field) => field.dataTypeID);
       const rows = await run(
         `select t.oid, t.typname as name, format('%I.%I', n.nspname, t.typname) as type

@@ -1,8 +1,10 @@
 import pg from 'pg';
 import type { ColumnType, SqlWords } from '../driver.ts';
+import { replaceParameter } from '../sql-text.ts';
 
-/** What `describe` puts before a query. */
-export const beforeQuery = 'select * from ';
+/** The statement by which the database describes a query. It has the lines of the query. */
+export const describingStatement = (body: string) =>
+  `select * from ${replaceParameter(body, 'since', '(null::timestamptz)', 'postgres').text} w limit 0`;
 
 const sqlStateOf = (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : '');
 
@@ -38,9 +40,9 @@ export const postgresWords: SqlWords = {
   isConflict: (error) => sqlStateOf(error) === '40001',
   isWithheld: (error) => sqlStateOf(error) === '42501',
   dataFaultOf: (error) => /^(21|22|P0|XX00[12])\w*$/.exec(sqlStateOf(error))?.[0],
-  positionOf(error) {
+  lineOf(error, body) {
     if (!(error instanceof pg.DatabaseError) || error.position === undefined) return undefined;
-    return Number(error.position) - 1 - beforeQuery.length;
+    return describingStatement(body).slice(0, Number(error.position)).split('\n').length;
   },
 };
 
