@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command as Commander, CommanderError } from 'commander';
+import { Command as Commander, CommanderError, type Option } from 'commander';
 import { exitStatus, ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
@@ -65,10 +65,10 @@ export async function runProgram(given: Surroundings): Promise<number> {
         if (report.isWrongUsage) status = 2;
         else if (report.incomplete) status = 1;
       });
-      if (command.isSilent) continue;
       for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
-        one.option('--json', 'report as JSON');
-        if (!command.hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
+        if (!command.isSilent) one.option('--json', 'report as JSON');
+        if (!command.isSilent && !command.hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
+        for (const option of one.options) refuseSecond(one, option);
       }
     }
     await program.parseAsync(args, { from: 'user' });
@@ -91,6 +91,16 @@ export async function runProgram(given: Surroundings): Promise<number> {
   function writeFailure(error: FailureJson): void {
     if (args.includes('--json')) writeJson({ error });
   }
+}
+
+/** Commander would take the last value and drop the others in silence. A parser that gets the values before collects them. */
+function refuseSecond(command: Commander, option: Option): void {
+  if (option.isBoolean() || (option.parseArg?.length ?? 0) > 1) return;
+  let isGiven = false;
+  command.on(`option:${option.name()}`, () => {
+    if (isGiven) command.error(`error: option '${option.flags}' is given twice, expected one value`);
+    isGiven = true;
+  });
 }
 
 /** In the words of all other errors. */

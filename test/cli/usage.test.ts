@@ -28,3 +28,15 @@ test('a blank code of an order is refused by each command that takes one', async
     }
   }
 });
+
+test('an option that takes one value is refused a second time, and one that collects is not', async () => {
+  for (const command of [
+    'migrate --promote extra.a:text --promote extra.b:text',
+    'verify orders --to 2026-01-01 --to=x',
+  ]) {
+    const end = await runCli(command.split(' '), environment);
+    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('is given twice, expected one value') });
+  }
+  const collected = await runCli('forget user U --order a --order b --apply --apply'.split(' '), environment);
+  expect(collected).toMatchObject({ status: 1, stderr: expect.not.stringContaining('twice') });
+});

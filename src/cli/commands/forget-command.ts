@@ -27,7 +27,7 @@ export const command: Command = {
   },
 };
 
-const add = (order: string, before: string[] = []) => [...before, order];
+const add = (order: string, before: string[] | undefined) => [...(before ?? []), order];
 
 async function forget(context: Context, whose: Whose, isApplied: boolean): Promise<Report> {
   const { userCode, orders } = whose;
