@@ -133,6 +133,8 @@ export async function fieldDrift(db: Db): Promise<FieldDrift[]> {
 /** A person says that the service shows a field of reviews no more: its column is cleared by what comes from now on. */
 export async function acceptGone(db: Db, field: string): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
-    update sync.field_shapes set accepted_at = now() where record = 'review' and field = ${field}`.execute(db);
+    update sync.field_shapes s set accepted_at = now()
+    where (record, field) = ('review', ${field}) and (accepted_at >= last_seen_at or exists (
+      select from bi.field_drift d where (d.record, d.field, d.change) = (s.record, s.field, 'gone')))`.execute(db);
   return numAffectedRows > 0n;
 }

@@ -88,6 +88,7 @@ test('a review of which a list counts a hidden comment is not read again each ti
   await world.through((target) =>
     startChangingProxy(target, {
       answer({ body }, { path }) {
+        if (path === '/v1/reviews/1') Object.assign(body as object, { comments_count: 1 });
         if (!/^\/v1\/reviews$/.test(path) || !Array.isArray(body)) return;
         for (const one of body) if (one.id === 1) one.comments_count = 2;
       },
@@ -102,29 +103,33 @@ test('a review of which a list counts a hidden comment is not read again each ti
   expect(asked(world)).toBe(before);
 });
 
-test('comments are read later if the response is older than the list, or the warehouse cannot hold it', async () => {
+test('comments are read later if the response is older, a 404, without a list, or cannot be held', async () => {
   await using world = await openWorld();
   const wrong: Record<number, object> = {
     1: { updated_at: '2024-01-01T00:00:00+09:00', comments: [] },
     2: { score: 77 },
+    4: { comments: null },
+    5: { comments: {} },
   };
   let areWrong = true;
   await world.through((target) =>
     startChangingProxy(target, {
-      answer({ body }, { path }) {
+      answer(answer, { path }) {
         const [, id] = /^\/v1\/reviews\/(\d+)$/.exec(path) ?? [];
-        if (areWrong && id) Object.assign(body as object, wrong[Number(id)]);
+        if (areWrong && id) Object.assign(answer.body as object, wrong[Number(id)]);
+        if (areWrong && id === '3') answer.status = 404;
       },
     }),
   );
   await world.run('sync-reviews');
-  for (const id of [1, 2]) await comment(world, id, [{ id }]);
+  for (const id of [1, 2, 3, 4, 5]) await comment(world, id, [{ id }]);
   // The second is a dead letter, which the next list closes.
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete', reason: 'dead-letters' });
   areWrong = false;
   await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await world.warehouse(replies)).toHaveLength(2);
+  expect(await world.warehouse('select from bi.replies')).toHaveLength(5);
+  expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 
 test('forget reaches the comments', async () => {

@@ -23,6 +23,7 @@ import {
 } from '../../src/review-api/index.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
+import { checkPage } from '../../src/reviews/read/check-page.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { halvesOf, planWindows, windowLimits } from '../../src/reviews/read/window.ts';
@@ -81,6 +82,11 @@ describe('planWindows', () => {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });
+});
+
+test('a product code that comes as a number is the code of its product', () => {
+  const { products } = checkPage([{ product_id: 3, product_code: 7 }], { start: 0, end: 1 }, Buffer.from('[]'));
+  expect(products).toEqual([{ product_id: 3, product_code: '7' }]);
 });
 
 test('a page without the records beside its span refuses the faulty ones of the others, and no other', () => {

@@ -109,7 +109,7 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   if (gone !== undefined) {
     if (!(await acceptGone(warehouse.db, gone))) {
       const hint = "See: select field from bi.field_drift where change = 'gone'";
-      throw new UsageError(`No review has shown a field ${JSON.stringify(gone)}`, { hint });
+      throw new UsageError(`No field ${JSON.stringify(gone)} has vanished from all reviews`, { hint });
     }
     done.push(`Reviews that come without ${gone} clear its column.`);
   }

@@ -27,7 +27,7 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
   for (const [index, item] of items.entries()) {
     if (isRecord(item)) {
       const { product_id: id, product_code: code } = item;
-      if (Number.isSafeInteger(id)) codes.set(id as number, typeof code === 'string' ? code : '');
+      if (Number.isSafeInteger(id)) codes.set(id as number, isCode(code) ? String(code) : '');
     }
     const reason = endless.get(index) ?? faultOf(item, dates[index] ?? noDates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
@@ -64,6 +64,9 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
     score === undefined || score === null || scores.includes(score as number) || /^[0-5]$/.test(textOf(score));
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
+
+/** Services send codes as numbers, too. */
+const isCode = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
@@ -113,6 +116,7 @@ const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { countsComments = true } = {}): RawPage {
   let record = rawBody.toString('latin1');
   const fields = Object.keys(item).map(storableName);
+  const lacking = [...lackingAlone(item), ...(countsComments ? [] : ['comments_count'])];
   if (countsComments && !('comments_count' in item) && Array.isArray(item.comments)) {
     fields.push('comments_count');
     record = withField(record, 'comments_count', String(item.comments.length));
@@ -120,6 +124,6 @@ export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { count
   const page = Buffer.from(`[${record}]`, 'latin1');
   return {
     rawBody: page,
-    check: { ...checkPage([item], plausible, page), fields, lacking: lackingAlone(item), products: [] },
+    check: { ...checkPage([item], plausible, page), fields, lacking, products: [] },
   };
 }

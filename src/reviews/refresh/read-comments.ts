@@ -16,8 +16,9 @@ const failuresAtMost = 5;
  * Reads the comments of reviews whose number of comments has changed. A list shows only the number, so each review is
  * requested by its id. This is the last part of a run.
  *
- * A response fails if it has no `comments`, or an older version than the list showed. After five failures the
- * reading ends, so a service that never shows comments costs a run five requests.
+ * A response fails if it has no list of `comments`, an older version than the list showed, or is a 404: a copy that lags
+ * behind may not know the review yet, and a reconcile finds out whether it is gone. After five failures the reading
+ * ends, so a service that never shows comments costs a run five requests.
  *
  * @returns how many were read.
  */
@@ -27,32 +28,29 @@ export async function readComments(deps: ReviewDeps): Promise<number> {
     ({ attempts, triedAt }) => triedAt === null || isDueAgain(attempts, triedAt, deps.now()),
   );
   for (const one of due) {
-    const outcome = await readCommentsOf(deps, one);
-    if (outcome === 'landed') read += 1;
-    if (outcome === 'failed') failures += 1;
+    if (await readCommentsOf(deps, one)) read += 1;
+    else failures += 1;
     if (failures === failuresAtMost) break;
   }
   return read;
 }
 
-async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<'landed' | 'gone' | 'failed'> {
+async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<boolean> {
   const { warehouse, plausible } = deps;
   const asked = await askReview(deps, due.id);
-  let isRead = asked.kind === 'gone';
   if (asked.kind === 'shown' && showsComments(asked.item, due)) {
     // If the warehouse refuses the review, landPage makes a dead letter. The next list that shows the review closes it.
     const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, { countsComments: false }));
-    isRead = refused === 0;
+    if (refused === 0) {
+      await commentsRead(warehouse.db, due);
+      return true;
+    }
   }
-  if (!isRead) {
-    await commentsFailed(warehouse.db, due, deps.now());
-    return 'failed';
-  }
-  await commentsRead(warehouse.db, due);
-  return asked.kind === 'gone' ? 'gone' : 'landed';
+  await commentsFailed(warehouse.db, due, deps.now());
+  return false;
 }
 
 /** Whether the response has comments, and is no older than the stored review: an older version would not land. */
-const showsComments = ({ comments, updated_at }: RawReview['item'], { updatedAt }: CommentsDue) =>
-  Array.isArray(comments) &&
-  !(updatedAt !== null && (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) < secondOf(updatedAt));
+const showsComments = ({ comments, updated_at }: RawReview['item'], { count, updatedAt }: CommentsDue) =>
+  (Array.isArray(comments) || (comments === null && !count)) &&
+  (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) >= secondOf(updatedAt);

@@ -2,22 +2,24 @@ import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
 /**
- * A review whose number of comments has moved. `moves`: see `sync.comments_due`. `updatedAt`: the date of its version here;
- * null: there is none.
+ * A review whose number of comments has moved. `moves`: see `sync.comments_due`. `count`: the number that the last list
+ * showed; `updatedAt`: the date of its version here.
  */
 export type CommentsDue = {
   id: number;
   moves: number;
   attempts: number;
   triedAt: Date | null;
-  updatedAt: Date | null;
+  count: number | null;
+  updatedAt: Date;
 };
 
-/** Those that were never tried first, the newest first; then those whose last attempt is oldest. */
+/** Those that were never tried first, the newest first; then those whose last attempt is oldest. None that is deleted. */
 export async function commentsDue(db: Db, limit: number): Promise<CommentsDue[]> {
   const { rows } = await sql<CommentsDue>`
-    select review_id as id, moves, attempts, tried_at as "triedAt", updated_at as "updatedAt"
-    from sync.comments_due left join warehouse.reviews on id = review_id
+    select review_id as id, moves, attempts, tried_at as "triedAt", comments_count as count, updated_at as "updatedAt"
+    from sync.comments_due join warehouse.reviews on id = review_id
+    where deleted_at is null
     order by tried_at nulls first, moved_at desc, review_id desc
     limit ${limit}`.execute(db);
   return rows;

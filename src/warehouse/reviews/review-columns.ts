@@ -102,7 +102,7 @@ function newest(name: string): string {
     const rest = `case when $2::text[] is null then ${ofList} else kept.extra - $2::text[] end`;
     return `case when ${isAnother} then '{}' else ${rest} end || excluded.extra`;
   }
-  const isKept = notInLists.includes(name) ? `excluded.${name} is null` : `'${name}' = any ($4::text[])`;
+  const isKept = `('${name}' = any ($4::text[])${notInLists.includes(name) ? ` or excluded.${name} is null` : ''})`;
   return `case when ${isKept} and not ${isAnother} then kept.${name} else excluded.${name} end`;
 }
 
