@@ -47,8 +47,6 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       await check();
       failures = 0;
       app.warehouseOutage.worked();
-      if (isPosted) await post('recovered: the warehouse can be used again');
-      isPosted = false;
     } catch (error) {
       if (failures === 0) failingSinceMs = performance.now();
       failures += 1;
@@ -58,7 +56,10 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       if (!isWatcher && performance.now() - failingSinceMs < unheardMs) return;
       await post(`the warehouse cannot be used: ${reason}\n→ review-sync doctor says what is broken`);
       isPosted = true;
+      return;
     }
+    if (isPosted) await post('recovered: the warehouse can be used again');
+    isPosted = false;
   }
 
   const watching = repeat(everyMs, () =>

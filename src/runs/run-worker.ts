@@ -8,6 +8,7 @@ import {
   type DueTaker,
   type JobTaker,
   type QueueJob,
+  queueProblem,
   type TakeOptions,
   takeJobs,
   UnrecoverableError,
@@ -76,7 +77,7 @@ const slotsOfABrand = 2;
  * @throws ReviewSyncError when the queue does not respond.
  */
 export async function startRunWorker<Context>(options: RunWorkerOptions<Context>): Promise<RunningWorker> {
-  const { queues, log } = options;
+  const { queues, log, warehouseOutage, onRetry } = options;
   const carried = new Map<string, Carried>();
   const { shared } = options;
   const slots = shared ? withOwnSlots(slotsOfABrand, shared.slots) : openStepSlots(options.concurrency);
@@ -117,14 +118,20 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   }
 
   async function look(): Promise<void> {
+    let open: readonly string[];
     try {
-      const open = await options.runsToCarryOut();
-      options.warehouseOutage.worked();
-      for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
+      open = await options.runsToCarryOut();
+      warehouseOutage.worked();
+    } catch (error) {
+      onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
+      return warehouseOutage.failed(error);
+    }
+    for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
+    try {
       for (const runId of open) if (!carried.has(runId)) await carry(runId);
     } catch (error) {
-      options.onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
-      options.warehouseOutage.failed(error);
+      onRetry?.(queueProblem(error));
+      taking.queueOutage.failed(error);
     }
   }
   let looking = Promise.resolve();

@@ -81,6 +81,19 @@ test('a queue that was first asked for while its server was down opens once it i
   await query(other, `alter database "${database}" allow_connections false`);
   await query(other, `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1`, [database]);
   await expect(queues.add('test-run', 'run')).rejects.toThrow();
+  // A worker that cannot take the jobs of a run says so of the queue, not of the warehouse, which it has just read.
+  const said: string[] = [];
+  const ofWarehouse: unknown[] = [];
+  const warehouseOutage = { failed: (error: unknown) => void ofWarehouse.push(error), worked: () => {} };
+  const onRetry = (what: string) => void said.push(what);
+  const runsToCarryOut = async () => ['run'];
+  await testRuns(queues).worker(syncOrders as AnyRunJob<unknown>, undefined, {
+    runsToCarryOut,
+    warehouseOutage,
+    onRetry,
+  });
+  await until(async () => said.length > 0);
+  expect([said[0], ofWarehouse]).toEqual([expect.stringMatching(/^the queue cannot be used/), []]);
   await query(other, `alter database "${database}" allow_connections true`);
   await queues.add('test-run', 'run');
   expect(await queues.isAlive('run')).toBe(true);
