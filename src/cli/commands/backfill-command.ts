@@ -103,12 +103,11 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
     if (options.dryRun) return await planReviews(context, app, asked);
     const run = { job: backfillReviews, asked, key: backfillReviewsKey(asked) };
     if (options.detach) return await startOnly(app, run);
-    const drawn = { progress, signal: context.signal, say: context.terminal.say };
     const note = async (runId: string) => {
       const { reviews, requests } = await spanTotals(app.warehouse.db, runId);
       return `${counted(reviews, 'review')}, ${counted(requests, 'request')}`;
     };
-    return drawRun('backfill reviews', await drawToEnd(app, run, { ...drawn, note }));
+    return drawRun('backfill reviews', await drawToEnd(context, progress, app, run, note));
   });
 }
 
@@ -151,14 +150,7 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
     );
     const run = { job: backfillOrders, asked, key: backfillOrdersKey(asked), replaces: true };
     if (options.detach) return await startOnly(app, run);
-    return drawRun(
-      'backfill orders',
-      await drawToEnd(app, run, {
-        progress,
-        signal: context.signal,
-        say: context.terminal.say,
-      }),
-    );
+    return drawRun('backfill orders', await drawToEnd(context, progress, app, run));
   });
 }
 

@@ -92,11 +92,10 @@ async function retry(context: Context, app: App, ids: number[]): Promise<Report>
   const found = ids.length > 0 ? await deadLettersById(db, ids) : await openDeadLetters(db);
   const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
   const progress = openProgress(context.terminal, 'retry', 'parts');
-  const following = { progress, signal: context.signal, say: context.terminal.say };
   let catalog: RunReport | undefined;
   const codes = await retryDeadLetters(app, deadLetters, context.signal, async () => {
     // With an App of its own: the end of that one aborts what it sends.
-    catalog = await withApp(context, progress, (own) => drawToEnd(own, { job: syncCatalog }, following));
+    catalog = await withApp(context, progress, (own) => drawToEnd(context, progress, own, { job: syncCatalog }));
   });
   const after = await deadLettersById(
     db,

@@ -118,7 +118,7 @@ async function runOne(
 ): Promise<RunReport> {
   const progress = openProgress(context.terminal, `sync ${label}`, unit);
   const { id } = await startRun(app, { job });
-  const report = await drawFollowed(app, id, { progress, signal: context.signal });
+  const report = await drawFollowed(context, progress, app, id);
   const drawn = drawRun(`   ${label}`, report);
   context.terminal.say(drawn.text);
   if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);

@@ -62,10 +62,7 @@ async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderO
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
     const request = { job: syncOrders, asked: { allowRemovals: allowRemovals === true } };
-    return drawRun(
-      'sync orders',
-      await drawToEnd(app, request, { progress, signal: context.signal, say: context.terminal.say }),
-    );
+    return drawRun('sync orders', await drawToEnd(context, progress, app, request));
   });
 }
 
@@ -106,9 +103,8 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
     ['orders', rescanOrders],
   ] as const) {
     const progress = openProgress(context.terminal, `sync reconcile: ${name}`, 'steps');
-    const following = { progress, signal: context.signal, say: context.terminal.say };
     const report = await withApp(context, progress, (app) =>
-      drawToEnd(app, { job, asked: { allowRemovals } }, following).catch((error: unknown): RunReport => {
+      drawToEnd(context, progress, app, { job, asked: { allowRemovals } }).catch((error: unknown): RunReport => {
         if (context.signal.aborted) throw error;
         return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
       }),

@@ -9,32 +9,33 @@ import type { Context, Report } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
-type Drawn = { progress: Progress; signal: AbortSignal; note?: (runId: string) => Promise<string> };
-
-const following = ({ progress, ...rest }: Drawn): Following => ({
-  ...rest,
+const following = ({ signal }: Context, progress: Progress): Following => ({
+  signal,
   onProgress: progress.update,
   onRetry: progress.wait,
 });
 
-/** Runs a job to its end and draws its progress. @param say names runs that nobody carries out. @throws as `runToEnd`. */
+/** Runs a job to its end, draws its progress, and names runs that nobody carries out. @throws as `runToEnd`. */
 export async function drawToEnd(
+  context: Context,
+  progress: Progress,
   app: App,
   request: RunRequest,
-  drawn: Drawn & { say(line: string): void },
+  note?: Following['note'],
 ): Promise<RunReport> {
   for (const run of await unattendedRuns(app.warehouse.db)) {
-    drawn.say(
+    context.terminal.say(
       `Another run waits, and this command leaves it alone: ${run.id}. ${mayDo(run)}. ` +
         `review-sync worker continues it; review-sync runs end ${run.id} ends it.`,
     );
   }
-  return await runToEnd(app, request, following(drawn)).finally(() => drawn.progress.stop());
+  const drawn = { ...following(context, progress), ...(note && { note }) };
+  return await runToEnd(app, request, drawn).finally(() => progress.stop());
 }
 
 /** Follows a run of another process and draws its progress. @throws as `followRun`. */
-export const drawFollowed = (app: App, runId: string, drawn: Drawn): Promise<RunReport> =>
-  followRun(app, runId, following(drawn)).finally(() => drawn.progress.stop());
+export const drawFollowed = (context: Context, progress: Progress, app: App, runId: string): Promise<RunReport> =>
+  followRun(app, runId, following(context, progress)).finally(() => progress.stop());
 
 /** Starts a run for running workers. */
 export async function startOnly(app: App, request: RunRequest): Promise<Report> {
@@ -57,9 +58,6 @@ export function runJob(context: Context, title: string, unit: string, job: AnyRu
   const progress = openProgress(context.terminal, title, unit);
   return withApp(context, progress, async (app) => {
     if (job.readsShop) await requireShopQueries(app);
-    return drawRun(
-      title,
-      await drawToEnd(app, { job }, { progress, signal: context.signal, say: context.terminal.say }),
-    );
+    return drawRun(title, await drawToEnd(context, progress, app, { job }));
   });
 }
