@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
-import type { Reader } from './reader.ts';
+import { type Reader, takeAll } from './reader.ts';
 
 /**
  * How the reading of a list ends.
@@ -45,74 +45,93 @@ const looksAtMost = 8;
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
-export async function readList(
-  reader: Reader,
-  query: PageQuery,
-  start: { guess?: number | undefined; last?: ListPage | undefined } = {},
-): Promise<ListEnd> {
-  // The page that another list has shown shows there what comes behind it.
-  const shown: Shown = { ids: new Set(), ...(start.last && { end: reader.most }) };
-  /** What the reading before showed. */
-  let before: string[] | undefined;
-  let number = start.guess ?? 1;
-  let isNumbered = true;
-  /** A page that shows records, although an empty one before it looked like the end. */
-  let least = 1;
-  let first: ListPage | undefined;
-  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
-    const isFirst = attempt === 1;
-    const last = isFirst && start.last ? { number: reader.most, page: start.last } : undefined;
-    const read = isNumbered
-      ? await readNumbered(reader, query, shown, { last, guess: number, isFirst })
-      : await readUp(reader, query, least, first);
-    first = undefined;
-    switch (read.kind) {
-      case 'moved':
-        number = read.number;
-        before = undefined;
-        continue;
-      case 'contradicted':
-        isNumbered = false;
-        first = read.first;
-        before = undefined;
-        continue;
-      case 'read':
-        break;
-      default:
-        return read;
-    }
-    const isSameAgain = before && showsSame(before, read.ids);
-    before = read.ids;
-    if (!isSameAgain && read.ids.length > 0) continue;
-    const more = await pageWithMore(reader, query, read);
-    if (more === undefined) return { kind: 'whole' };
-    if (typeof more !== 'number') return more;
-    least = more;
-    before = undefined;
-  }
-  return { kind: 'changing' };
+export async function readList(reader: Reader, query: PageQuery, start: Start = {}): Promise<ListEnd> {
+  const end = await readByNumber(reader, query, start);
+  return end.kind === 'contradicted' ? readUpwards(reader, query, end.first) : end;
 }
 
+type Start = { guess?: number | undefined; last?: ListPage | undefined };
+
+/** A page and its number. */
 type Last = { number: number; page: ListPage };
 
 /** What one reading shows. `empty`: pages that showed nothing; `pageWithMore` checks that they are empty. */
 type Reading = { kind: 'read'; ids: string[]; empty: number[] };
 
+/** The list became longer or shorter. `number`: the page to look at first. */
+type Moved = { kind: 'moved'; number: number };
+
+/** No number is named, or the pages contradict it. `first`: page 1, if it was just shown and nothing speaks against it. */
+type Contradicted = { kind: 'contradicted'; first?: ListPage | undefined };
+
+/** What the readings of one list have shown so far: its records, and the page behind which nothing is. */
+type Shown = { ids: Set<string>; end?: number };
+
+/** Reads the list by the number of its last page, until a reading proves it or the number turns out to be wrong. */
+async function readByNumber(reader: Reader, query: PageQuery, start: Start): Promise<ListEnd | Contradicted> {
+  // The page that another list has shown shows there what comes behind it.
+  const shown: Shown = { ids: new Set(), ...(start.last && { end: reader.most }) };
+  let last = start.last && { number: reader.most, page: start.last };
+  let guess = start.guess ?? 1;
+  let earlier: Reading | undefined;
+  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
+    const top = last ?? (await findLast(reader, query, guess));
+    const read = 'kind' in top ? top : await readBelow(reader, query, shown, top, attempt === 1);
+    last = undefined;
+    if (read.kind === 'moved') {
+      guess = read.number;
+      earlier = undefined;
+      continue;
+    }
+    if (read.kind !== 'read') return read;
+    const end = await endOf(reader, query, earlier, read);
+    if (end && end.kind !== 'more') return end;
+    earlier = end ? undefined : read;
+  }
+  return { kind: 'changing' };
+}
+
 /**
- * How one reading ends.
+ * Reads the list from page 1 to the page behind which nothing is, until two readings agree.
  *
- * - `moved`: the list became longer or shorter. `number`: the page to look at first.
- * - `contradicted`: no number is named, or the pages contradict it. `first`: page 1, if it was just shown and nothing
- *   speaks against it.
+ * @param first page 1, if it was just requested.
  */
-type Read =
-  | Reading
-  | { kind: 'moved'; number: number }
-  | { kind: 'contradicted'; first?: ListPage | undefined }
-  | ListEnd;
+async function readUpwards(reader: Reader, query: PageQuery, first: ListPage | undefined): Promise<ListEnd> {
+  /** A page that shows records, although an empty one before it looked like the end. */
+  let least = 1;
+  let earlier: Reading | undefined;
+  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
+    const read = await readUp(reader, query, least, attempt === 1 ? first : undefined);
+    if (read.kind !== 'read') return read;
+    const end = await endOf(reader, query, earlier, read);
+    if (end && end.kind !== 'more') return end;
+    if (end) least = end.number;
+    earlier = end ? undefined : read;
+  }
+  return { kind: 'changing' };
+}
+
+/**
+ * What two readings in turn prove. A single one does so if it shows nothing.
+ *
+ * @returns `more`: the number of a page that looked empty and shows records. Undefined: they differ; the list is read again.
+ */
+async function endOf(
+  reader: Reader,
+  query: PageQuery,
+  earlier: Reading | undefined,
+  read: Reading,
+): Promise<{ kind: 'whole' } | { kind: 'more'; number: number } | Obstacle | undefined> {
+  if (read.ids.length > 0 && !(earlier && showsSame(earlier.ids, read.ids))) return undefined;
+  return pageWithMore(reader, query, read);
+}
 
 /** Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so. */
-async function findLast(reader: Reader, query: PageQuery, guess: number): Promise<Last | Exclude<Read, Reading>> {
+async function findLast(
+  reader: Reader,
+  query: PageQuery,
+  guess: number,
+): Promise<Last | ListEnd | Moved | Contradicted> {
   const { most } = reader;
   let number = Math.max(1, Math.min(most, guess));
   let first: ListPage | undefined;
@@ -151,27 +170,21 @@ async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, firs
   return before.kind === 'page' && isSame(page, before);
 }
 
-/** What the readings of one list have shown so far: its records, and the page behind which nothing is. */
-type Shown = { ids: Set<string>; end?: number };
-
 /**
- * Steps 1 to 4 of `readList`.
+ * Reads the pages below the last one, and the last one again: steps 2 and 3 of `readList`.
  *
- * @param start.last the last page, if it is known. `guess`: the page to look at first. `isFirst`: the first reading of
- *   the list.
+ * @param isFirst the first reading of the list.
  */
-async function readNumbered(
+async function readBelow(
   reader: Reader,
   query: PageQuery,
   shown: Shown,
-  { last, guess, isFirst }: { last: Last | undefined; guess: number; isFirst: boolean },
-): Promise<Read> {
-  const found = last ?? (await findLast(reader, query, guess));
-  if ('kind' in found) return found;
-  const { number, page: top } = found;
+  { number, page: top }: Last,
+  isFirst: boolean,
+): Promise<Reading | ListEnd | Moved | Contradicted> {
   const landing = reader.take(top);
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
-  const below = await reader.takeAll(query, numbers, isFirst ? reader.deps.pages.slots : pLimit(1));
+  const below = await takeAll(reader, query, numbers, isFirst ? reader.deps.pages.slots : pLimit(1));
   if ('kind' in below) return below.kind === 'refused' ? refusedOrMoved(reader, query, below) : below;
   await landing;
 
@@ -211,7 +224,7 @@ async function readNumbered(
   return isCounted && (isStill || !isFirst) ? { kind: 'whole' } : { kind: 'read', ids, empty };
 }
 
-function contradicted({ deps }: Reader): Read {
+function contradicted({ deps }: Reader): Contradicted {
   deps.pages.areNumbersRight = false;
   return { kind: 'contradicted' };
 }
@@ -221,7 +234,7 @@ async function refusedOrMoved(
   reader: Reader,
   query: PageQuery,
   { number, ...refused }: Obstacle & { number: number },
-): Promise<Read> {
+): Promise<Obstacle | Moved> {
   const first = number === 1 ? refused : await reader.ask(query, 1);
   if (first.kind !== 'page') return first;
   const last = first.lastPage ?? 1;
@@ -276,19 +289,19 @@ async function readUp(
   return { kind: 'read', ids, empty };
 }
 
-/** Requests each empty page again, one record shorter. @returns the first that shows a record unknown to the reading. */
+/** Requests each empty page again, one record shorter. @returns `more`: the first that shows a record unknown to the reading. */
 async function pageWithMore(
   reader: Reader,
   query: PageQuery,
   { ids, empty }: Reading,
-): Promise<number | undefined | Obstacle> {
+): Promise<{ kind: 'whole' } | { kind: 'more'; number: number } | Obstacle> {
   const known = new Set(ids);
   for (const number of new Set(empty)) {
     const page = await reader.ask(query, number, limitsOf(reader.deps).pageSize - 1);
     if (page.kind === 'failed') return page;
-    if (page.kind === 'page' && page.ids.some((id) => !known.has(id))) return number;
+    if (page.kind === 'page' && page.ids.some((id) => !known.has(id))) return { kind: 'more', number };
   }
-  return undefined;
+  return { kind: 'whole' };
 }
 
 /**

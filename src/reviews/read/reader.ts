@@ -69,40 +69,6 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     largest: () => deps.pages.largest,
     ask,
     take,
-    /**
-     * Requests pages of a list and lands each as it comes. A slot is held until its page has landed, so that pages do
-     * not pile up where the warehouse is slower than the service.
-     *
-     * @returns the pages, or the first obstacle, after which no more are requested.
-     */
-    async takeAll(
-      query: PageQuery,
-      numbers: readonly number[],
-      slots: LimitFunction,
-    ): Promise<ListPage[] | (Obstacle & { number: number })> {
-      let obstacle: (Obstacle & { number: number }) | undefined;
-      let isBroken = false;
-      const one = async (number: number): Promise<ListPage[]> => {
-        if (obstacle || isBroken) return [];
-        const page = await ask(query, number);
-        if (page.kind === 'page') await take(page);
-        else obstacle ??= { ...page, number };
-        return page.kind === 'page' ? [page] : [];
-      };
-      const slot = (number: number) =>
-        slots(() =>
-          one(number).catch((error: unknown) => {
-            isBroken = true;
-            throw error;
-          }),
-        );
-      const ends = await Promise.allSettled(numbers.map(slot));
-      const found = ends.flatMap((end) => {
-        if (end.status === 'rejected') throw end.reason;
-        return end.value;
-      });
-      return obstacle ?? found;
-    },
     /** Resolves when every page has landed. */
     async landed(): Promise<void> {
       await Promise.all(landings);
@@ -117,4 +83,36 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
       return { span, ids: new Set(seen.keys()), reviews, pages, requests, startedAt: new Date(startedMs) };
     },
   };
+}
+
+/**
+ * Requests pages of a list and lands each as it comes. A slot is held until its page has landed, so that pages do not
+ * pile up where the warehouse is slower than the service.
+ *
+ * @returns the pages, or the first obstacle, after which no more are requested.
+ */
+export async function takeAll(
+  { ask, take }: Reader,
+  query: PageQuery,
+  numbers: readonly number[],
+  slots: LimitFunction,
+): Promise<ListPage[] | (Obstacle & { number: number })> {
+  let stopped: (Obstacle & { number: number }) | { error: unknown } | undefined;
+  const one = async (number: number): Promise<ListPage[]> => {
+    if (stopped) return [];
+    try {
+      const page = await ask(query, number);
+      if (page.kind === 'page') {
+        await take(page);
+        return [page];
+      }
+      stopped ??= { ...page, number };
+    } catch (error) {
+      stopped = { error };
+    }
+    return [];
+  };
+  const pages = await Promise.all(numbers.map((number) => slots(() => one(number))));
+  if (stopped && 'error' in stopped) throw stopped.error;
+  return stopped ?? pages.flat();
 }
