@@ -179,7 +179,15 @@ test('verify finds what differs or is missing, and repairs it without any addres
   expect(writes(world)).toEqual([]);
 
   await world.atService(`update reference_service.sub_orders set invoice = 'X' where order_id = 1`);
+  let due: Promise<unknown> | undefined;
+  world.serviceRule(({ method, path }) => {
+    if (method === 'POST' && path === '/v1/orders')
+      due ??= world.warehouse('select order_code as code from sync.order_links where due_at is not null order by 1');
+    return 'pass';
+  });
   const repaired = await verify('--repair', '--json');
+  // If the repair broke off here, the next sync would send contact of an order that is due and was never pushed.
+  expect(await due).toEqual([{ code: 'A' }, { code: 'B' }]);
   expect(JSON.parse(repaired.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
   expect(repaired.status).toBe(0);
   expect(await world.atService('select status, price::text, invoice from reference_service.sub_orders')).toEqual(
