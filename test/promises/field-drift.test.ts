@@ -74,9 +74,17 @@ test('a field that is new, gone, null or of another type is said once', async ()
   await world.warehouse(`update warehouse.reviews set updated_at = updated_at - interval '1 second'`);
   expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select count(likes_count)::integer as n from warehouse.reviews')).toEqual([{ n: 0 }]);
+  // It has been null as well, and comes back as a number only: if it goes again, nobody has accepted that.
+  await world.warehouse(`insert into sync.field_shapes select (jsonb_populate_record(s, '{"kind": "null"}')).*
+    from sync.field_shapes s where field = 'likes_count'`);
   changes.change = usual;
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await drift()).not.toContainEqual(expect.objectContaining({ field: 'likes_count' }));
+  const { warehouse } = await world.openApp();
+  const shapes = openFieldShapes(warehouse);
+  shapes.begin();
+  await shapes.close();
+  expect([...warehouse.acceptedGone]).toEqual([]);
 });
 
 test('orders and webhooks are looked at too, and thousands of names are one', async () => {

@@ -24,4 +24,4 @@ added as (
   on conflict (record, field, kind) do update set records = s.records + excluded.records,
     seen_until = excluded.seen_until, last_seen_at = excluded.last_seen_at
 )
-select distinct field from sync.field_shapes where record = 'review' and accepted_at >= last_seen_at
+select field from sync.field_shapes where record = 'review' group by field having max(accepted_at) >= max(last_seen_at)
