@@ -90,11 +90,15 @@ const codeText = (code: string) =>
 /** Fewer dates prove nothing about the time of day. */
 const leastDates = 10;
 
-/** Whether dates (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some zone. */
+/**
+ * Whether dates (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some zone, or two that
+ * are an hour apart, the midnights of its winter and summer.
+ */
 export function areDays(dates: readonly string[]): boolean {
-  const times = new Set(dates.map((date) => date.slice(10)));
-  const [time = ''] = times;
-  return dates.length >= leastDates && times.size === 1 && isMidnight(time);
+  const times = [...new Set(dates.map((date) => date.slice(10)))];
+  if (dates.length < leastDates || times.length > 2 || !times.every(isMidnight)) return false;
+  const [one = 0, other = one] = times.map((time) => Date.parse(`2000-01-01${time}`) / 3_600_000);
+  return [0, 1, 23].includes(Math.abs(one - other));
 }
 
 /** Midnight of each zone is at a quarter of an hour in UTC. */
