@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import {
   MalformedResponseError,
@@ -162,7 +162,9 @@ const text = JSON.stringify([{ id: 1 }]);
 test.each([
   ['gzip, as the header says', encoded(gzipSync(text), 'gzip')],
   ['deflate', encoded(deflateSync(text), 'deflate')],
+  ['deflate without its head', encoded(deflateRawSync(text), 'deflate')],
   ['brotli', encoded(brotliCompressSync(text), 'br')],
+  ['zstd', encoded(zstdCompressSync(text), 'zstd')],
   ['gzip without a header', encoded(gzipSync(text))],
   ['plain with the header of gzip', encoded(text, 'gzip')],
   ['plain with the header of brotli', encoded(text, 'br')],
@@ -219,7 +221,7 @@ test('JSON behind a warning is used, and the warning is logged once, masked', as
   const lines: string[] = [];
   const warn = (fields: object, message: string) => lines.push(JSON.stringify(fields) + message);
   const service = await tinyService(({ method, path }) => {
-    if (method === 'PUT') return { body: `${warning}{"ok":true}` };
+    if (method === 'PUT') return { body: `Warning: Undefined key of minji@shop.example\n{"ok":true}` };
     return path.endsWith('/reviews') ? { body: `\ufeff\nDeprecated: old\n${text}` } : { body: `${warning}{"id":5}` };
   });
   const api = client(service.url, { log: { debug() {}, info() {}, warn } });
@@ -227,7 +229,7 @@ test('JSON behind a warning is used, and the warning is logged once, masked', as
   expect(await api.subOrders.create(1, { product_id: 3, price: '1' })).toEqual({ id: 5 });
   expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(text);
   expect(lines).toEqual([
-    expect.stringMatching(/Warning : Undefined key .*the review service writes text beside its JSON/),
+    expect.stringMatching(/Warning: Undefined key .*the review service writes text beside its JSON/),
   ]);
   expect(lines[0]).not.toContain('minji');
 });
@@ -263,6 +265,9 @@ test('a stored detail is refused, a stored list proves what was so when it was s
 test.each([
   ['older than a minute', { age: '61' }, 2],
   ['of a cache', { 'x-cache': 'HIT from edge-7', age: '3' }, 2],
+  ['older than a minute at one of two caches', { age: '540, 0' }, 2],
+  ['of a content network', { 'cf-cache-status': 'HIT' }, 2],
+  ['of memory', { 'x-cache': 'TCP_MEM_HIT from edge-7' }, 2],
   ['not older than a minute', { age: '60' }, 1],
   ['that a cache has passed on', { 'x-cache': 'MISS from edge-7' }, 1],
 ])('a list %s is asked for again, once, where that helps', async (_, headers, requests) => {

@@ -1,10 +1,17 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, unzip } from 'node:zlib';
+import zlib from 'node:zlib';
 
 /** How text begins that is not compressed. A body of brotli may begin with a vertical tab, which \s matches, too. */
 const startsText = /^[ \t\r\n[{<"]/;
 
-const decoders = { zlib: promisify(unzip), br: promisify(brotliDecompress) };
+type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+const unzip: Decoder = promisify(zlib.unzip);
+/** Encodings that the first bytes do not tell, by their names in `Content-Encoding`. Node has zstd from 22.15 on. */
+const decoders: Readonly<Record<string, Decoder>> = {
+  br: promisify(zlib.brotliDecompress),
+  deflate: promisify(zlib.inflateRaw),
+  ...(zlib.zstdDecompress && { zstd: promisify(zlib.zstdDecompress) }),
+};
 
 /**
  * The body as the service wrote it, without a byte order mark. Its first bytes say whether it is compressed by gzip or
@@ -14,11 +21,13 @@ const decoders = { zlib: promisify(unzip), br: promisify(brotliDecompress) };
  */
 export async function decodeBody(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const isZlib = bytes[0] === 0x1f ? bytes[1] === 0x8b : bytes[0] === 0x78 && bytes.readUInt16BE() % 31 === 0;
-  const isBrotli = /\bbr\b/i.test(encoding ?? '') && !startsText.test(bytes.toString('latin1', 0, 1));
-  const decode = isZlib ? decoders.zlib : isBrotli ? decoders.br : undefined;
+  const named = startsText.test(bytes.toString('latin1', 0, 1)) ? '' : (encoding ?? '').trim().toLowerCase();
+  const decode = isZlib ? unzip : decoders[named];
   const plain = decode && bytes.length > 1 ? await decode(bytes, { maxOutputLength: maxBytes }) : bytes;
   return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
 }
+
+export const startsJson = ([first]: Buffer): boolean => first === undefined || opening.includes(first);
 
 /** How a record, or a list of records, begins. An empty one counts on a line of its own: PHP says "Cannot use [] for reading". */
 const beginning = /(?:\[\s*)?\{\s*"\w|(?=[[{])(?<=(?:^|[\n>\xbf])[ \t]*)(?:\[\s*\]|\{\s*\})(?=[ \t\r]*(?:[\n<]|$))/g;

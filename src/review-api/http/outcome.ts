@@ -12,7 +12,7 @@ import {
   UnknownOutcomeError,
 } from '../review-api-errors.ts';
 import type { Call, HttpResponse } from './call.ts';
-import { jsonWithin } from './decode.ts';
+import { jsonWithin, startsJson } from './decode.ts';
 import { errorText } from './error-text.ts';
 import { NotConfirmedError } from './response-body.ts';
 import { type Failure, retryAfterMs } from './retry-policy.ts';
@@ -103,7 +103,10 @@ function readWith<T>(
 ): Outcome<T> {
   const { status, bytes } = response;
   try {
-    return { kind: 'success', status, value: read(response), detail };
+    const value = read(response);
+    // The body of an update or a deletion is not read: a warning in it is found here.
+    const beside = detail === undefined && !startsJson(bytes) ? jsonWithin(bytes)?.text : undefined;
+    return { kind: 'success', status, value, detail: beside === undefined ? detail : errorText(beside, secrets()) };
   } catch (error) {
     if (error instanceof NotConfirmedError) {
       return { kind: 'failure', failure: { kind: 'not-confirmed' }, status, detail: error.message };

@@ -84,7 +84,11 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
       // The status still counts when the body of an error response is lost.
       const { code = '' } = cause as { code?: string };
       const isTooLarge = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE';
-      const incomplete = isTooLarge ? 'too-large' : /^(Z_|ERR_.*BROTLI|ERR__)/.test(code) ? 'undecodable' : 'lost';
+      const incomplete = isTooLarge
+        ? 'too-large'
+        : /^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code)
+          ? 'undecodable'
+          : 'lost';
       return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
     } finally {
       clearTimeout(timer);
@@ -95,12 +99,16 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
 /** A cache may keep what it has just asked for while it answers: this is no state of another moment. */
 const storedForLongMs = 60_000;
 
-/** A response that a cache served shows what was so when the cache stored it. */
+/** A header such as `X-Cache`, `CF-Cache-Status`, `X-Proxy-Cache` or `Cache-Status`. */
+const cacheHeader = /cache(-status)?$/;
+const servedByCache = /(?:\b|_)(?:hit|stale|updating)\b/i;
+
+/** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
 function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
-  const { age = '', 'x-cache': cache = '', date = '' } = headers;
-  const isHit = /\bhit\b/i.test(cache);
-  const storedMs = isHit ? requestedAtMs - Date.parse(date) : Number.NaN;
-  const ageMs = /^\d{1,9}$/.test(age.trim()) ? Number(age) * 1000 : Number.isNaN(storedMs) ? 0 : Math.max(0, storedMs);
+  const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
+  const isHit = Object.keys(headers).some((name) => cacheHeader.test(name) && servedByCache.test(headers[name] ?? ''));
+  const storedMs = isHit ? requestedAtMs - Date.parse(headers.date ?? '') : 0;
+  const ageMs = ages.length > 0 ? 1000 * Math.max(...ages.map(Number)) : Math.max(0, storedMs || 0);
   const isStored = isHit || ageMs > storedForLongMs;
   return { status, headers, ageMs, isStored, requestedAt: new Date(requestedAtMs - ageMs) };
 }
