@@ -86,9 +86,9 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
   const ending = new Set<Promise<void>>();
 
   async function carry(runId: string): Promise<void> {
-    const own = carried.size + ending.size;
+    const runsOfBrand = carried.size + ending.size;
     const isLive = !shared || (options.isLive?.(runId) ?? true);
-    if (!seats.take(shared ? own : 0, isLive)) return;
+    if (!seats.take(shared ? runsOfBrand : 0, isLive)) return;
     try {
       const stop = new AbortController();
       const { name } = await queues.ofRun(runId);

@@ -47,7 +47,7 @@ export function withOwnSlots(own: number, shared: StepSlots): StepSlots {
 }
 
 /** Runs that a process carries out at a time: each one has a connection to the queue. */
-export type RunSeats = { take(own: number, isLive: boolean): boolean; leave(): void };
+export type RunSeats = { take(runsOfBrand: number, isLive: boolean): boolean; leave(): void };
 
 /**
  * @returns `take` says whether another run may begin. The first two runs of a brand that keep it up to date find a seat as
@@ -57,8 +57,8 @@ export type RunSeats = { take(own: number, isLive: boolean): boolean; leave(): v
 export function openRunSeats(count: number): RunSeats {
   let taken = 0;
   return {
-    take(own, isLive) {
-      if (taken >= (isLive && own < 2 ? count : count / 2)) return false;
+    take(runsOfBrand, isLive) {
+      if (taken >= (isLive && runsOfBrand < 2 ? count : count / 2)) return false;
       taken += 1;
       return true;
     },

@@ -6,7 +6,7 @@ type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void
 /** How long calls collect for a batch, in milliseconds (docs/benchmarks.md). */
 const collectMs = 20;
 /** Calls of one batch at most. */
-const most = 200;
+const callsAtOnce = 200;
 
 /**
  * Turns single calls into batches: calls collect for 20 ms, and while one batch runs for the next. Each call resolves
@@ -21,7 +21,7 @@ export function openBatch<Item, Result>(run: (items: Item[]) => Promise<Result[]
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
       await delay(collectMs);
-      await settle(waiting.splice(0, most));
+      await settle(waiting.splice(0, callsAtOnce));
     }
     isRunning = false;
   }

@@ -12,8 +12,8 @@ export function table(head: readonly string[], cells: readonly (readonly string[
     .map((row) =>
       row
         .map((cell, column) => {
-          const gap = ' '.repeat((widths[column] ?? 0) - width(cell));
-          return isNumber[column] ? gap + cell : cell + gap;
+          const padding = ' '.repeat((widths[column] ?? 0) - width(cell));
+          return isNumber[column] ? padding + cell : cell + padding;
         })
         .join('  ')
         .trimEnd(),

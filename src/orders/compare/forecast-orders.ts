@@ -113,9 +113,9 @@ export async function diffBackfill(
   for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
-    const due = (await shopOrders(deps, raws, rights)).filter((one) => !plans.unseen(one)?.nothing);
-    diff.unchanged += raws.length - due.length;
-    const looked = due.slice(0, limit - diff.orders.length).map((one) =>
+    const toSend = (await shopOrders(deps, raws, rights)).filter((one) => !plans.unseen(one)?.nothing);
+    diff.unchanged += raws.length - toSend.length;
+    const looked = toSend.slice(0, limit - diff.orders.length).map((one) =>
       deps.slots(async (): Promise<BackfilledOrder> => {
         if (one.order) return backfilled(await plans.look(one));
         return { code: one.code, kind: 'dead letter', reason: one.fault, difference: undefined };

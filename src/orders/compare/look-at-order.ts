@@ -9,7 +9,6 @@ import type { DesiredOrder } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
 import { desiredOrders } from '../plan/read-orders.ts';
-import type { LineLink } from '../plan/sub-orders.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
@@ -35,7 +34,7 @@ export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rig
   const faults = new Map(deadLetters.map(({ key, reason }) => [key, reason]));
   return raws.map((raw): ShopOrder => {
     const code = raw.order.code ?? '';
-    const memory = memoryOf(links.get(code), (lines.get(code) ?? []) as LineLink[]);
+    const memory = memoryOf(links.get(code), lines.get(code));
     const order = byCode.get(code);
     return { code, raw, memory, order, fault: order ? undefined : (faults.get(code) ?? 'the order cannot be read') };
   });
@@ -49,9 +48,9 @@ export async function lookUp(deps: OrderDeps, code: string, orderId: number | nu
     return { kind: 'failed' as const, reason: describeError(error) };
   });
   if (found.kind === 'done') return { shown: found.value, lookupFault: undefined };
-  return found.kind === 'absent'
-    ? { shown: 'absent', lookupFault: undefined }
-    : { shown: 'unknown', lookupFault: found.reason };
+  return 'reason' in found
+    ? { shown: 'unknown', lookupFault: found.reason }
+    : { shown: 'absent', lookupFault: undefined };
 }
 
 /** An order at both ends, and what a push would send. `plan` undefined: the order cannot be read. */

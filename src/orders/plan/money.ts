@@ -19,8 +19,8 @@ export function moneyUnitOf(sent: readonly ShownAmount[]): MoneyUnit | undefined
     shown === null || Number(amount) === 0 ? [] : units.filter((unit) => isShownAs(shown, amount, unit)).slice(0, 1),
   );
   const count = (unit: MoneyUnit) => votes.filter((vote) => vote === unit).length;
-  const [most] = units.toSorted((a, b) => count(b) - count(a));
-  return votes.length === 0 ? undefined : most;
+  const [chosen] = units.toSorted((a, b) => count(b) - count(a));
+  return votes.length === 0 ? undefined : chosen;
 }
 
 /** Whether the service shows the amount. @param unit undefined: in any unit, since nobody knows in which it counts. */

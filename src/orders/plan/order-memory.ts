@@ -1,5 +1,5 @@
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
-import type { OrderLink } from '../../warehouse/orders/order-links.ts';
+import type { LineLinkRow, OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
@@ -40,9 +40,9 @@ export type OrderMemory = Readonly<{
 }>;
 
 /** What is known before anything is sent. */
-export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLink[]): OrderMemory => ({
+export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLinkRow[] = []): OrderMemory => ({
   link,
-  lines,
+  lines: lines as readonly LineLink[],
   orderId: link?.orderId ?? null,
   otherCodes: [],
   accepted: undefined,

@@ -65,7 +65,7 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
   let order: DesiredOrder | undefined;
   try {
     order = isStale(leased, given, slice) ? await slice.readAgain(given.code) : given;
-    const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines as readonly LineLink[]);
+    const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
     const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
     if (order && !nothing) return { kind: 'ended', counts: await bringInLine(deps, leased, order, slice) };
     await store.release(leased, { isBrokenOff: false });
@@ -148,7 +148,7 @@ export async function carryOut(
   const channel = openRequests(deps, () => store.assertLease(leased));
   const results: Result[] = [];
   let keep: Pushed['keep'] = [];
-  let memory = memoryOf(link, leased.lines as readonly LineLink[]);
+  let memory = memoryOf(link, leased.lines);
   if (link.orderId !== null)
     memory = { ...memory, otherCodes: await store.otherCodesOf({ orderId: link.orderId, orderCode: code }) };
   let shown: Shown | undefined = 'unknown';

@@ -55,8 +55,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
   const now = ageClock(deps.now, readAt);
-  const planned = (order: DesiredOrder) =>
-    planOrder(order, 'unknown', memoryOf(links.get(order.code), []), rights, now());
+  const planned = (order: DesiredOrder) => planOrder(order, 'unknown', memoryOf(links.get(order.code)), rights, now());
   const {
     unchanged = [],
     'deleted in the shop': deleted = [],

@@ -24,9 +24,9 @@ export async function sendAll(
   const results: Result[] = [];
   const orderId = memory.orderId ?? 0;
   for (const request of requests) {
-    const result = await send(api, channel, code, orderId, request);
-    results.push(result);
-    const isDone = result.sent.kind === 'done';
+    const sent = await send(api, channel, code, orderId, request);
+    results.push({ request, sent } as Result);
+    const isDone = sent.kind === 'done';
     const path = wireOf(request, orderId)?.path;
     if (isDone && isRemoval(request)) log.info({ order: code, path }, 'removed at the service what the shop lacks');
     if (!isDone && !('lineCode' in request)) break;
@@ -40,22 +40,21 @@ async function send(
   code: string,
   orderId: number,
   request: OrderRequest,
-): Promise<Result> {
+): Promise<Sent<unknown>> {
+  const { orders, subOrders } = api;
   switch (request.kind) {
     case 'find':
-      return { request, sent: await findOrder(api, { code, orderId }, read) };
+      return findOrder(api, { code, orderId }, read);
     case 'post order':
-      return { request, sent: await write((options) => api.orders.upsert(request.body, options)) };
+      return write((options) => orders.upsert(request.body, options));
     case 'delete order':
-      return { request, sent: await write((options) => api.orders.remove(orderId, options)) };
-    case 'change': {
-      const { subOrderId, body } = request;
-      return { request, sent: await write((options) => api.subOrders.update(orderId, subOrderId, body, options)) };
-    }
+      return write((options) => orders.remove(orderId, options));
+    case 'change':
+      return write((options) => subOrders.update(orderId, request.subOrderId, request.body, options));
     case 'remove':
-      return { request, sent: await write((options) => api.subOrders.remove(orderId, request.subOrderId, options)) };
+      return write((options) => subOrders.remove(orderId, request.subOrderId, options));
     case 'create':
-      return { request, sent: await write((options) => api.subOrders.create(orderId, request.body, options)) };
+      return write((options) => subOrders.create(orderId, request.body, options));
     default:
       return request satisfies never;
   }

@@ -20,15 +20,15 @@ import { carryOut } from './push-order.ts';
 export async function settleVanished(deps: OrderDeps, since: string, rights: PushRights): Promise<Conclusion> {
   const { db, signal } = deps;
   const absent = await absentOrders(db, since);
-  const due = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
+  const toDelete = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
   const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
-  if (rights.deletes === 'off' || due.length === 0) return { counts: addCounts(counts) };
+  if (rights.deletes === 'off' || toDelete.length === 0) return { counts: addCounts(counts) };
   const isNoneLeft = !rights.allowRemovals && !(await isAnyPresent(db, since));
   const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
 
   const left: string[] = [];
   let isHeld = isNoneLeft;
-  for (const code of due) {
+  for (const code of toDelete) {
     signal.throwIfAborted();
     const end = noneLeft ?? (await deleteVanished(deps, code, rights));
     if (end.kind === 'failed') {
