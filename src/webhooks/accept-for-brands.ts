@@ -17,7 +17,8 @@ export type Receiver = {
  * service sends the whole body again. Storing a part twice does no harm. The first receiver also gets the parts without
  * a brand_id.
  *
- * @param idsOfOthers brand_ids of brands that are not served now. A body with one of them gets 503.
+ * @param idsOfOthers brand_ids of brands that are not served now. A body with one of them gets 503, after the parts of
+ *   the others are stored.
  * @throws the errors of the database of a brand, after all others have stored theirs.
  */
 export async function acceptForBrands(
@@ -30,17 +31,20 @@ export async function acceptForBrands(
   const ofId = Map.groupBy<number | undefined, unknown>(body, (part) =>
     isRecord(part) ? integer(part.brand_id) : undefined,
   );
-  if (!first || idsOfOthers.some((id) => ofId.has(id))) return { status: 503, reason: 'a brand cannot be served now' };
+  const notServed = { status: 503, reason: 'a brand cannot be served now' } as const;
+  if (!first) return notServed;
   const storing = receivers.map(async (receiver) => {
     const ids = [...receiver.brandIds, ...(receiver === first ? [undefined] : [])];
     const parts = ids.flatMap((id) => ofId.get(id) ?? []);
     return parts.length === 0 ? ({ status: 200 } as const) : receiver.accept(parts);
   });
   const known = receivers.flatMap(({ brandIds }) => brandIds);
-  const unknown = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
+  const others = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
+  const unknown = others.filter(([id]) => !idsOfOthers.some((one) => one === id));
   const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown)]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const outcomes = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  if (others.length > unknown.length) return notServed;
   return outcomes.find(({ status }) => status !== 200) ?? { status: 200 };
 }
 

@@ -11,6 +11,7 @@ import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { orderQueriesState } from '../../warehouse/orders/order-queries.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { sessionState } from '../../warehouse/service-session.ts';
+import { placesOf } from '../brands.ts';
 import { queriesChanged, queriesChangedHint } from '../changed-queries.ts';
 import type { Config, ShopConfig } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
@@ -41,7 +42,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
   const { db } = warehouse;
   return withClosing(warehouse, async () => {
     const parts = await Promise.all([
-      inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFile())]),
+      inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFiles(config))]),
       inArea('warehouse', async () => {
         const findings = await checkWarehouse(warehouse, config.api.timeZone);
         if (findings.some(({ level }) => level === 'fault')) return findings;
@@ -88,7 +89,7 @@ async function checkPushedOrders(shop: Shop, db: Db): Promise<Finding[]> {
 /** What can be said of the shop while other variables are missing or wrong. @param wrong what `readConfig` throws. */
 export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise<Diagnosis> {
   const parts = await Promise.all([
-    inArea('configuration', async () => [asFault(wrong), ...(await checkEnvFile())]),
+    inArea('configuration', async () => [asFault(wrong), ...(await checkEnvFiles())]),
     inArea('shop', () =>
       withClosing(openShop({ ...shop, connections: 3 }), (opened) => checkShop(opened, shop.sqlDir)),
     ),
@@ -176,12 +177,21 @@ function checkConfiguration(config: Config): Finding[] {
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
-/** Whether other users of this machine can read the passwords in `.env` of the working directory. */
-async function checkEnvFile(): Promise<Finding[]> {
-  const found = await stat('.env').catch(() => undefined);
-  if (found === undefined || process.platform === 'win32') return [];
-  if ((found.mode & 0o077) === 0) return [ok('.env can be read by its owner only')];
-  return [warning('.env, which holds passwords, can be read by other users of this machine', 'run: chmod 600 .env')];
+/** Whether other users of this machine can read the passwords in `.env` of the working directory, or of the brand. */
+async function checkEnvFiles({
+  brandsDir,
+  brand,
+}: Partial<Pick<Config, 'brandsDir' | 'brand'>> = {}): Promise<Finding[]> {
+  const own = brandsDir === undefined || brand === undefined ? [] : [placesOf(brandsDir, brand).envFile];
+  const files = process.platform === 'win32' ? [] : ['.env', ...own];
+  const found = files.map(async (file) => {
+    const { mode } = (await stat(file).catch(() => undefined)) ?? {};
+    if (mode === undefined) return [];
+    if ((mode & 0o077) === 0) return [ok(`${file} can be read by its owner only`)];
+    const what = `${file}, which holds passwords, can be read by other users of this machine`;
+    return [warning(what, `run: chmod 600 ${file}`)];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 async function queue(queues: Queues, schedules: readonly Schedule[], now: () => Date) {

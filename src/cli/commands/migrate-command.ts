@@ -4,7 +4,7 @@ import { type Config, readDeployment, readWarehouseUrl } from '../../app/config.
 import { declareSameService, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
-import { UsageError } from '../../base/errors.ts';
+import { describeWithHint, UsageError } from '../../base/errors.ts';
 import { migrateQueue } from '../../queue/connection.ts';
 import { openQueues } from '../../queue/index.ts';
 import { applySchedules } from '../../queue/schedules.ts';
@@ -78,12 +78,17 @@ export const command: Command = {
         if (dropped !== undefined) return run((context) => drop(context, dropped, apply), 'all');
         const isAboutOne = options.sameService || options.sameShop || options.sameOrders || options.acceptGone;
         const work = async (context: Context) => {
-          try {
-            return await migrate(context, options);
-          } finally {
-            // Also if the last brand failed: the other brands may have been migrated.
-            if (context.brand !== undefined && context.isLast) await completeUnion(context);
+          const [migrated] = await Promise.allSettled([migrate(context, options)]);
+          const isFailed = migrated.status === 'rejected';
+          // Also if the last brand failed: the other brands may have been migrated.
+          if (context.brand !== undefined && context.isLast) {
+            await completeUnion(context).catch((error: unknown) => {
+              if (!isFailed) throw error;
+              context.terminal.say(describeWithHint(error));
+            });
           }
+          if (isFailed) throw migrated.reason;
+          return migrated.value;
         };
         return run(work, isAboutOne === undefined ? 'each' : 'one');
       });

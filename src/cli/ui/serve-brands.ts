@@ -3,7 +3,7 @@ import { brandIdsOf, configOf } from '../../app/brands.ts';
 import { readDeployment } from '../../app/config.ts';
 import { describeError, describeWithHint } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { repeat } from '../../base/timeout.ts';
+import { repeat, withTimeout } from '../../base/timeout.ts';
 import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../../server/measured-app.ts';
 import type { Context } from '../command.ts';
 
@@ -18,6 +18,9 @@ export const servedAlone = (measured: MeasuredApp): Served => ({
 /** How often the files of the brands are read again, in milliseconds. */
 const lookEveryMs = 10_000;
 
+/** How long the start waits for brands, in milliseconds. One that does not open must not hold the others. */
+const startMs = 3000;
+
 /** With up to ten brands, each looks for work every second; with more, all of them ten times a second together. */
 const pollMsOf = (brands: number) => Math.max(1000, 100 * brands);
 
@@ -30,7 +33,8 @@ export type BeginServing = (
 /**
  * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one.
  *
- * 1. A brand that cannot be opened is logged, and tried again every ten seconds. The others go on.
+ * 1. A brand that cannot be opened is logged, and tried again every ten seconds. The others go on, also if a table of
+ *    the brand is locked.
  * 2. A brand whose file is new is opened within ten seconds, and one whose file is gone is closed.
  * 3. `close` closes all of them side by side.
  *
@@ -54,10 +58,14 @@ export async function serveBrands(
   const shared = opened.use(await openShared(deployment));
   sayLockWaits(deployment.warehouseDatabaseUrl, log, opened);
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
+  const opening = new Map<string, Promise<void>>();
+  const whenOpened = () => withTimeout(Promise.all(opening.values()), startMs, () => new Error('late')).catch(() => {});
+  let isClosing = false;
   const said = new Map<string, string>();
   const say = (brand: string, error: unknown) => {
     const why = describeWithHint(error);
-    if (said.get(brand) !== why) log.error({ brand, error: why }, 'the brand cannot be served; trying again');
+    if (said.get(brand) !== why && !isClosing)
+      log.error({ brand, error: why }, 'the brand cannot be served; trying again');
     said.set(brand, why);
   };
 
@@ -66,6 +74,7 @@ export async function serveBrands(
     try {
       const measured = await openMeasuredApp(configOf(brand), log.child({ brand: name }), stack, shared);
       await begin(measured, stack, { shared, pollMs: pollMsOf(known.length) });
+      if (isClosing) throw new Error('the process ends');
       serving.set(name, { measured, stack });
       said.delete(name);
     } catch (error) {
@@ -86,22 +95,22 @@ export async function serveBrands(
       log.info({ brand: name }, 'its file is gone: the brand is not served any more');
       await stack.disposeAsync().catch((error: unknown) => say(name, error));
     }
-    const added = known.flatMap((brand) =>
-      brand.name !== undefined && !serving.has(brand.name) ? [{ brand, name: brand.name }] : [],
-    );
-    await Promise.all(added.map(({ brand, name }) => open(brand, name)));
+    for (const brand of known) {
+      const { name } = brand;
+      if (name === undefined || serving.has(name) || opening.has(name)) continue;
+      opening.set(
+        name,
+        open(brand, name).finally(() => opening.delete(name)),
+      );
+    }
   }
-  let first: Promise<void> | undefined;
-  const looking = repeat(lookEveryMs, () => {
-    const looked = look();
-    first ??= looked;
-    return looked;
-  });
+  const looking = repeat(lookEveryMs, look);
   opened.defer(async () => {
+    isClosing = true;
     await looking.close();
-    await Promise.all([...serving.values()].map(({ stack }) => stack.disposeAsync()));
+    await Promise.all([whenOpened(), ...[...serving.values()].map(({ stack }) => stack.disposeAsync())]);
   });
-  await first;
+  await whenOpened();
   const all = opened.move();
   return {
     close: () => all.disposeAsync(),

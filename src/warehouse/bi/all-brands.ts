@@ -36,6 +36,9 @@ export async function ownerOf(db: Db, service: ConnectedService): Promise<string
 type View = { brand: string; name: string; comment: string | null; columns: Column[] };
 type Column = { name: string; type: string; comment: string | null };
 
+/** Of a transaction. While a statement waits for a reader of the views, all later readers wait behind it. */
+const setLockTimeout = `set local lock_timeout to '5s'`;
+
 const id = pg.escapeIdentifier;
 const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
 
@@ -100,6 +103,7 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
     );
     const all = await viewsOf(trx, brands);
     const statements = [
+      setLockTimeout,
       'create schema if not exists bi',
       `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
     ];
@@ -142,12 +146,12 @@ export async function dropUnion(db: Db): Promise<void> {
   );
   if (rows.length === 0) return;
   await sql
-    .raw(`drop view ${rows.map(({ name }) => `bi.${id(name)}`).join(', ')}`)
+    .raw(`${setLockTimeout}; drop view ${rows.map(({ name }) => `bi.${id(name)}`).join(', ')}`)
     .execute(db)
     .catch((cause: unknown) => {
       throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be dropped', {
         cause,
-        hint: 'Nothing was changed. Drop what uses them, run migrate, and make it again.',
+        hint: 'Nothing was changed. End the session that reads them, or drop what is built upon them. Then run migrate.',
       });
     });
 }
