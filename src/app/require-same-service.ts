@@ -32,6 +32,8 @@ export const shortLimits = {
  * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
+  const before = await connectedService(db);
+  if (before && isSameService(before, serviceOf(config))) return;
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
   await declareSameService(db, config);

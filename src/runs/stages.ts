@@ -55,10 +55,11 @@ export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunRepor
   try {
     for (;;) {
       const data = job.data as RunData;
-      if (data.stage === 'waiting' && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
+      const isWaiting = data.stage === 'waiting';
+      if (isWaiting && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
       signal.throwIfAborted();
       // After the steps: a step of a run that has ended does nothing, and must not count as one that succeeded.
-      const report = (await held.endOfRun()) ?? (await takeStage(held, data));
+      const report = (isWaiting ? await held.endOfRun() : undefined) ?? (await takeStage(held, data));
       if (report) return report;
     }
   } catch (error) {

@@ -102,10 +102,12 @@ export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string):
  */
 async function endLostRuns(app: App, dueJob?: AnyRunJob<App>): Promise<Run[]> {
   const { db } = app.warehouse;
+  const open = await openRuns(db);
+  if (open.length === 0) return [];
   // Not the clock of this machine: where that is behind, it would stop the runs of all others.
   const now = await warehouseNow(db);
   const left: Run[] = [];
-  for (const run of await openRuns(db)) {
+  for (const run of open) {
     const end = await lostEnd(app, run, now, run.job === dueJob?.name ? dueJob : undefined);
     if (end) await endRun(app, run.id, end.error, end.outcome);
     else left.push(run);

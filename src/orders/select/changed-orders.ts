@@ -34,7 +34,7 @@ export type ChangedState = {
   next?: OrderPosition | undefined;
   /** The rest is dated ahead of the shop's clock, and is read by code: such dates may move with the clock. */
   isAhead?: boolean;
-  /** The newest change that was read, as the shop writes it. */
+  /** The newest change that was read, by this run or those before, as the shop writes it. */
   newest?: string | undefined;
   /** The last code of the orders that are due. */
   due?: string;
@@ -56,7 +56,7 @@ export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptio
   const at = cursor && Math.min(Date.parse(cursor.at), Date.parse(shopNow)) - options.lookbackMinutes * 60_000;
   const next = { at: at === undefined ? '-infinity' : new Date(at).toISOString(), code: '' };
   const isByCode = cursor === undefined && (await shop.hasFeed());
-  return readChanges(deps, { shopNow, startedAt, isByCode }, next, options);
+  return readChanges(deps, { shopNow, startedAt, isByCode, newest: cursor?.at }, next, options);
 }
 
 /** The orders that an incremental run would look at now, each once. Writes nothing. */
@@ -99,7 +99,7 @@ export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedS
   const { shopNow, startedAt: readTo, isByCode, newest } = state;
   // What changed while all orders were read is read by the next run.
   const isAhead = isByCode || (newest !== undefined && Date.parse(newest) > Date.parse(shopNow));
-  const at = isAhead ? isoOf(Math.floor(Date.parse(shopNow) / 1000)) : (newest ?? (await readCursor(db, 'orders'))?.at);
+  const at = isAhead ? isoOf(Math.floor(Date.parse(shopNow) / 1000)) : newest;
   if (at !== undefined) await advanceCursor(db, 'orders', { at, readTo });
 }
 

@@ -128,7 +128,8 @@ export const waitingForGrades = (db: Db) => rowOf<WaitingForGrades>(db)`
 
 /** What waits at the end of a run, as counts of it. */
 export async function waitingCounts(db: Db): Promise<Record<string, number>> {
-  const { lines } = await waitingLines(db);
-  const { orders } = await waitingForGrades(db);
+  const { lines, orders } = await rowOf<{ lines: number; orders: number }>(db)`
+    select (select count(*) from (${waitingLinesOf}) as waiting) as lines,
+      (select count(*) from sync.order_links where user_grade_code is not null and user_grade_id is null) as orders`;
   return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
 }

@@ -39,16 +39,23 @@ export type Entry = {
  * closes: whatever dies, either all of it is there or the span is read again.
  */
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
-  const { runId, axis, span, pages, reviews, requests, startedAt } = entry;
-  await db.transaction().execute(async (trx) => {
-    await sql`
-      insert into sync.absent_reviews (review_id, run_id) select unnest(${entry.absent}::bigint[]), ${runId}
-      on conflict (review_id) do nothing`.execute(trx);
-    await sql`
+  const { runId, axis, span, pages, reviews, requests, startedAt, absent } = entry;
+  const [start, end] = [isoOf(span.start), isoOf(span.end)];
+  const enter = (at: Db, when = sql`true`) =>
+    sql`
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-      values (${runId}, ${axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests},
-        ${startedAt}, clock_timestamp())`.execute(trx);
+      select ${runId}, ${axis}, ${start}::timestamptz, ${end}::timestamptz, ${pages}::integer, ${reviews}::integer,
+        ${requests}::integer, ${startedAt}::timestamptz, clock_timestamp()
+      where ${when}`.execute(at);
+  const hasNoGap = sql`
+    not exists (select from sync.open_gaps where axis = ${axis} and start_at < ${end} and end_at > ${start})`;
+  if (absent.length === 0 && (await enter(db, hasNoGap)).numAffectedRows) return;
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      insert into sync.absent_reviews (review_id, run_id) select unnest(${absent}::bigint[]), ${runId}
+      on conflict (review_id) do nothing`.execute(trx);
+    await enter(trx);
     // A statement of its own, so that closeGaps sees what another span has left of a gap.
     await sql`lock table sync.open_gaps in share row exclusive mode`.execute(trx);
     await closeGaps(trx, axis, span);
