@@ -11,11 +11,14 @@ import { packagePath } from '../../src/base/package-path.ts';
 const opened = new AsyncDisposableStack();
 let sample: SampleWarehouse;
 let client: pg.Client;
+/** The answer to each question, by its number. */
+const all = new Map<string, Answer>();
 beforeAll(async () => {
   sample = await openSampleWarehouse(opened);
   client = new pg.Client({ connectionString: sample.url, types: { getTypeParser: () => String } });
   await client.connect();
   opened.defer(() => client.end());
+  for (const { file, sql } of await readQuestions()) all.set(file.slice(0, 2), await ask(client, sql));
 });
 afterAll(() => opened.disposeAsync());
 
@@ -59,12 +62,6 @@ test('the links of the diagram are between columns that exist', async () => {
   expect(wrong).toEqual([]);
 });
 
-async function answers(): Promise<Map<string, Answer>> {
-  const all = new Map<string, Answer>();
-  for (const { file, sql } of await readQuestions()) all.set(file.slice(0, 2), await ask(client, sql));
-  return all;
-}
-
 /** One column of an answer as numbers. */
 function numbers(answer: Answer | undefined, column: string): number[] {
   const at = answer?.columns.indexOf(column) ?? -1;
@@ -75,13 +72,11 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 const dayOf = (date: Date) => new Date(date.getTime() + 9 * 3_600_000).toISOString().slice(0, 10);
 
 test('the eleven questions are answered with the rights of bi_reader', async () => {
-  const all = await answers();
   expect(all.size).toBe(11);
   expect([...all].filter(([, { rows }]) => rows.length < 3).map(([name]) => name)).toEqual([]);
 });
 
 test('reviews by day, month and source are those that the sample shop wrote', async () => {
-  const all = await answers();
   const { reviews } = sample.shop;
   const byDay = all.get('01')?.rows.map(([day, count]) => [day, Number(count)]);
   expect(byDay).toEqual(
@@ -101,7 +96,7 @@ test('products that rate lower are compared over the newest six calendar months'
   const recent = sample.shop.reviews.filter(
     ({ created_at, score }) => score !== null && months.slice(-6).includes(monthOf(created_at)),
   );
-  const answer = (await answers()).get('04');
+  const answer = all.get('04');
   const counts = answer?.rows.map(([, code]) => recent.filter(({ product_code }) => product_code === code).length);
   expect(numbers(answer, 'recent_ratings')).toEqual(counts);
 });

@@ -1,7 +1,7 @@
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Brands, openBrands } from '../harness/brands.ts';
 import { addressOf, type CliEnd, runCli, startCli, startHere, until } from '../harness/cli.ts';
 
@@ -40,8 +40,11 @@ async function untilExact(brands: Brands, name: string): Promise<void> {
   await until(isExact).catch(() => expectExact(brands, name));
 }
 
+/** The shops and services of brands that have nothing to do. */
+const idle = (...names: string[]) => Object.fromEntries(names.map((name) => [name, { shop: 'empty' as const }]));
+
 test('a brand whose service is dead and one whose query is broken change nothing for the third', async () => {
-  await using brands = await openBrands(['dead', 'healthy', 'query']);
+  await using brands = await openBrands(['dead', 'healthy', 'query'], {}, idle('dead', 'query'));
   expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
   // A service that does not respond is tried for minutes; this one refuses at once.
   await brands.write('dead', { REVIEW_API_CLIENT_SECRET: 'wrong' });
@@ -74,11 +77,18 @@ test('a brand whose service is dead and one whose query is broken change nothing
   expect(status.stdout.match(/^brand \w+$/gm)).toEqual(['brand dead', 'brand healthy', 'brand query']);
 });
 
-test('two brands with the same order numbers, product ids and review ids end exact, with forget in one', async () => {
-  await using brands = await openBrands(['nord', 'sued']);
-  await brands.cli('migrate');
+/** Two brands with the same order numbers, product ids and review ids, synced. */
+let both: Brands;
+beforeAll(async () => {
+  both = await openBrands(['nord', 'sued']);
+  await both.cli('migrate');
   for (const flow of ['reviews', 'catalog', 'orders'])
-    expect(await brands.cli('sync', flow)).toMatchObject({ status: 0 });
+    expect(await both.cli('sync', flow)).toMatchObject({ status: 0 });
+});
+afterAll(() => both[Symbol.asyncDispose]());
+
+test('two brands with the same order numbers, product ids and review ids end exact, with forget in one', async () => {
+  const brands = both;
   const names = ['nord', 'sued'];
   for (const name of names) await expectExact(brands, name);
 
@@ -109,9 +119,7 @@ test('two brands with the same order numbers, product ids and review ids end exa
 });
 
 test('bi shows all brands, a question about one reads only that one, and a role reads one or all', async () => {
-  await using brands = await openBrands(['nord', 'sued']);
-  await brands.cli('migrate');
-  await brands.cli('sync', 'reviews');
+  const brands = both;
   expect(await brands.warehouse('select brand, count(*)::integer as n from bi.reviews group by 1 order by 1')).toEqual([
     { brand: 'nord', n: 200 },
     { brand: 'sued', n: 200 },
@@ -155,15 +163,15 @@ test('bi shows all brands, a question about one reads only that one, and a role 
 });
 
 test('what is wrong in the files of brands is said of the brand, and in its place', async () => {
-  await using brands = await openBrands(['a', 'b', 'c']);
+  await using brands = await openBrands(['a', 'b', 'c'], { shop: 'empty' });
   await brands.cli('migrate');
-  const both = 'The brands a and b have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID';
+  const same = 'The brands a and b have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID';
   await brands.write('b', { REVIEW_API_BASE_URL: `${brands.worlds.a?.serviceUrl}/` });
   const end = await brands.cli('sync', 'reviews', '--json');
   expect(end.status).toBe(2);
   expect(documentOf(end)).toMatchObject({
-    a: { error: { message: both } },
-    b: { error: { message: both } },
+    a: { error: { message: same } },
+    b: { error: { message: same } },
     c: { outcome: 'done' },
   });
 
@@ -231,12 +239,11 @@ test('one worker runs all brands: a dead service and a broken query change nothi
   const schedules = {
     SCHEDULE_ORDERS: every(2),
     SCHEDULE_REVIEWS: every(2),
-    SCHEDULE_CATALOG: every(5),
+    SCHEDULE_CATALOG: every(10),
     SCHEDULE_RECONCILE: '',
   };
-  await using brands = await openBrands(['dead', 'healthy', 'neu', 'query'], {
-    environment: { ...schedules, LOG_LEVEL: 'info', TAKE_OVER_SECONDS: '3' },
-  });
+  const environment = { ...schedules, LOG_LEVEL: 'info', TAKE_OVER_SECONDS: '3' };
+  await using brands = await openBrands(['dead', 'healthy', 'neu', 'query'], { environment }, idle('dead', 'query'));
   await rm(join(brands.folder, 'neu.env'));
   expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
   await brands.write('dead', { REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
@@ -268,16 +275,13 @@ test('one worker runs all brands: a dead service and a broken query change nothi
   worker.kill('SIGKILL');
   await worker.ended;
   await brands.worlds.healthy?.shop(
-    `update shop.orders set buyer_name = 'Neu', modified_at = now() where order_id = (select min(order_id) from shop.orders)`,
+    `update shop.orders set buyer_name = 'Neu', modified_at = now() where order_id = (select max(order_id) from shop.orders)`,
   );
-  const before = (await brands.warehouse(`select 1 from sync_healthy.runs where outcome = 'done'`)).length;
   const second = startHere(['worker'], brands.environment);
-  await until(
-    async () => (await brands.warehouse(`select 1 from sync_healthy.runs where outcome = 'done'`)).length > before + 4,
-  );
+  const named = `select from reference_service.orders where user_name = 'Neu'`;
+  await until(async () => (await brands.worlds.healthy?.atService(named))?.length === 1);
   second.kill('SIGTERM');
   expect((await second.ended).status).toBe(0);
-  await untilExact(brands, 'healthy');
 });
 
 test('one serve takes the webhooks of all brands: each part by its brand_id, and an unknown one is one dead letter', async () => {
@@ -285,7 +289,7 @@ test('one serve takes the webhooks of all brands: each part by its brand_id, and
   const token = 'a-token-of-the-page';
   await using brands = await openBrands(
     ['nord', 'sued', 'zu'],
-    { environment: { WEBHOOK_SECRET: secret, STATUS_TOKEN: token, PORT: '0', LOG_LEVEL: 'info' } },
+    { shop: 'empty', environment: { WEBHOOK_SECRET: secret, STATUS_TOKEN: token, PORT: '0', LOG_LEVEL: 'info' } },
     {
       nord: { environment: { WEBHOOK_BRAND_IDS: '1' } },
       sued: { environment: { WEBHOOK_BRAND_IDS: '2,3' } },
@@ -380,11 +384,11 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
   const writes = () =>
     Object.entries(bleibt.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
   const before = writes();
-  for (const flow of ['reviews', 'catalog', 'orders'])
-    expect(await brands.cli('sync', flow)).toMatchObject({ status: 0 });
+  expect(await brands.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  for (const flow of ['catalog', 'orders'])
+    expect(await brands.cli('sync', flow, '--brand', 'bleibt')).toMatchObject({ status: 0 });
   expect(writes()).toEqual(before);
   await expectExact(brands, 'bleibt');
-  await expectExact(brands, 'geht');
   expect(
     await brands.warehouse('select brand, count(*)::integer as n from bi.reviews group by 1 order by 1'),
   ).toHaveLength(2);
@@ -400,7 +404,7 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
   });
   await rm(join(brands.folder, 'geht.env'));
   const said = await brands.cli('migrate', '--drop-brand', 'geht');
-  expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 60 orders') });
+  expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 0 orders') });
   expect(await brands.cli('migrate', '--drop-brand', 'geht', '--apply')).toMatchObject({ status: 0 });
   expect(
     await brands.warehouse(
