@@ -6,6 +6,7 @@ import { readWindow } from '../../src/reviews/read/read-window.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
+import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { runCli } from '../harness/cli.ts';
 import { type ProxiedRequest, startRuleProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -99,13 +100,17 @@ test('a scheduled run leaves out a gap that is not due, although it lies in the 
   expect(plan.windows.filter(({ span }) => isWithinGap(span))).toEqual([]);
 });
 
-test('where a step failed, its updates are a gap although one of creations lies at the same time', async () => {
+test('where a step failed, its updates are a gap before the cursor moves, although one of creations lies at the same time', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const { db } = (await world.openApp()).warehouse;
   const readTo = secondOf(new Date());
   const span = { start: readTo - 7200, end: readTo - 3600 };
   await openGap(db, 'created', { span, kind: 'failed', reason: 'the service failed' });
   const plan = { windows: [{ axis: 'updated' as const, span }], readTo, nextWatermark: readTo, nextStart: readTo };
+  await world.warehouse(`alter table sync.open_gaps add constraint broken check (axis = 'created')`);
+  await expect(concludeSyncReviews(db, 'a run', plan, 'its step failed')).rejects.toThrow('broken');
+  expect(await readCursor(db, 'reviews')).toBeUndefined();
+  await world.warehouse('alter table sync.open_gaps drop constraint broken');
   await concludeSyncReviews(db, 'a run', plan, 'its step failed');
   expect(await openGaps(db)).toMatchObject([
     { axis: 'created', span },
