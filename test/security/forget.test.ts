@@ -97,12 +97,14 @@ test('forget user shows what it would mask, masks it, and changes no other custo
 
   expect(
     await world.warehouse(
-      'select id::integer, score, user_code, user_name, message from warehouse.reviews order by id',
+      'select id::integer, score, user_id::integer, user_code, user_name, message from warehouse.reviews order by id',
     ),
   ).toEqual([
-    { id: 1, score: 5, user_code: null, user_name: null, message: null },
-    { id: 2, score: 4, user_code: 'another', user_name: 'Park Jisoo', message: 'fine' },
+    { id: 1, score: 5, user_id: null, user_code: null, user_name: null, message: null },
+    { id: 2, score: 4, user_id: 8, user_code: 'another', user_name: 'Park Jisoo', message: 'fine' },
   ]);
+  const review = await world.warehouse('select * from warehouse.reviews where id = 1');
+  expect(JSON.stringify(review)).not.toMatch(/minji/i);
   expect(await world.warehouse('select order_code, content from sync.sub_order_links order by 1')).toEqual([
     ...['ORDER-1', 'ORDER-2'].map((order_code) => ({
       order_code,
