@@ -27,9 +27,8 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
   for (const { job: ownName, pattern, timeZone } of schedules) {
     const job = prefix + ownName;
     const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
-    const due =
-      same?.next !== undefined && same.next <= Date.now() && (await queue.getJob(`repeat:${job}:${same.next}`));
-    if (due && ['delayed', 'waiting'].includes(await due.getState())) continue;
+    const isDue = same?.next !== undefined && same.next <= Date.now();
+    if (isDue && (await queue.getJob(`repeat:${job}:${same.next}`))) continue;
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },

@@ -79,6 +79,15 @@ onEachQueue(({ redisUrl }) => {
   });
 });
 
+test('a schedule whose due run the queue has lost is set again', async () => {
+  const queues = await openTestQueues();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
+  await applySchedules(queues, [orders]).finally(() => vi.useRealTimers());
+  await (queues.classes.connection as pg.Pool).query('delete from bullmq.job');
+  await applySchedules(queues, [orders]);
+  expect((await plannedRuns(queues))[0]?.next?.getTime()).toBeGreaterThan(Date.now());
+});
+
 test('a worker whose queue hangs when it sets the schedules says so and ends', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.openApp();
