@@ -25,6 +25,9 @@ test('Retry-After is read as seconds or as a date, and never below zero', () => 
   const now = Date.parse('2024-05-01T00:00:00Z');
   expect(retryAfterMs('120', now)).toBe(120_000);
   expect(retryAfterMs('Wed, 01 May 2024 00:00:30 GMT', now)).toBe(30_000);
+  // A proxy has added its own: the longest counts.
+  for (const header of ['1, 30', '30, 1', '1, Wed, 01 May 2024 00:00:30 GMT'])
+    expect(retryAfterMs(header, now)).toBe(30_000);
   expect(retryAfterMs('Tue, 30 Apr 2024 00:00:00 GMT', now)).toBe(0);
   for (const header of [undefined, '', '-5', 'soon', '1e9']) expect(retryAfterMs(header, now)).toBeUndefined();
 });

@@ -109,7 +109,7 @@ function mayBeCarriedOut(failure: Failure): boolean {
  * `Date` header is known.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const waits = (header?.match(/[A-Za-z]{3,9}, [^,]+|[^,]+/g) ?? []).flatMap((part) => {
+  const waits = (header?.match(/[A-Za-z]{3,9}, [^,]+|[^,\s][^,]*/g) ?? []).flatMap((part) => {
     const value = part.trim();
     if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
     // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date of RFC 9110 is parsed.
