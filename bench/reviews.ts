@@ -1,7 +1,7 @@
 /**
  * How fast reviews are exported, next to loops that do less, in the same run against the same stub and the same
  * Postgres; what a second run costs; requests, memory, and the time to the first row. Prints its tables and puts them
- * into docs/benchmarks.md.
+ * into docs/benchmark-tables.md.
  *
  *   npm run bench:reviews                   100,000 reviews
  *   npm run bench:reviews -- --memory       and 1,000,000 for memory

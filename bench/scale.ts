@@ -1,6 +1,6 @@
 /**
  * What more worker processes bring: 1, 2 and 4 of them share a backfill over Redis and read a stub that takes 50 ms,
- * and one that takes 250 ms, for each request. Prints its table and puts it into docs/benchmarks.md.
+ * and one that takes 250 ms, for each request. Prints its table and puts it into docs/benchmark-tables.md.
  *
  *   npm run bench:scale
  *   npm run bench:scale -- --reviews 20000       only prints

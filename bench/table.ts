@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Prints a table and puts it between the marks `<!-- name -->` and `<!-- /name -->` of docs/benchmarks.md.
+ * Prints a table and puts it between the marks `<!-- name -->` and `<!-- /name -->` of docs/benchmark-tables.md.
  *
  * @param name undefined: the table is only printed.
  */
@@ -16,11 +16,11 @@ export async function writeTable(
   const table = [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
   process.stdout.write(`${table}\n`);
   if (name === undefined) return;
-  const file = join(import.meta.dirname, '..', 'docs', 'benchmarks.md');
+  const file = join(import.meta.dirname, '..', 'docs', 'benchmark-tables.md');
   const text = await readFile(file, 'utf8');
   const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [text.indexOf(open), text.indexOf(close)];
-  if (from < 0 || to < from) throw new Error(`docs/benchmarks.md has no marks ${open} … ${close}`);
+  if (from < 0 || to < from) throw new Error(`docs/benchmark-tables.md has no marks ${open} … ${close}`);
   const measured = `\nRegenerate with \`${command}\`.\n\n${table}\n`;
   await writeFile(file, text.slice(0, from + open.length) + measured + text.slice(to));
 }
