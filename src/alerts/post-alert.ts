@@ -6,7 +6,7 @@ const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', 
 /**
  * Posts a message in Slack's format, `{ "text": … }`.
  *
- * @throws Error where the receiver does not respond with 2xx. It does not name the address, which is a secret.
+ * @throws Error if the receiver does not respond with 2xx. It does not name the address, which is a secret.
  */
 export async function postAlert(url: string, text: string): Promise<void> {
   const response = await fetch(url, {

@@ -69,7 +69,7 @@ export type SharedConnections = AsyncDisposable & { warehouse: WarehousePool; qu
  */
 const connectionsOfBrands = 40;
 
-/** @throws ReviewSyncError where the queue does not respond. */
+/** @throws ReviewSyncError if the queue does not respond. */
 export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deployment): Promise<SharedConnections> {
   await using opened = new AsyncDisposableStack();
   const warehouse = opened.use(openPool({ url, connections: connectionsOfBrands }));

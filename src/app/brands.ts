@@ -35,7 +35,7 @@ const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT
  * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of its
  * brand. If two brands share an account or a brand id, both have a fault.
  *
- * @throws UsageError where BRANDS_DIR has no brand, or the environment has a variable that belongs into a brand's file.
+ * @throws UsageError if BRANDS_DIR has no brand, or the environment has a variable that belongs into a brand's file.
  */
 export function readBrands(environment: Environment): Brand[] | undefined {
   const folder = environment.BRANDS_DIR?.trim() ?? '';

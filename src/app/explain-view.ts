@@ -9,7 +9,7 @@ import { type StatusTable, utc } from './status-view.ts';
 /** A part of what is known of a record: sentences, then tables. As `explain` draws it. */
 export type Part = { title: string; lines: string[]; tables: StatusTable[] };
 
-/** A table; none where it has no row. */
+/** A table; none if it has no row. */
 const tableOf = (title: string, head: string[], rows: string[][]): StatusTable[] =>
   rows.length === 0 ? [] : [{ title, head, rows }];
 

@@ -27,9 +27,9 @@ export const shortLimits = {
  * 1. The address and the client id are those of the last command: no request is sent.
  * 2. Otherwise the service is asked for the three newest and three oldest orders and reviews, until it knows one. It may
  *    have moved, or have a new client.
- * 3. It is recorded where it knows one of them, or where the warehouse has none.
+ * 3. It is recorded where it knows one of them, or if the warehouse has none.
  *
- * @throws ReviewSyncError where it knows none of them, and the client's errors where it cannot be asked.
+ * @throws ReviewSyncError if it knows none of them, and the client's errors if it cannot be asked.
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
   const before = await connectedService(db);
@@ -43,7 +43,7 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
 export const declareSameService = (db: Db, config: Config['api']): Promise<void> =>
   recordConnectedService(db, serviceOf(config));
 
-/** What is wrong where the warehouse belongs to another service; undefined where it does not. Changes nothing. */
+/** What is wrong if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const [before, now] = [await connectedService(db), serviceOf(config)];
   if (before === undefined || isSameService(before, now)) return undefined;

@@ -26,7 +26,7 @@ export async function requireSameShop(deps: ShopDeps): Promise<void> {
   if (problem) throw problem;
 }
 
-/** What is wrong where the shop is another one; undefined where it is not, or nobody knows. */
+/** What is wrong if the shop is another one; undefined if it is not, or nobody knows. */
 export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError | undefined> {
   const { verdict, asked } = await lookUp(deps);
   if (verdict !== 'other') return undefined;

@@ -3,14 +3,14 @@ import { openReviewApi } from '../review-api/index.ts';
 import type { Config } from './config.ts';
 import { shortLimits } from './require-same-service.ts';
 
-/** The offset that a timestamp of the service shows; undefined where it has none. */
+/** The offset that a timestamp of the service shows; undefined if it has none. */
 export const offsetShown = (timestamp: string | null): string | undefined =>
   /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
 
 /** Older dates are no dates of reviews, and zones had odd offsets then. */
 const isRecent = (timestamp: string | null) => timestamp !== null && timestamp >= '2000';
 
-/** The offset of the zone at that timestamp; undefined where that is no date. */
+/** The offset of the zone at that timestamp; undefined if that is no date. */
 function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
   const at = parseInstant(timestamp);
   return at === undefined ? undefined : offsetOf(at, timeZone);
@@ -24,7 +24,7 @@ export function zoneProblem(timestamp: string | null, timeZone: string): string 
 }
 
 /**
- * @returns the first of the zones that has the offsets of the service's timestamps, else a fixed offset; undefined where
+ * @returns the first of the zones that has the offsets of the service's timestamps, else a fixed offset; undefined if
  *   they have several offsets, as in a zone with daylight saving.
  */
 function zoneOf(dates: readonly (string | null)[], zones: readonly string[]): string | undefined {
@@ -39,7 +39,7 @@ function zoneOf(dates: readonly (string | null)[], zones: readonly string[]): st
   return zones.find(fits) ?? (shown.every((one) => one === offset) ? fixed : undefined);
 }
 
-/** Asks the service. Undefined where it has no review, or shows no usable offset. @throws the client's errors. */
+/** Asks the service. Undefined if it has no review, or shows no usable offset. @throws the client's errors. */
 export async function askZone(
   api: Pick<Config['api'], 'baseUrl' | 'clientId' | 'clientSecret'>,
   zones: readonly string[],

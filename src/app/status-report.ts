@@ -115,7 +115,7 @@ async function readQueue(
     const leftRuns = [];
     for (const run of open) {
       const { state, planned, ended } = await queues.progress(run.id);
-      // A process that takes jobs of the run's queue says that it carries the run out, also where the job is gone from it.
+      // A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it.
       const isGone = state === 'lost' || state === 'failed';
       if (!isGone && !unattended.some(({ id }) => id === run.id)) continue;
       leftRuns.push({ ...run, stepsLeft: planned === undefined ? undefined : planned - ended });

@@ -109,7 +109,7 @@ const gapReasons: Readonly<Record<GapKind, string>> = {
   failed: 'the service fails on the request (5xx or no usable response), or a step of a run failed',
 };
 
-/** What the process that carries a run out waits for; undefined where it does not wait. */
+/** What the process that carries a run out waits for; undefined if it does not wait. */
 export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date): string | undefined {
   if (waitReason === null || waitUntil === null || finishedAt || waitUntil <= now) return undefined;
   return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
@@ -133,7 +133,7 @@ export function driftText(one: FieldDrift): string {
   return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')})`;
 }
 
-/** Undefined where no order line waits for its product. */
+/** Undefined if no order line waits for its product. */
 export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {
   if (!oldest) return undefined;
   const record = oneLine(`${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`);

@@ -28,7 +28,7 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
   const closing = new AbortController();
   const wait = (ms: number) => delay(ms, undefined, { signal: closing.signal }).catch(() => {});
 
-  /** @returns false where no review is due. */
+  /** @returns false if no review is due. */
   const readNext = async (): Promise<boolean> => {
     const taken = await takeChangedReview(warehouse.db);
     if (taken) await readChanged(app, taken);

@@ -15,7 +15,7 @@ const failuresBeforeAlert = 2;
 const unheardMs = 600_000;
 
 /**
- * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined where that is not set. It
+ * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set. It
  * uses no queue, because a queue that is down is one of the alerts.
  *
  * Checks at once, then every `everyMs` milliseconds. If the warehouse cannot be used, it posts that too. The warehouse

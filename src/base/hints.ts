@@ -1,6 +1,6 @@
 /** An error of a driver in plain words. `{address}` in a hint stands for the variable that holds the address. */
 export type ErrorExplanation = {
-  /** What is wrong; undefined where the message of the error is plain. */
+  /** What is wrong; undefined if the message of the error is plain. */
   what: string | undefined;
   /** The next step. */
   hint: string;
@@ -110,7 +110,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   ],
 ];
 
-/** Explains an error by itself or by the first of its causes that is known; undefined where its message is plain. */
+/** Explains an error by itself or by the first of its causes that is known; undefined if its message is plain. */
 export function explainError(
   error: unknown,
   { causes = true, address = 'its address' } = {},

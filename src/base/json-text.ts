@@ -29,7 +29,7 @@ export function splitRecords(body: Buffer): Buffer[] {
 
 /**
  * The record as JSON that `jsonb` can hold: Postgres has no character NUL and no half of a surrogate pair, and each
- * becomes U+FFFD. Undefined where the bytes are not UTF-8: nobody knows which characters were meant.
+ * becomes U+FFFD. Undefined if the bytes are not UTF-8: nobody knows which characters were meant.
  */
 export function storableRecord(bytes: Buffer): string | undefined {
   if (!isUtf8(bytes)) return undefined;
@@ -57,7 +57,7 @@ export function printed(value: unknown): string | undefined {
   }
 }
 
-/** The id of a review, an integer from 1 to 2^53 - 1; undefined where there is none. */
+/** The id of a review, an integer from 1 to 2^53 - 1; undefined if there is none. */
 export function usableId(item: unknown): number | undefined {
   const id = isRecord(item) ? item.id : undefined;
   return typeof id === 'number' && Number.isSafeInteger(id) && id >= 1 ? id : undefined;

@@ -7,7 +7,7 @@ export const parseEnvFile = (text: string) => parseEnv(text.replace(/^\uFEFF/, '
 /**
  * The text of a file that decides where data goes. In a shared folder somebody else may have put it there.
  *
- * @throws Error where another user made it, or may change it.
+ * @throws Error if another user made it, or may change it.
  */
 export function ownFile(path: string): string {
   // A pipe would wait for its writer.

@@ -9,7 +9,7 @@ export function failureJson(failure: unknown): FailureJson {
   return { code, message: describeError(failure), hint: hintOf(failure) ?? null };
 }
 
-/** Says what failed and what to do next; with a stack only where the program itself is at fault. */
+/** Says what failed and what to do next; with a stack only if the program itself is at fault. */
 export function describeFailure(error: unknown): string {
   const isOurs = error instanceof ReviewSyncError;
   const { hint } = explainError(error) ?? {};

@@ -13,7 +13,7 @@ type Around = Parameters<typeof openContext>[0];
  * the worst.
  *
  * @param asked the brand of --brand.
- * @throws UsageError where the brand is not known, or the command needs one.
+ * @throws UsageError if the brand is not known, or the command needs one.
  */
 export async function inBrands(
   around: Around,

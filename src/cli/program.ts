@@ -46,7 +46,7 @@ export async function runProgram(given: Surroundings): Promise<number> {
     .exitOverride();
 
   try {
-    // A command is loaded only where it is called: `--help` and `--version` load none.
+    // A command is loaded only if it is called: `--help` and `--version` load none.
     const called = args.find((arg) => Object.hasOwn(summaries, arg));
     for (const [name, summary] of Object.entries(summaries)) {
       const commander = program.command(name).description(summary);

@@ -66,7 +66,7 @@ type PlannedFile = {
  *    any more.
  * 5. Write the manifest.
  *
- * @throws UsageError where the folder holds something else, or the export of another warehouse.
+ * @throws UsageError if the folder holds something else, or the export of another warehouse.
  */
 export async function exportParquet(
   { warehouse, signal, onProgress }: ParquetDeps,
@@ -153,7 +153,7 @@ async function intactFiles(dir: string, before: Manifest | undefined): Promise<M
 }
 
 /**
- * Writes the rows of a file; undefined where its month has none.
+ * Writes the rows of a file; undefined if its month has none.
  *
  * @param sha256 of the file that is there: one with the same bytes is left alone.
  */
@@ -189,7 +189,7 @@ async function writeRows(
 /**
  * Makes the folder of a file.
  *
- * @throws UsageError where it is a link to a place outside of the export.
+ * @throws UsageError if it is a link to a place outside of the export.
  */
 async function makeFolderWithin(dir: string, folder: string): Promise<void> {
   await makeFolder(folder);

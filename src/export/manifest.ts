@@ -41,7 +41,7 @@ const noMonth = '__HIVE_DEFAULT_PARTITION__';
 export const pathOf = (table: string, month?: string) =>
   month === undefined ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
 
-/** The months of a table of which the folder has, or may have, a file. */
+/** The months of a table for which the folder has, or may have, a file. */
 export function monthsOf({ files, writing }: Manifest, table: string): string[] {
   const found = [...Object.keys(files), ...writing].map((path) => ownPath.exec(path)?.groups);
   return found.flatMap((path) => (path?.table === table && path.month ? [path.month.replace(noMonth, '')] : []));
@@ -52,8 +52,8 @@ const manifestPath = (dir: string) => join(dir, 'manifest.json');
 /**
  * Reads the manifest of an export and creates the folder where it is missing.
  *
- * @returns undefined where the folder is empty.
- * @throws UsageError where the folder holds something else.
+ * @returns undefined if the folder is empty.
+ * @throws UsageError if the folder holds something else.
  */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
   await makeFolder(resolve(dir)).catch((cause: unknown) => {

@@ -46,7 +46,7 @@ export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boole
   return maxAgeDays > 0 && ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
 }
 
-/** An order whose contact is asked about. `decision`: null where no push of the order has begun yet. */
+/** An order whose contact is asked about. `decision`: null if no push of the order has begun yet. */
 export type ContactQuestion = { decision: ContactDecision; createdAt: Date; now: Date };
 
 /**

@@ -109,7 +109,7 @@ export function openBreaker() {
         responded(): void {
           lastSuccess = Math.max(lastSuccess, record);
         },
-        /** The record failed for a reason that may pass. @throws ReviewSyncError where the service counts as down. */
+        /** The record failed for a reason that may pass. @throws ReviewSyncError if the service counts as down. */
         failed(reason: string): void {
           if (!hasFailedBefore) failures.push(record);
           if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= reason;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ReviewSyncError } from '../base/errors.ts';
 
 /**
- * What of BullMQ's Worker has to be replaced, written for 6.7. It can go once a worker of BullMQ pauses after any failed
+ * The methods of BullMQ's Worker that have to be replaced, written for 6.7. It can go once a worker of BullMQ pauses after any failed
  * question for a job (the same in its predecessor: github.com/OptimalBits/bull/issues/1304), and looks for delayed jobs on
  * Postgres at an interval that can be set.
  */
@@ -20,7 +20,7 @@ type Patched = { moveToActive(...given: unknown[]): Promise<unknown>; maximumBlo
  * Keeps a worker from asking a failing server thousands of times a second, and from sleeping for an hour.
  *
  * @param onTaken called whenever the server could be asked.
- * @throws ReviewSyncError where this version of BullMQ does not have what is replaced.
+ * @throws ReviewSyncError if this version of BullMQ does not have what is replaced.
  */
 export function patchWorker(worker: object, onTaken: () => void): void {
   const own = worker as Patched;

@@ -25,17 +25,17 @@ const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
 /**
- * Queues of which a process takes jobs at a time: that of due runs, and those of eight runs. On Postgres each one keeps a
+ * Queues from which a process takes jobs at a time: the queue of due runs, and the queues of eight runs. On Postgres each one keeps a
  * connection of the pool, on which it listens.
  */
 export const takersAtATime = 9;
 
-/** The same where a process serves several brands, however many. */
+/** The same for a process that serves several brands, however many. */
 export const takersOfBrands = 25;
 
 /**
- * Connections beside one for each queue of which jobs are taken: for the statements of all queues, which take
- * milliseconds. Without these every statement would wait for good; with two, the opening of 50 brands waits for seconds.
+ * Connections for the statements of all queues, which take milliseconds, besides one for each queue that jobs are taken
+ * from. Without these every statement would wait for good; with two, the opening of 50 brands waits for seconds.
  * A new connection costs the server 11 ms of processor time with the first claim of a job, since it reads the catalog and
  * compiles BullMQ's function; a used one 0.6 ms.
  */
@@ -43,7 +43,7 @@ const moreConnections = (takers: number) => (takers > takersAtATime ? 10 : 2);
 
 /**
  * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
- * @param takers queues of which jobs are taken at a time.
+ * @param takers queues that jobs are taken from at a time.
  * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait without an end and
  *   without a message.
  */
@@ -165,7 +165,7 @@ export async function withClient<T>(url: string, use: (client: pg.Client) => Pro
  * The result of a call to the queue that somebody waits for. BullMQ's connection waits for a server that is down
  * without an end, which is right for jobs only.
  *
- * @throws ReviewSyncError where the queue does not respond in time.
+ * @throws ReviewSyncError if the queue does not respond in time.
  */
 export function respondsInTime<T>(call: Promise<T>, timeoutMs = 5000): Promise<T> {
   return withTimeout(call, timeoutMs, () => {

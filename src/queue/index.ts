@@ -34,7 +34,7 @@ export type Queues = AsyncDisposable & {
   schedulers(): Promise<Scheduler[]>;
   /** The queue of a run, opened when it is first asked for. */
   ofRun(runId: string): Promise<BullQueue>;
-  /** Puts the run's own job into the run's queue. Does nothing where the job is there. */
+  /** Puts the run's own job into the run's queue. Does nothing if the job is there. */
   add(jobName: string, runId: string): Promise<void>;
   progress(runId: string): Promise<RunProgress>;
   /** Whether the run's job is in the queue and has not ended. */
@@ -71,7 +71,7 @@ export type QueueServer = AsyncDisposable & {
 export type Scheduler = Awaited<ReturnType<BullQueue['getJobSchedulers']>>[number];
 
 /**
- * @param takers queues of which jobs are taken at a time.
+ * @param takers queues that jobs are taken from at a time.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
 export async function openQueueServer(url: string, takers?: number): Promise<QueueServer> {

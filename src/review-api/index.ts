@@ -92,7 +92,7 @@ export function openReviewApi(options: ReviewApiOptions) {
      * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
      * themselves; call it to find out early whether the credentials are right.
      *
-     * @throws AuthenticationError where the service does not accept client id and secret.
+     * @throws AuthenticationError if the service does not accept client id and secret.
      */
     authenticate,
     stats,

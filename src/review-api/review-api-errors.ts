@@ -22,7 +22,7 @@ export class ReviewApiError extends ReviewSyncError {
   override readonly name: string = 'ReviewApiError';
   readonly method: string;
   readonly path: string;
-  /** HTTP status of the last response; undefined where there was no response. */
+  /** HTTP status of the last response; undefined if there was no response. */
   readonly status: number | undefined;
   /** How often the request was sent; 1 where the first response was final. */
   readonly attempts: number;
@@ -101,7 +101,7 @@ export class LimitedError extends ReviewApiError {
 
 /**
  * No usable response after all attempts: 5xx, refused or broken connections, timeouts. `status` is set where the
- * service responded with 5xx or 408 (this request fails, others may not), and undefined where there was no response
+ * service responded with 5xx or 408 (this request fails, others may not), and undefined if there was no response
  * (the service cannot be reached). A certificate that is not valid is the one case that is not `retryable`. `isUnsent`:
  * there was no connection, so the request says nothing about what was asked for.
  */

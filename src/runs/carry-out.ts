@@ -92,7 +92,7 @@ export async function runState(app: App, runId: string): Promise<RunState | unde
   return run && { job: run.job, run, end: endOf(run) };
 }
 
-/** How a run ended, as its command reports it; undefined where it has not. */
+/** How a run ended, as its command reports it; undefined if it has not. */
 export function endOf({ outcome, counts, reason, error }: Run): RunReport | undefined {
   if (outcome === null) return undefined;
   if (outcome === 'done') return { outcome, counts };

@@ -76,8 +76,8 @@ const queueOutageMs = 120_000;
 /**
  * Waits for a run to end and shows its progress. Any worker may do the work.
  *
- * @throws IncompleteError where the command is stopped.
- * @throws ReviewSyncError where the run failed, or the queue has lost it.
+ * @throws IncompleteError if the command is stopped.
+ * @throws ReviewSyncError if the run failed, or the queue has lost it.
  */
 export async function followRun(
   app: Pick<App, 'queues' | 'warehouse'>,
@@ -136,7 +136,7 @@ const interrupted = () =>
  * out no other run. An interruption ends the run, one that it joined too: the steps of this process at once, those of
  * others within seconds.
  *
- * @throws as `followRun`; IncompleteError also where the command was stopped before, as between the two runs of a reconcile.
+ * @throws as `followRun`; IncompleteError also if the command was stopped before, as between the two runs of a reconcile.
  */
 export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
   const { signal, onRetry } = following;
@@ -178,7 +178,7 @@ async function endWhereShopIsAnother(app: App, id: string, { onRetry, signal }: 
   }
 }
 
-/** @throws ReviewSyncError where the warehouse does not respond within five seconds: a person waits. */
+/** @throws ReviewSyncError if the warehouse does not respond within five seconds: a person waits. */
 async function endInterrupted(app: App, id: string): Promise<void> {
   const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
   const end = finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });

@@ -32,19 +32,19 @@ export type RunJob<Context, State, StepPayload> = Readonly<{
   trigger: Trigger;
   /** Steps of a run with a higher number wait for those with a lower one. */
   priority: number;
-  /** Whether its steps read the shop: then a process carries it out only where its shop is the same one. */
+  /** Whether its steps read the shop: then a process carries it out only if its shop is the same one. */
   readsShop: boolean;
   step: StepJob<Context, StepPayload>;
   plan(context: Context, run: RunInfo, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
   /**
    * Plans the next batch of steps once all steps of the batch before it have ended; undefined: nothing remains, and the
-   * run concludes. Without it a run has one batch. It is not called after a batch of which no step succeeded: a system
-   * is down then. It may be called again with the same state after a crash: what it saves only moves forward, and the
+   * run concludes. Without it a run has one batch. It is not called after a batch without a step that succeeded: a
+   * system is down then. It may be called again with the same state after a crash: what it saves only moves forward, and the
    * batch it returned first may be lost.
    */
   next?(context: Context, run: RunInfo, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(context: Context, run: RunInfo, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;
-  /** Records that the run failed. Does nothing where the run has ended already. */
+  /** Records that the run failed. Does nothing if the run has ended already. */
   fail(context: Context, run: RunInfo, reason: string): Promise<void>;
 }>;
 
@@ -57,7 +57,7 @@ export type StepsEnd<State> = { state: State; results: Counts[]; failures: strin
 // biome-ignore lint/suspicious/noExplicitAny: the list is heterogeneous; each job is checked where it is defined
 export type AnyRunJob<Context> = RunJob<Context, any, any>;
 
-/** @throws ReviewSyncError where no job or step of the list has this name. */
+/** @throws ReviewSyncError if no job or step of the list has this name. */
 export function named<T extends { name: string }>(all: readonly T[], name: string): T {
   const found = all.find((one) => one.name === name);
   if (!found) {

@@ -44,7 +44,7 @@ export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSe
   findRun(runId: string): Promise<RunState | undefined>;
   /** Starts the run of a job that is due by its schedule. Absent: this process takes no scheduled run. */
   startDue?: (jobName: string, dueId: string) => Promise<void>;
-  /** Called for each step that ended, with its counts, or undefined where it failed. */
+  /** Called for each step that ended, with its counts, or undefined if it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
   /** Aborted when the time to finish running jobs is over. */
   abort: AbortController;

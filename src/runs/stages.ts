@@ -33,7 +33,7 @@ export type HeldRun<Context> = {
   job: QueueJob;
   token: string;
   run: RunInfo;
-  /** How the run ended elsewhere; undefined where it has not. */
+  /** How the run ended elsewhere; undefined if it has not. */
   endOfRun(): Promise<RunReport | undefined>;
   /** Aborts when the worker stops, or the run has ended elsewhere. */
   signal: AbortSignal;
@@ -75,7 +75,7 @@ export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunRepor
  * Takes a run through the stage that `data` says. Each stage is written down before the next begins, so that a crash
  * between them repeats at most one.
  *
- * @returns how the run ended; undefined where another stage follows.
+ * @returns how the run ended; undefined if another stage follows.
  */
 async function takeStage<Context>(held: HeldRun<Context>, data: RunData): Promise<RunReport | undefined> {
   const { context, definition, job, run, signal } = held;
@@ -104,7 +104,7 @@ const lostStep = 'the queue has lost the step';
  * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other
  * worker's.
  *
- * @throws Error where the lock of the job is lost.
+ * @throws Error if the lock of the job is lost.
  */
 async function writeDown<Context>(
   { job, token, takeOverSeconds }: HeldRun<Context>,

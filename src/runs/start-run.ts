@@ -26,7 +26,7 @@ export type RunRequest = {
  * A backfill of orders joins none: what that one has read may be older than a correction of the queries, and Ctrl-C must
  * leave nothing that mails.
  *
- * @throws ReviewSyncError where the open run of the key was planned for another zone or system.
+ * @throws ReviewSyncError if the open run of the key was planned for another zone or system.
  */
 export async function startRun(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
   const { job, key, replaces = false } = request;
@@ -143,7 +143,7 @@ async function lostEnd(
  * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
  * the run goes too.
  *
- * @returns false where no open run has this id.
+ * @returns false if no open run has this id.
  */
 export async function endRun(
   app: App,

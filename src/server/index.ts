@@ -26,7 +26,7 @@ export type RunningServer = { url: string; close(): Promise<void> };
 /**
  * Starts the HTTP server: metrics and health, and with `isPublic` webhooks and the status page.
  *
- * @throws ReviewSyncError where it cannot listen.
+ * @throws ReviewSyncError if it cannot listen.
  */
 export async function startServer(
   served: Served,

@@ -16,7 +16,7 @@ export type SqlWords = {
   dialect: SqlDialect;
   /** How a statement over a query of the shop begins: `<select> … from (…) w`. */
   select: string;
-  /** A value of a key as a literal of the column's type; undefined where the type cannot hold it: no row has it. */
+  /** A value of a key as a literal of the column's type; undefined if the type cannot hold it: no row has it. */
   keyLiteral(type: string, key: string): string | undefined;
   /** That `w.code` is there, is not blank, and can be stored. Never null. */
   hasCode(type: string): string;
@@ -82,7 +82,7 @@ export type StatementPlan = { scans: FullScan[]; unexplained?: string };
 export type FullScan = {
   /** As one writes it in SQL. */
   table: string;
-  /** From the database's statistics; undefined where the table was never analyzed. */
+  /** From the database's statistics; undefined if the table was never analyzed. */
   rows: number | undefined;
   /** What would help, one clause. */
   remedy: string;

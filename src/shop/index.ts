@@ -89,7 +89,7 @@ export function openShop(options: ShopOptions) {
     /** The SQL of the shop's database. */
     dialect,
     /**
-     * One page of the orders that changed since a position: from changed_orders.sql, or, where there is none, by
+     * One page of the orders that changed since a position: from changed_orders.sql, or, if there is none, by
      * `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent.
      *
      * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
@@ -147,7 +147,7 @@ export function openShop(options: ShopOptions) {
     keylessOrders: () => ofOrders(readKeylessOrders),
     /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
     linesFault: () => ofOrders(findLinesFault),
-    /** Undefined where the file is absent: then that part is not synced. */
+    /** Undefined if the file is absent: then that part is not synced. */
     categories: () => catalog('categories'),
     userGrades: () => catalog('user_grades'),
     /** The database's clock: an instant in ISO 8601. */
@@ -174,12 +174,12 @@ export function openShop(options: ShopOptions) {
     hasQuery: async (name: QueryName) => (await load(name)) !== undefined,
     /** Names of the tables that the user may read, with their columns. Needs no query. */
     tables: () => readTables(database),
-    /** The first value that a SELECT shows, as text; undefined where it shows none. */
+    /** The first value that a SELECT shows, as text; undefined if it shows none. */
     async value(sql: string): Promise<string | undefined> {
       const [row] = await database.read((_session, connection) => connection.run(sql));
       return Object.values(row ?? {})[0] ?? undefined;
     },
-    /** Checks all shop queries. @throws UsageError where one is missing or does not keep to the contract. */
+    /** Checks all shop queries. @throws UsageError if one is missing or does not keep to the contract. */
     async checkQueries(): Promise<void> {
       await orderQueries();
       await load('categories');

@@ -14,7 +14,7 @@ export type ShopDatabase = {
    * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
    * queries may rely on them.
    *
-   * @throws ReviewSyncError where the database cannot be reached, or a statement takes longer than 30 s.
+   * @throws ReviewSyncError if the database cannot be reached, or a statement takes longer than 30 s.
    */
   read<T>(work: (session: ShopSession, connection: DriverConnection) => Promise<T>, how?: ReadOptions): Promise<T>;
   facts(): Promise<ShopFacts>;

@@ -102,7 +102,7 @@ export async function readOrderSample(
 }
 
 /**
- * Whether lines belong to orders at all: undefined where they do, else a sentence. They do not where none of the newest
+ * Whether lines belong to orders at all: undefined if they do, else a sentence. They do not if none of the newest
  * orders has a line although order_lines.sql has rows: then its order_code is not the code of orders.sql.
  */
 export async function findLinesFault(session: ShopSession, queries: OrderQueries): Promise<string | undefined> {

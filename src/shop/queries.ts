@@ -8,7 +8,7 @@ import type { ShopQuery } from './session.ts';
 import { isShopTimeout, timeoutError } from './shop-timeout.ts';
 import { replaceParameter } from './sql-text.ts';
 
-/** What of the shop's files and settings says how a query is read. `timeZone`: SHOP_TIME_ZONE. */
+/** The files and settings of the shop that say how a query is read. `timeZone`: SHOP_TIME_ZONE. */
 export type QueryFolder = { folder: string; timeZone: string | undefined };
 
 /** What a file held when it was last checked, and the query that it made. */
@@ -17,7 +17,7 @@ export type LoadedQueries = Map<QueryName, { content: string; hasFeed: boolean; 
 /**
  * Reads `<name>.sql` from the folder and checks its columns against the contract, unless it is as `loaded` has it.
  *
- * @returns undefined where the file is absent.
+ * @returns undefined if the file is absent.
  * @throws UsageError naming file, column, the type found and what to do; or the database's message about the query.
  */
 export async function loadShopQuery(
@@ -80,7 +80,7 @@ export async function loadShopQuery(
   return query;
 }
 
-/** @returns undefined where the file is absent. */
+/** @returns undefined if the file is absent. */
 export const contentOf = (file: string): Promise<string | undefined> =>
   readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

@@ -13,11 +13,11 @@ const keysAtOnce = 500;
 const unexplainedAtMost = 5;
 
 /**
- * Reads the rows of these keys so that one bad row costs only its own key: in bulk; where the database fails on some
- * row's data, half of the keys at a time, down to the single key, whose columns are then read one by one.
+ * Reads the rows of these keys so that one bad row costs only its own key. First in bulk. If the database fails on some
+ * row's data, half of the keys at a time, down to the single key; then the columns of that key one by one.
  *
- * @returns one entry a key, in the order of `keys`; without rows where there are none.
- * @throws ReviewSyncError where no single key is to blame, because the query fails on every key for another reason.
+ * @returns one entry a key, in the order of `keys`; without rows if there are none.
+ * @throws ReviewSyncError if no single key is to blame, because the query fails on every key for another reason.
  */
 export async function readByKey(
   session: ShopSession,

@@ -11,8 +11,8 @@ const triedAlone = 3;
 type Read = (codes: readonly string[], seconds: number) => Promise<RawOrder[]>;
 
 /**
- * Reads orders so that those whose statement is cancelled, because it takes too long or by a standby, cost only themselves: all at once, each statement within 30 s; where
- * that takes too long in halves, each within 2 s, down to the single order, which may take 30 s again.
+ * Reads orders so that a slow one, or one that a standby cancels, costs only itself. First all at once, each statement
+ * within 30 s. If that takes too long, in halves, each within 2 s, down to the single order, which may take 30 s again.
  *
  * @returns with a `fault` for each order that took too long alone.
  * @throws ReviewSyncError `shop-timeout` where the first three orders that are tried alone take too long and no other was

@@ -133,7 +133,7 @@ function rowReader(raw: RawRow) {
     optionalCode,
     /** A key of the warehouse's tables. */
     code: (name: string): string => optionalCode(name) ?? required(name),
-    /** With the microseconds that a Date would cut; undefined where the query has no such column. */
+    /** With the microseconds that a Date would cut; undefined if the query has no such column. */
     momentText(name: string): string | undefined {
       if (raw[name] === undefined) return undefined;
       const value = required(name);

@@ -9,7 +9,7 @@ import { replaceParameter } from './sql-text.ts';
 /** A shop query that was checked against the contract. */
 export type ShopQuery = Readonly<{
   name: QueryName;
-  /** The SELECT in brackets, to be used as `from ${body} w`. That of changed_orders.sql holds `:since`. */
+  /** The SELECT in brackets, to be used as `from ${body} w`. In changed_orders.sql it holds `:since`. */
   body: string;
   /** The columns that the query selects, with what is needed to read and to compare them. */
   columns: ReadonlyMap<string, ColumnType>;
@@ -45,7 +45,7 @@ export type OrderPage = { keys: OrderKey[]; next?: OrderPosition };
 /** A statement of a shop query as it was run: how long it took, and which large tables it reads as a whole. */
 export type ExplainedStatement = StatementPlan & {
   file: QueryName;
-  /** Undefined where it was cancelled after 30 s. */
+  /** Undefined if it was cancelled after 30 s. */
   seconds: number | undefined;
 };
 

@@ -83,7 +83,7 @@ export function renameTables(
     .join('');
 }
 
-/** Those of the names that stand in a query as whole words outside of texts and comments, quoted or not. */
+/** The names that stand in a query as whole words outside of texts and comments, quoted or not. */
 export function namesIn(sql: string, names: readonly string[], dialect: SqlDialect): string[] {
   const words = new Set<string>();
   for (const { kind, text } of partsOf(sql, dialect)) {

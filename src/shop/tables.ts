@@ -5,7 +5,7 @@ import type { SqlDialect } from './sql-text.ts';
 export type ShopTable = {
   name: string;
   columns: readonly string[];
-  /** The schema to write before its name; undefined where the plain name finds the table. */
+  /** The schema to write before its name; undefined if the plain name finds the table. */
   schema: string | undefined;
 };
 

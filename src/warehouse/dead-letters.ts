@@ -52,11 +52,11 @@ async function close(db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown
     where kind = ${kind} and (resolved_at is null or is_discarded) and ${condition}`.execute(db);
 }
 
-/** Closes those of these records, which were synced. */
+/** Closes the dead letters of these records, which were synced. */
 export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly string[]) =>
   close(db, kind, sql`key = any(${keys})`);
 
-/** Closes those of a kind that was synced as a whole, except for the keys that failed again. */
+/** Closes the dead letters of a kind that was synced as a whole, except for the keys that failed again. */
 export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly string[]) =>
   close(db, kind, sql`key <> all(${failing})`);
 

@@ -23,14 +23,14 @@ export type Warehouse = AsyncDisposable & {
   readonly statements: Statements;
   /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
   readonly landings: LimitFunction;
-  /** Columns of reviews of which a person said that the service shows them no more (src/warehouse/field-shapes.ts). */
+  /** Columns of reviews that the service shows no more, as a person said (src/warehouse/field-shapes.ts). */
   readonly acceptedGone: Set<string>;
   /** Product ids by code that this process has stored already: they need no statement. */
   readonly knownProducts: Map<string, number>;
   close(): Promise<void>;
 };
 
-/** Those of sql/warehouse/statements/ that a page of reviews needs. */
+/** The files of sql/warehouse/statements/ that a page of reviews needs. */
 export type Statements = Readonly<Record<'landReviews' | 'compareReviews', string>>;
 
 /** The connections of a process. */

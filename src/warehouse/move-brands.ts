@@ -35,7 +35,7 @@ export const contentsOf = (db: Db, brand: string) =>
       (select count(*)::integer from ${sql.table(`sync_${brand}.dead_letters`)}) as "deadLetters",
       (select count(*)::integer from ${sql.table(`sync_${brand}.runs`)}) as runs`;
 
-/** Drops a brand's schemas and role. @returns false where its role must stay, since something else was granted to it. */
+/** Drops a brand's schemas and role. @returns false if its role must stay, since something else was granted to it. */
 export async function dropBrand(db: Db, brand: string): Promise<boolean> {
   await db.transaction().execute(async (trx) => {
     await sql`set local lock_timeout to '5s'`.execute(trx);

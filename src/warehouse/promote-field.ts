@@ -22,9 +22,9 @@ const types: Readonly<Record<string, (field: string, text: string) => string>> =
  * table under an exclusive lock.
  *
  * @param promoted `extra.<field>:<type>`.
- * @returns the name of the column, and false where it is there already.
+ * @returns the name of the column, and false if it is there already.
  * @throws UsageError if `promoted` has another form, the type is unknown, or a column of that name exists.
- * @throws IncompleteError where another session uses the table for longer than ten seconds.
+ * @throws IncompleteError if another session uses the table for longer than ten seconds.
  */
 export async function promoteField(db: Db, promoted: string): Promise<{ column: string; isNew: boolean }> {
   const [, column = '', type = ''] = /^extra\.([A-Za-z_][A-Za-z0-9_]{0,62}):(\w+)$/.exec(promoted) ?? [];

@@ -87,7 +87,7 @@ function encrypted(text: string, key: Buffer): Buffer {
   return Buffer.concat([start, cipher.getAuthTag(), bytes]);
 }
 
-/** Undefined where it was encrypted by another key. */
+/** Undefined if it was encrypted by another key. */
 function decrypted(bytes: Buffer, key: Buffer): string | undefined {
   try {
     const cipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28));

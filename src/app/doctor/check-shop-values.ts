@@ -16,7 +16,7 @@ const rareShare = { below: 0.5, above: 2 };
 /** The part of the orders with a rare share from which the lines look like those of other orders. */
 const mostRare = 0.25;
 
-/** What the prices of the lines add up to, as a part of the order's total; undefined where one of them is 0. */
+/** What the prices of the lines add up to, as a part of the order's total; undefined if one of them is 0. */
 export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
   const total = Number(order.total_price);
   const priced = lines.filter(({ status }) => status !== 'cancelled' && status !== 'returned');
@@ -188,7 +188,7 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
     now,
     shop.dialect,
   );
-  // Those of orders.sql are checked with its other dates.
+  // The dates of orders.sql are checked with its other columns.
   if (days.length > 0 || name === 'updated_at') return days;
   const ahead = (await since(1)).filter(({ at }) => !isEndOfToday(at, now));
   if (ahead[0] === undefined) return [];

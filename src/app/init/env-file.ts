@@ -10,7 +10,7 @@ export type EnvLine = { name: string; value: string; comment: string; mayBeEmpty
  * its owner only, since it holds passwords.
  *
  * @returns the names that were added.
- * @throws UsageError where a value cannot be written in such a file.
+ * @throws UsageError if a value cannot be written in such a file.
  */
 export async function completeEnvFile(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
   const before = await readIfThere(file);

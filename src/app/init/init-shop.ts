@@ -183,7 +183,7 @@ function zoneFault({ timeZone }: InitInput, { preset }: Recognised): string[] {
   return [`SHOP_TIME_ZONE is ${timeZone}, but ${preset.title} writes its dates in ${own}.`];
 }
 
-/** The zone of the system's dates without zone; undefined where it has none, or nobody knows it. */
+/** The zone of the system's dates without zone; undefined if it has none, or nobody knows it. */
 async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined> {
   const { timeZone, timeZoneQuery } = found.preset;
   if (timeZone !== 'ask') return timeZone;

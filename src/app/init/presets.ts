@@ -10,14 +10,14 @@ export type Preset = {
   /** The version of the real system on which the queries were run, and how; absent: they never met one. */
   ranOn?: string;
   database: SqlDialect;
-  /** The prefix of the tables as the queries are written; empty where the system has none. */
+  /** The prefix of the tables as the queries are written; empty if the system has none. */
   prefix: string;
   /**
    * Every table that the queries read, prefix included, with columns that tell versions apart. With `!` before its name a
    * column must not be there.
    */
   tables: Readonly<Record<string, readonly string[]>>;
-  /** A SELECT that shows a row only where this preset is the right one of several that fit. */
+  /** A SELECT that shows a row only if this preset is the right one of several that fit. */
   onlyWhere?: string;
   /** Zone of dates without zone. `ask`: the shop's own, to be filled in. Absent: no such date is selected. */
   timeZone?: string;

@@ -10,7 +10,7 @@ import type { Recognised } from './recognise.ts';
 const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'];
 
 export type WrittenQueries = {
-  /** Files that were written; none where the folder held queries already and `force` was not given. */
+  /** Files that were written; none if the folder held queries already and `force` was not given. */
   written: string[];
   /** Query files that were there before and were left as they are. */
   kept: string[];

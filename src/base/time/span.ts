@@ -37,7 +37,7 @@ export function parseInstant(value: unknown): Second | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
-/** First second of the calendar day `yyyy-mm-dd` in the zone; undefined where the text is not a day. */
+/** First second of the calendar day `yyyy-mm-dd` in the zone; undefined if the text is not a day. */
 export function startOfDay(day: string, zone: string): Second | undefined {
   const parsed = DateTime.fromFormat(day, 'yyyy-MM-dd', { zone });
   return parsed.isValid ? Math.floor(parsed.startOf('day').toSeconds()) : undefined;
@@ -113,7 +113,7 @@ export function shortestEnd(at: Second, zone: string): Second {
   return Math.floor(unambiguous(at + 1, zone, 1).toSeconds());
 }
 
-/** The common part of `span` and `bounds`; undefined where there is none. */
+/** The common part of `span` and `bounds`; undefined if there is none. */
 export function intersection(span: Span, bounds: Span): Span | undefined {
   const [start, end] = [Math.max(span.start, bounds.start), Math.min(span.end, bounds.end)];
   return end > start ? { start, end } : undefined;

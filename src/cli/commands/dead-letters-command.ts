@@ -65,7 +65,7 @@ async function list(app: App): Promise<Report> {
   return { text, json: groups };
 }
 
-/** @throws UsageError where one of the ids is of no dead letter. */
+/** @throws UsageError if one of the ids is of no dead letter. */
 async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
   const found = await deadLettersById(app.warehouse.db, ids);
   const unknown = ids.find((id) => !found.some((one) => one.id === id));

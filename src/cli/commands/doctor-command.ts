@@ -38,7 +38,7 @@ function wrongVariables(context: Context): UsageError | undefined {
   }
 }
 
-/** A shop's queries can be checked before there is a warehouse. @throws `wrong` where the shop's variables are wrong, too. */
+/** A shop's queries can be checked before there is a warehouse. @throws `wrong` if the shop's variables are wrong, too. */
 function shopConfig({ environment }: Context, wrong: UsageError): ShopConfig {
   try {
     return readShopConfig(environment);

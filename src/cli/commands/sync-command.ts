@@ -75,7 +75,7 @@ const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customer
 /** How long a person has to stop the first run, which cannot be recalled, in milliseconds. */
 const thinkMs = 10_000;
 
-/** Only young orders carry contact, so only those are read. @throws IncompleteError where a person stops it. */
+/** Only young orders carry contact, so only those are read. @throws IncompleteError if a person stops it. */
 async function announceContact({ terminal, signal }: Context, app: App): Promise<void> {
   const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
   const young = ordersByCreation(app.shop, { start, end: undefined });

@@ -78,7 +78,7 @@ const barOf = (share: number) => {
   return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} `;
 };
 
-/** `180/s`, or where that is less than one, `22/min`. */
+/** `180/s`, or if that is less than one, `22/min`. */
 function rateOf(done: number, tookMs: number): string {
   const perSecond = (done * 1000) / Math.max(1, tookMs);
   return perSecond >= 1 ? `${formatCount(Math.round(perSecond))}/s` : `${Math.round(perSecond * 60)}/min`;

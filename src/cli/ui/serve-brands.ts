@@ -18,7 +18,7 @@ export const servedAlone = (measured: MeasuredApp): Served => ({
 /** How often the files of the brands are read again, in milliseconds. */
 const lookEveryMs = 10_000;
 
-/** How long the start waits for brands, in milliseconds. One that does not open must not hold the others. */
+/** How long the start waits for brands, in milliseconds. A brand that does not open must not hold the others. */
 const startMs = 3000;
 
 /** With up to ten brands, each looks for work every second; with more, all of them ten times a second together. */
@@ -35,7 +35,7 @@ export type BeginServing = (
  *
  * 1. A brand that cannot be opened is logged, and tried again every ten seconds. The others go on, also if a table of
  *    the brand is locked.
- * 2. A brand whose file is new is opened within ten seconds, and one whose file is gone is closed.
+ * 2. Within ten seconds a brand with a new file is opened, and a brand without its file is closed.
  * 3. `close` closes all of them side by side.
  *
  * @throws without BRANDS_DIR what `openMeasuredApp` and `begin` throw; with it, where there is no brand or no queue.

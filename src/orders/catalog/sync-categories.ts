@@ -78,7 +78,7 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
 type TheirCategories = { byCode: Map<string, TheirCategory>; byId: Map<number, TheirCategory> };
 
 /**
- * Undefined where the service cannot list them all: the spec shows no page parameter, and a service without one shows
+ * Undefined if the service cannot list them all: the spec shows no page parameter, and a service without one shows
  * only the first hundred. Then a category that was deleted at the service goes unnoticed.
  */
 async function categoriesAtService(deps: OrderDeps): Promise<TheirCategories | undefined> {

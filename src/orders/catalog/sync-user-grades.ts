@@ -77,7 +77,7 @@ async function allGrades(deps: OrderDeps): Promise<TheirGrade[]> {
 }
 
 /**
- * A linked grade that the list does not show; undefined where the service does not have it any more. A list may be
+ * A linked grade that the list does not show; undefined if the service does not have it any more. A list may be
  * empty for a moment, and each grade would be created a second time.
  */
 async function gradeOf(deps: OrderDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {

@@ -17,7 +17,7 @@ export type ShopOrder = {
   code: string;
   raw: RawOrder;
   memory: OrderMemory;
-  /** Undefined where the order cannot be read, or must not be sent; `fault` says why. */
+  /** Undefined if the order cannot be read, or must not be sent; `fault` says why. */
   order: DesiredOrder | undefined;
   fault: string | undefined;
 };

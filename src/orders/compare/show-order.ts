@@ -59,7 +59,7 @@ export type OrderPreview = {
   withheld: string[];
   /** Why: the order is not young, or, where it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
   isYoung: boolean | undefined;
-  /** Lines of which nothing is sent, and why. */
+  /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
   /** The order as the service shows it, with the customer's data. */
@@ -112,18 +112,18 @@ export const sentRequests = (
 export type OrderExplanation = {
   /** As the shop stores it. */
   code: string;
-  /** The shop's rows; undefined where it does not have the order. Name, e-mail and phone are only said to be there. */
+  /** The shop's rows; undefined if it does not have the order. Name, e-mail and phone are only said to be there. */
   shop: RawOrder | undefined;
   /** Why the shop could not be asked about the order. */
   shopFault: string | undefined;
   link: OrderLink | undefined;
   lines: LineLinkRow[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
-  /** The order as the service shows it; undefined where it does not have it. */
+  /** The order as the service shows it; undefined if it does not have it. */
   service: OrderDetail | undefined;
   /** Why nobody knows whether the service has the order. */
   lookupFault: string | undefined;
-  /** In what both ends differ. Undefined where one end does not have the order, or its rows cannot be read. */
+  /** In what both ends differ. Undefined if one end does not have the order, or its rows cannot be read. */
   difference: OrderDifference | undefined;
 };
 

@@ -106,7 +106,7 @@ export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
   return { kind: 'order', key: code, orderCode: code, reason, payload: raw };
 }
 
-/** The key of a line's dead letter: no two lines have the same, also where a code has a slash. */
+/** The key of a line's dead letter: no two lines have the same, also if a code has a slash. */
 export const lineKey = (orderCode: string, lineCode: string) =>
   [orderCode, lineCode].map((code) => code.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/');
 

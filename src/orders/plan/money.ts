@@ -11,7 +11,7 @@ const units: readonly MoneyUnit[] = [100, 1, 1000];
 export type ShownAmount = { amount: string; shown: MoneyAmount | null };
 
 /**
- * The unit in which a service counts, by amounts that it was sent and shows: the unit of most of them. Undefined where
+ * The unit in which a service counts, by amounts that it was sent and shows: the unit of most of them. Undefined if
  * every amount is 0, or none agrees in any unit.
  */
 export function moneyUnitOf(sent: readonly ShownAmount[]): MoneyUnit | undefined {
@@ -23,7 +23,7 @@ export function moneyUnitOf(sent: readonly ShownAmount[]): MoneyUnit | undefined
   return votes.length === 0 ? undefined : chosen;
 }
 
-/** Whether the service shows the amount. @param unit undefined: in any unit, since nobody knows in which it counts. */
+/** Whether the service shows the amount. @param unit undefined: in any unit, since nobody knows its unit. */
 export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit | undefined): boolean =>
   shown !== null && centsAs(amount, unit).includes(BigInt(shown.cents));
 

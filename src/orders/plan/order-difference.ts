@@ -25,7 +25,7 @@ export type OrderDifference = {
   shownOnly: OptionalField[];
   /** Fields of the order in which both ends differ, but for contact that the rule withholds. */
   fields: FieldDifference[];
-  /** Lines of which nothing is sent, and why. */
+  /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   /** Fields of the order that are left as they are at the service, and why. */
   fieldsNotSent: { field: OptionalField; reason: string }[];

@@ -23,7 +23,7 @@ export type OrderMemory = Readonly<{
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;
   /** Fields of the order whose empty value the service refused. */
   refused: readonly string[];
-  /** Lines of which empty values were sent, which is done once. `linesKept`: whose the service kept all the same. */
+  /** Lines with empty values that were sent, which is done once. `linesKept`: the service kept the values all the same. */
   emptied: readonly string[];
   linesKept: readonly PushFailure[];
   /** Lines that failed: their sub-orders are left as they are. */

@@ -121,9 +121,9 @@ export function subOrderDifference(
 }
 
 /**
- * What becomes of the sub-orders that no line has. Those of removed lines, and copies that a repeated creation made, are
- * removed; never those with reviews, nor those that somebody else created (promise 6). A linked one stays linked, to the
- * code of a removed line, until it is removed.
+ * What becomes of the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
+ * are removed. A sub-order with reviews, or that somebody else created, is not (promise 6). A linked sub-order stays linked
+ * to the code of its removed line until it is removed.
  *
  * @param gone codes of links whose line the shop has removed.
  * @param copied the link of whose sub-order this one is a copy.
@@ -321,7 +321,7 @@ function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | 
 }
 
 /**
- * Undefined where both ends say the same, or where the shop has no value and the service shows none.
+ * Undefined if both ends say the same, or if the shop has no value and the service shows none.
  *
  * @param theirs undefined: the response lacks the field.
  */

@@ -27,7 +27,7 @@ export type SlicePush = {
   now: () => Date;
   breaker: Breaker;
   /**
-   * The order as it is in the shop now; undefined where the shop does not have it, or where it cannot be read or is another
+   * The order as it is in the shop now; undefined if the shop does not have it, or if it cannot be read or is another
    * order by now, which is recorded as a dead letter.
    */
   readAgain(code: string): Promise<DesiredOrder | undefined>;

@@ -65,7 +65,7 @@ async function send(
  * lost; or the service has made it again under another id, and given the id to another order. A service need not look
  * orders up by code; then what its id says counts. No order is created to learn its id.
  *
- * @param known `orderId`: 0 or null where it is not known.
+ * @param known `orderId`: 0 or null if it is not known.
  */
 export async function findOrder(
   { orders }: Pick<OrderDeps['api'], 'orders'>,

@@ -73,7 +73,7 @@ export async function* changedOrders(
   }
 }
 
-/** @returns the next batch that has orders; undefined where nothing remains to be read. */
+/** @returns the next batch that has orders; undefined if nothing remains to be read. */
 export async function nextChangedOrders(
   deps: ChangedDeps,
   state: ChangedState,

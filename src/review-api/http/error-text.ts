@@ -9,7 +9,7 @@ const maxErrorText = 4000;
  * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters.
  *
  * @param secrets values to mask whatever they look like: the token, and what was sent about the customer.
- * @returns undefined where the body holds no text.
+ * @returns undefined if the body holds no text.
  */
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
   const text = mask(plainText(body.slice(0, maxErrorText)), secrets);

@@ -1,5 +1,5 @@
 /**
- * The page number of the entry `last` of a `Link` header, or undefined where there is none. Nothing else of the header
+ * The page number of the entry `last` of a `Link` header, or undefined if there is none. Nothing else of the header
  * is used: services send raw commas inside a target, targets without their `?`, and a `next` that points at itself
  * (docs/service-facts.md). So the header is never split on commas, and a target is never followed.
  */

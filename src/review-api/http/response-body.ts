@@ -11,7 +11,7 @@ export class NotConfirmedError extends Error {
 /**
  * The body as JSON. The message of the parser quotes the body, so it is dropped.
  *
- * @throws ShapeError where the body is no JSON, or not in UTF-8: decoding would change the text silently.
+ * @throws ShapeError if the body is no JSON, or not in UTF-8: decoding would change the text silently.
  */
 export function parseJson(response: HttpResponse): unknown {
   if (!isUtf8(response.bytes)) throw new ShapeError('expected JSON in UTF-8, got other bytes');

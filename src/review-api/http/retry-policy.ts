@@ -105,7 +105,7 @@ function mayBeCarriedOut(failure: Failure): boolean {
 
 /**
  * The wait that a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date; the longest one where a proxy
- * has added its own. Undefined where it is absent or unreadable. `nowMs` should be the service's own clock where its
+ * has added its own. Undefined if it is absent or unreadable. `nowMs` should be the service's own clock where its
  * `Date` header is known.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {

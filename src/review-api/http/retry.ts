@@ -19,7 +19,7 @@ export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFuncti
 /** A wait that stops requests. `untilMs` is milliseconds since 1970. */
 export type Wait = { untilMs: number; reason: string };
 
-/** One request that ended. `status` is undefined where there was no response; `durationMs` has no waits in it. */
+/** One request that ended. `status` is undefined if there was no response; `durationMs` has no waits in it. */
 export type RequestFacts = { method: string; path: string; status: number | undefined; durationMs: number };
 
 /** Counts since the client was opened. `oldestMs`: how long a cache had kept the oldest response. */

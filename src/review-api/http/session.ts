@@ -87,7 +87,7 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
   const token = () => (current && current !== refused && now() < current.renewAtMs ? current : undefined);
 
   return {
-    /** The token; undefined where there is none, or it was refused, or is due for renewal. */
+    /** The token; undefined if there is none, or it was refused, or is due for renewal. */
     token,
 
     /** The service refused the token, so that nobody uses it again. */

@@ -71,7 +71,7 @@ export const anyList: Shape<unknown[]> = v.pipe(v.unknown(), v.custom<unknown[]>
 /** A list that may be null or absent: then it is empty. */
 export const listOrNone = <T>(item: Shape<T>) => v.nullish(list(item), () => []);
 
-/** Option name to option value; empty where there are none. Services send `[]` there. */
+/** Option name to option value; empty if there are none. Services send `[]` there. */
 export const options = v.nullish(
   v.pipe(
     v.unknown(),

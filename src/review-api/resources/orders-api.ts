@@ -25,7 +25,7 @@ const path = '/v1/orders';
 
 const subOrder = record({
   id: integer,
-  /** Null where the service has deleted the product. */
+  /** Null if the service has deleted the product. */
   product_id: integerOrNull,
   product_options: v.exactOptional(options),
   price: moneyOrNull,
@@ -37,12 +37,12 @@ const subOrder = record({
   delivery_service: shownText,
   created_at: shownText,
   updated_at: shownText,
-  /** Null where the response lacks the field: it may not be 0. */
+  /** Null if the response lacks the field: it may not be 0. */
   reviews_count: integerOrNull,
 });
 
 /**
- * A sub-order in the detail of an order. A text or the options are absent where the response lacks the field: then
+ * A sub-order in the detail of an order. A text or the options are absent if the response lacks the field: then
  * nobody knows what the service has.
  */
 export type SubOrder = InferOutput<typeof subOrder>;
@@ -61,7 +61,7 @@ const orderDetail = record({
 });
 
 /**
- * The detail of an order, also returned when it is created (docs/interface.md, "Order"). A text is absent where the
+ * The detail of an order, also returned when it is created (docs/interface.md, "Order"). A text is absent if the
  * response lacks the field. Fields beyond these are kept unchanged.
  */
 export type OrderDetail = InferOutput<typeof orderDetail>;
@@ -136,7 +136,7 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
      * An order by the shop's code. The spec shows neither method nor path; this uses those of the other resources.
      *
      * @throws NotFoundError
-     * @throws MalformedResponseError where the service responds with a list that lacks this order.
+     * @throws MalformedResponseError if the service responds with a list that lacks this order.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<OrderDetail> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
@@ -147,8 +147,8 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
     /**
      * Creates the order, or updates the order with this code. Safe to repeat.
      *
-     * @throws RefusedError where the service does not accept a field.
-     * @throws MalformedResponseError where the response shows an order of another code.
+     * @throws RefusedError if the service does not accept a field.
+     * @throws MalformedResponseError if the response shows an order of another code.
      * @example await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
      */
     async upsert(body: OrderBody, options: CallOptions = {}): Promise<OrderDetail> {

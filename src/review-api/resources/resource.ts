@@ -5,7 +5,7 @@ import { list, readShape, type Shape } from '../http/shape.ts';
 import { MalformedResponseError } from '../review-api-errors.ts';
 import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 
-/** One page of a list. `lastPage` is undefined where the response has no `Link` header. */
+/** One page of a list. `lastPage` is undefined if the response has no `Link` header. */
 export type Page<Item> = { items: Item[]; lastPage: number | undefined };
 
 /** A kind of record at the service. */
@@ -30,7 +30,7 @@ export function operationsById<Item extends { id: number }, Patch>(
     /**
      * The record with this id of the service (docs/interface.md, "Read one").
      *
-     * @throws NotFoundError where the service has no such record.
+     * @throws NotFoundError if the service has no such record.
      * @throws MalformedResponseError for another record, or a field of another type than the spec's.
      * @example const order = await api.orders.get(12);
      */
@@ -43,8 +43,8 @@ export function operationsById<Item extends { id: number }, Patch>(
      * Changes these fields, the code included; a field that is left out stays unchanged. By PATCH, with the fields in the
      * body. Safe to repeat.
      *
-     * @throws NotFoundError where the service has no such record.
-     * @throws UnknownOutcomeError where the service does not say that it carried the update out, such as with 202.
+     * @throws NotFoundError if the service has no such record.
+     * @throws UnknownOutcomeError if the service does not say that it carried the update out, such as with 202.
      * @example await api.categories.update(7, { name: 'Shoes' });
      */
     async update(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
@@ -63,7 +63,7 @@ export function operationsById<Item extends { id: number }, Patch>(
      * Deletes the record for good, an order with its sub-orders, reviews and send records. A record that does not exist
      * is a success.
      *
-     * @throws RefusedError where this API user may not delete it: a review that another partner created.
+     * @throws RefusedError if this API user may not delete it: a review that another partner created.
      */
     async remove(id: number, options: CallOptions = {}): Promise<void> {
       return send({ method: 'DELETE', path: pathOf(id), notFoundIsSuccess: true, ...options }, ignoreBody);
@@ -82,7 +82,7 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
      * The record with this code of the shop. Codes are compared without spaces around them and without case, as services
      * do.
      *
-     * @throws NotFoundError where the service has no such record.
+     * @throws NotFoundError if the service has no such record.
      * @throws MalformedResponseError for another record, or a field of another type than the spec's.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
@@ -90,7 +90,7 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
       return send(call, (response) => withSameCode(read(response), code));
     },
 
-    /** Changes these fields of the record with this code. @throws NotFoundError where the service has no such record. */
+    /** Changes these fields of the record with this code. @throws NotFoundError if the service has no such record. */
     async updateByCode(code: string, patch: Omit<Patch, 'code'>, options: CallOptions = {}): Promise<void> {
       const fields = { ...params(patch as Patch), code: requireCode(code) };
       return send({ method: 'PATCH', path, params: fields, ...options }, ignoreBody);
@@ -131,7 +131,7 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
     /**
      * All pages of the list, one request each.
      *
-     * @throws MalformedResponseError where the service ignores the page parameter and has more than one page holds.
+     * @throws MalformedResponseError if the service ignores the page parameter and has more than one page holds.
      * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
      */
     listAll: (params = {} as Filters & Omit<Paging, 'page'>) =>

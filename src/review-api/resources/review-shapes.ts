@@ -90,7 +90,7 @@ export const review = record({
   /** An open set: `brand_pc`, `sms` were seen. */
   source: textOrNull,
   options: listOrNone(option),
-  /** Option name to the value chosen at purchase; empty where the shop does not show it. */
+  /** Option name to the value chosen at purchase; empty if the shop does not show it. */
   product_options: options,
   order_code: textOrNull,
   sub_order_code: textOrNull,

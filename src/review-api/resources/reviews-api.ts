@@ -202,7 +202,7 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
      * period, because the caller knows the time zone.
      *
      * @throws TypeError as `list` does, but for the length of the period.
-     * @throws MalformedResponseError where the body is not a list.
+     * @throws MalformedResponseError if the body is not a list.
      */
     async page(params: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
       return send({ method: 'GET', path, params: listQuery(params, page), ...options }, (response) => {

@@ -36,11 +36,11 @@ export function subOrdersApi(anySend: Send) {
   const send = withPrivate(anySend, ['invoice', 'delivery_service']);
   return {
     /**
-     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Of the response
-     * only the id is specified; other fields are kept unchanged.
+     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Only
+     * the id of the response is specified; other fields are kept unchanged.
      *
      * @throws UnknownOutcomeError when the response is lost: read the order to find out.
-     * @throws NotFoundError where there is no such order.
+     * @throws NotFoundError if there is no such order.
      * @example const { id } = await api.subOrders.create(12, { product_id: 3, price: '12.50', status: 'paid' });
      */
     async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {

@@ -23,7 +23,7 @@ export const backfillReviewsKey = ({ from, to, gaps }: DayRange & { gaps: boolea
  *
  * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where
  *   it was interrupted. Undefined (`--gaps`): nothing is read again that ever was, but all open gaps.
- * @throws UsageError for a range that is none.
+ * @throws UsageError if the range is invalid.
  */
 export async function planBackfillReviews(
   deps: ReviewDeps,
@@ -40,7 +40,7 @@ export async function planBackfillReviews(
 }
 
 /**
- * The span of a range of days, within the plausible dates; where the range is open, up to the bounds of all reviews.
+ * The span of a range of days, within the plausible dates; if the range is open, up to the bounds of all reviews.
  *
  * @throws UsageError for a range that has no plausible date.
  */

@@ -60,7 +60,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - win
  * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
  * the newest days nor the warehouse show one, the bounds are the last `emptyWindows`.
  *
- * @throws ReviewSyncError where the clocks of the service and of this machine differ by more than a day, or the service
+ * @throws ReviewSyncError if the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
  */
 export async function captureOverview(deps: ReviewDeps): Promise<Span> {
@@ -94,7 +94,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   };
 }
 
-/** Clocks that are right, but of which one takes its time zone for UTC, differ by less than a day. */
+/** Two right clocks differ by less than a day, even if one takes its time zone for UTC. */
 function requireSameClock(service: Date, ours: Date): void {
   const days = (service.getTime() - ours.getTime()) / 86_400_000;
   if (Math.abs(days) <= 1) return;
@@ -106,7 +106,7 @@ function requireSameClock(service: Date, ours: Date): void {
   );
 }
 
-/** The overview; undefined where the service refuses it or fails on it, and shows lists. */
+/** The overview; undefined if the service refuses it or fails on it, and shows lists. */
 async function overviewIfAny(deps: ReviewDeps): Promise<ReviewOverview | undefined> {
   try {
     return await deps.reviews.overview({ giveUpAfterMs });
@@ -125,7 +125,7 @@ const giveUpAfterMs = 2000;
  * Asks for the second of a review that the list has just shown. A service that reads the request's dates in another
  * zone shows other reviews, or none, and every window would be a few hours off.
  *
- * @throws ReviewSyncError where that second is not shown.
+ * @throws ReviewSyncError if that second is not shown.
  */
 async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> {
   const shown = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
@@ -142,7 +142,7 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
 }
 
 /**
- * Date of the newest review of the span, by the list; undefined where the list shows none. If the service refuses the
+ * Date of the newest review of the span, by the list; undefined if the list shows none. If the service refuses the
  * span or fails on it, as it may for dates ahead of its clock, its part before now is requested instead, and then two
  * days of that: none of it must stop a run.
  */

@@ -8,7 +8,7 @@ import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-colu
 /** What a page shows beside its raw body. `dates`: those of each record, in the order of the page. */
 type PageCheck = RawPage['check'] & { dates: Dates[] };
 
-/** Dates of a record; undefined where one cannot be read (`parseInstant`). */
+/** Dates of a record; undefined if one cannot be read (`parseInstant`). */
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**

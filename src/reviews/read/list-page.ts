@@ -44,7 +44,7 @@ export type ListPage = RawPage & {
   kind: 'page';
   /** One per record; its text without links where it has no usable id. */
   ids: string[];
-  /** One per record: the second of its date on the axis; undefined where that cannot be read or was not asked for. */
+  /** One per record: the second of its date on the axis; undefined if that cannot be read or was not asked for. */
   seconds: (Second | undefined)[];
   lastPage: number | undefined;
   requestedAt: Date;
@@ -135,7 +135,7 @@ async function requireAnotherList(deps: PageDeps, { axis }: Window): Promise<voi
 }
 
 /**
- * `refused`: with a 4xx status. `failed`: with 429 or a 5xx status, a malformed body, or without any response. Undefined where
+ * `refused`: with a 4xx status. `failed`: with 429 or a 5xx status, a malformed body, or without any response. Undefined if
  * another request would meet the error, too: of the database, a failed authentication, an invalid certificate.
  */
 export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {

@@ -112,7 +112,7 @@ async function readUpwards(reader: Reader, query: PageQuery, first: ListPage | u
 }
 
 /**
- * What two readings in turn prove. A single one does so if it shows nothing.
+ * What two readings, one after the other, prove. A single reading is enough if it shows nothing.
  *
  * @returns `more`: the number of a page that looked empty and shows records. Undefined: they differ; the list is read again.
  */

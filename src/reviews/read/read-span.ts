@@ -74,7 +74,7 @@ async function partsOf(
 }
 
 /**
- * A date of the page: all of that second is on this page or before it, where that can be. Undefined where the list is
+ * A date of the page: all of that second is on this page or before it, where that can be. Undefined if the list is
  * not in order, or the page has no date of the span.
  */
 function dateOn(page: ListPage, span: Span): Second | undefined {
@@ -87,7 +87,7 @@ function dateOn(page: ListPage, span: Span): Second | undefined {
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
 
-/** The page with its records before the second; undefined where it has none, or does not show what comes behind them. */
+/** The page with its records before the second; undefined if it has none, or does not show what comes behind them. */
 function pageBefore(page: ListPage, end: Second): ListPage | undefined {
   if ((page.seconds.at(-1) ?? 0) < end) return undefined;
   const isBefore = (_: unknown, index: number) => (page.seconds[index] ?? end) < end;

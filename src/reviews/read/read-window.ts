@@ -70,7 +70,7 @@ const halfGiveUpMs = 500;
  * Reads every review of the spans, whatever is added, changed or deleted meanwhile: what stood throughout is read.
  * `readSpan` says how each span ended:
  *
- * 1. A span of which everything was read is entered.
+ * 1. A span that was read completely is entered.
  * 2. A span that holds too much is read in its parts.
  * 3. A span that the service refuses or fails on is halved, so that the gap is no larger than the obstacle. A service may
  *    refuse dates ahead of its clock: then the span is cut at the present, and what lies ahead is left out.
@@ -177,7 +177,7 @@ export function releaseBody({ rawBody }: RawPage): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
 }
 
-/** The sentence with which a run reports open gaps; undefined where no gap is open. */
+/** The sentence with which a run reports open gaps; undefined if no gap is open. */
 export async function gapsProblem(db: Db): Promise<string | undefined> {
   const open = await openGaps(db);
   const [first] = open;

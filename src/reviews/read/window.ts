@@ -48,7 +48,7 @@ export const middleOf = ({ start, end }: Span): Second => start + Math.floor((en
 export const halvesOf = (span: Span, zone: string): Span[] => cutSpan(span, middleOf(span), zone);
 
 /**
- * The span in two, cut at the second, behind it, or beside the hour around it that daylight saving repeats; none where
+ * The span in two, cut at the second, behind it, or beside the hour around it that daylight saving repeats; none if
  * it is the shortest span that can be asked for.
  */
 export function cutSpan({ start, end }: Span, at: Second, zone: string): Span[] {

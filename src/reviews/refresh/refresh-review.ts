@@ -55,8 +55,8 @@ const retriedAtMost = 500;
 const failuresInARow = 5;
 
 /**
- * Asks by id for the reviews that are open dead letters, all or those that are due. Those that were not tried for the
- * longest time come first.
+ * Asks by id for the reviews that are open dead letters, all or those that are due. Reviews that were not tried for
+ * the longest time come first.
  */
 export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnly: boolean }): Promise<void> {
   const open = await openDeadLetters(deps.warehouse.db, 'review');
@@ -69,7 +69,7 @@ export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnl
 
 /**
  * Asks by id for the reviews that were marked deleted since that moment, the last first: one that the service has
- * restored is here again, also where it is hidden and no list shows it.
+ * restored is here again, also if it is hidden and no list shows it.
  */
 export async function retryDeleted(deps: ReviewDeps, since: Date): Promise<void> {
   const ids = await deletedSince(deps.warehouse.db, since, retriedAtMost);

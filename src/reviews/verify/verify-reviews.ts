@@ -37,7 +37,7 @@ export type Verification = Tally & {
   /** Absent from the lists, but known to the service by their id: hidden, perhaps. No difference. */
   unlisted: number;
   repaired: boolean;
-  /** Why the verification is not to be relied upon. */
+  /** Why the verification cannot be relied on. */
   problems: string[];
 };
 
@@ -54,7 +54,7 @@ const listedAtMost = 1000;
  * 4. What no list showed is asked about by its id.
  *
  * @param options.repair brings in what is missing or stale, and marks what is gone.
- * @throws UsageError for a range that is none.
+ * @throws UsageError if the range is invalid.
  */
 export async function verifyReviews(
   deps: VerifyReviewsDeps,
@@ -125,7 +125,7 @@ export async function verifyReviews(
 /** A review that the service shows: its date, how it differs, and whether it differs after the repair. */
 type Listed = { second: Second | undefined; difference?: Omit<Found, 'day'>; isStuck: boolean };
 
-/** `reviews`: by id, or by their text. `proven`: the spans of the window of which everything was listed. */
+/** `reviews`: by id, or by their text. `proven`: the spans of the window that were listed completely. */
 type ListedWindow = { reviews: Map<string, Listed>; proven: Span[]; problems: string[] };
 
 /** What the service's lists show of a window, and how that differs from the rows of the same ids. */

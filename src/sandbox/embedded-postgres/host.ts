@@ -98,7 +98,7 @@ async function prepareDirectory(order: HostOrder): Promise<string> {
   return closedFolder(join('/var/lib/review-sync', key), idsOfPostgres());
 }
 
-/** @throws Error where the folder, or the one above it, is a link: as root it would give somebody else's files away. */
+/** @throws Error if the folder, or the one above it, is a link: as root it would give somebody else's files away. */
 async function closedFolder(directory: string, owner?: { uid: number; gid: number }): Promise<string> {
   for (const path of [dirname(directory), directory]) {
     const found = await lstat(path).catch(() => undefined);

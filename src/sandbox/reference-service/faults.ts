@@ -7,7 +7,7 @@ export type Faults = { latencyMs: number; failRate: number; rateLimitPerSecond: 
 /**
  * Makes the service as bad as it is asked to be: slow, failing, limiting, losing answers after the work was done.
  *
- * @param faults read anew for each request, so that they can be changed while it runs.
+ * @param faults read again for each request, so that they can be changed while it runs.
  * @param random from 0 to below 1, like Math.random.
  */
 export function addFaults(app: FastifyInstance, faults: Faults, random: () => number): void {

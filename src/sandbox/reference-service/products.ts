@@ -6,7 +6,7 @@ export type ProductKey = { id: number | null | undefined; code: string | null | 
  * The id of a product. The spec has no operation that makes one, so a product is made when it is first named; named by
  * id and code together, the two are paired.
  *
- * @returns null where neither is given.
+ * @returns null if neither is given.
  */
 export async function productId(rows: Store['rows'], { id, code }: ProductKey, now: Date): Promise<number | null> {
   if (typeof id === 'number') {

@@ -6,7 +6,7 @@ import type { Store } from './store.ts';
 export type ReviewOption = { code: string | null; review_option_type_id: number; value: string; created_at: string };
 
 /**
- * The `options` of a write (docs/interface.md, "Review option"); undefined where none are given. @throws Failure 422 in
+ * The `options` of a write (docs/interface.md, "Review option"); undefined if none are given. @throws Failure 422 in
  * a shop of the v2 form.
  */
 export function readReviewOptions(input: Input, { options }: Service): ReviewOption[] | undefined {

@@ -17,7 +17,7 @@ export type ReferenceServiceOptions = {
   failRate?: number;
   /** Requests per second, above which the answer is 429. */
   rateLimitPerSecond?: number;
-  /** How long a token is good for; default: for ever. */
+  /** How long a token is good for; default: it never expires. */
   tokenTtlSeconds?: number;
   /** Whether the client is a partner's API user, who may delete only reviews that it made itself. Default: no. */
   partner?: boolean;
@@ -29,7 +29,7 @@ export type ReferenceServiceOptions = {
   currency?: string;
   /** What the review list's `Link` says of the last page: the truth, at most 30, or nothing. */
   lastPageLink?: 'real' | 'capped' | 'absent';
-  /** Fields of a review that no response shows, also not where the interface has them. Default: none. */
+  /** Fields of a review that no response shows, also not if the interface has them. Default: none. */
   hiddenFields?: readonly string[];
   /** Addresses to which webhooks are sent, beside those that the database holds already. */
   receivers?: readonly string[];

@@ -42,7 +42,7 @@ const months = 26;
  * Makes up a shop and the reviews of its products over the 26 months up to `now`: the same for the same options.
  * Each product in an order has at least one review, and one week holds more reviews than a window can show.
  *
- * @throws RangeError where there are orders but no reviews, since then no product could be learned.
+ * @throws RangeError if there are orders but no reviews, since then no product could be learned.
  */
 export function generateSampleShop(options: SampleShopOptions): SampleShop {
   if (options.orders > 0 && options.reviews < 1) throw new RangeError('a sample shop with orders needs reviews too');

@@ -13,7 +13,7 @@ export type LoadOptions = {
  * Puts the shop's tables into the schema `shop` of the database, all or nothing. The reviews stay outside: they belong
  * to the review service.
  *
- * @throws UsageError where the database has a schema `shop` and it is not to be replaced.
+ * @throws UsageError if the database has a schema `shop` and it is not to be replaced.
  */
 export async function loadSampleShop(databaseUrl: string, shop: SampleShop, options: LoadOptions = {}): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });

@@ -34,7 +34,7 @@ export type ReviewSurroundings = {
 /** What a review is about, before anything is said. */
 type Occasion = { at: Moment; product: Product; bought?: { order: Order; line: Line } };
 
-/** Of all reviews, those of the sale week: 4,500 of 20,000, more than 30 pages of 100 hold. */
+/** The share of the sale week in all reviews: 4,500 of 20,000, more than 30 pages of 100 hold. */
 const shareOfSale = 0.225;
 
 export function generateReviews(around: ReviewSurroundings, count: number): SeedReview[] {
@@ -55,7 +55,7 @@ export function generateReviews(around: ReviewSurroundings, count: number): Seed
   return occasions.sort((a, b) => a.at - b.at).map((occasion) => generateReview(around, occasion, week));
 }
 
-/** One for each product: a product that nobody reviewed is one whose id at the service cannot be learned. */
+/** One for each product: the id that the service gives a product is learned from its reviews only. */
 function firstReviews(random: Random, products: readonly Product[], period: Period): Occasion[] {
   return products.map((product) => {
     const start = Math.max(period.start, product.row.released_at.getTime());

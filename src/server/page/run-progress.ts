@@ -6,7 +6,7 @@ import { type Html, html } from './html.ts';
 
 export type RunInProgress = {
   run: Run;
-  /** Undefined where the queue cannot say; `unknown` is why. */
+  /** Undefined if the queue cannot say; `unknown` is why. */
   steps: { planned: number | undefined; ended: number } | undefined;
   unknown: string | undefined;
   /** Reviews in the spans that it has read and proven so far. */

@@ -18,7 +18,7 @@ export type PlanNode = {
 
 /**
  * The tables that a plan reads from end to end, in the order of the table or of an index, with the columns that are
- * compared: by the own filter, or where it has none, by the joins above.
+ * compared: by the own filter, or if it has none, by the joins above.
  */
 export function wholeTables(node: PlanNode, joins: readonly string[] = []) {
   const conditions = [node['Hash Cond'], node['Merge Cond'], node['Join Filter']].filter((one) => one !== undefined);

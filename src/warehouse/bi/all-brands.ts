@@ -36,7 +36,7 @@ export async function ownerOf(db: Db, service: ConnectedService): Promise<string
 type View = { brand: string; name: string; comment: string | null; columns: Column[] };
 type Column = { name: string; type: string; comment: string | null };
 
-/** Of a transaction. While a statement waits for a reader of the views, all later readers wait behind it. */
+/** For one transaction. While a statement waits for a reader of the views, all later readers wait behind it. */
 const setLockTimeout = `set local lock_timeout to '5s'`;
 
 const id = pg.escapeIdentifier;

@@ -7,9 +7,9 @@ import { recountAll } from './recount.ts';
  * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read
  * them.
  *
- * @returns whether the role `bi_reader`, and of a brand `bi_reader_<brand>` too, can read them; false where it is missing
+ * @returns whether the role `bi_reader`, and of a brand `bi_reader_<brand>` too, can read them; false if it is missing
  *   and this user may not create it.
- * @throws ReviewSyncError where Postgres does not know the zone.
+ * @throws ReviewSyncError if Postgres does not know the zone.
  */
 export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
   const known = await sql`select from pg_timezone_names where lower(name) = lower(${timeZone})`.execute(db);

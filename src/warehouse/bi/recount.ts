@@ -6,7 +6,7 @@ import { type Db, isLockedOut, rowOf, statement } from '../index.ts';
  * count are made again from the rows (sql/warehouse/statements/recount.sql). The cost follows what changed. Waits while
  * another process counts.
  *
- * @param options.atMostEveryMs does nothing where the last count is younger, or another process counts.
+ * @param options.atMostEveryMs does nothing if the last count is younger, or another process counts.
  */
 export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void> {
   if (atMostEveryMs === 0) return count(db, 'touched');

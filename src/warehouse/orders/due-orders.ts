@@ -31,7 +31,7 @@ const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
  *
  * @param page.before instant by the warehouse's clock: what becomes due later is left to the next run, so that a walk
  *   ends.
- * @param page.isAnyTime also those that failed, as where removals were held, and whose time has not come yet.
+ * @param page.isAnyTime also orders that failed, such as for removals that were held, and whose time has not come yet.
  */
 export async function dueOrders(
   db: Db,
@@ -43,7 +43,7 @@ export async function dueOrders(
   return rows.map((row) => row.code);
 }
 
-/** Those of the codes that are due, whether or not their time has come. */
+/** The codes that are due, whether or not their time has come. */
 export async function dueAmong(db: Db, codes: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ code: string }>`
     select code from (${dueOrdersOf('infinity', true)}) due where code = any(${codes})`.execute(db);
@@ -97,7 +97,7 @@ export async function settleGone(db: Db, codes: readonly string[]): Promise<void
 export type WaitingLines = {
   lines: number;
   orders: number;
-  /** A line of the order that has waited longest; undefined where no line waits. */
+  /** A line of the order that has waited longest; undefined if no line waits. */
   oldest: { orderCode: string; lineCode: string; productCode: string; since: Date } | undefined;
 };
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, rowOf } from '../index.ts';
 
-/** `hash`: that of the newest run; null: there was none. `changedAt`: null where all orders were read by these queries. */
+/** `hash`: that of the newest run; null: there was none. `changedAt`: null if all orders were read by these queries. */
 export type OrderQueriesState = { hash: string | null; changedAt: Date | null };
 
 export const orderQueriesState = (db: Db) => rowOf<OrderQueriesState>(db)`

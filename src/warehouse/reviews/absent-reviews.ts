@@ -33,7 +33,7 @@ export async function countAbsent(db: Db): Promise<number> {
   return n;
 }
 
-/** Marks reviews of which the service says that they are gone, and suspects them no longer. */
+/** Marks reviews that are gone, as the service says, and suspects them no longer. */
 export async function markDeleted(db: Db, ids: readonly number[], at: Date): Promise<void> {
   await rowsOf(db, 'mark_deleted', ids, at);
 }

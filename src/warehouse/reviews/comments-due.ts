@@ -14,7 +14,7 @@ export type CommentsDue = {
   updatedAt: Date;
 };
 
-/** Those that were never tried first, the newest first; then those whose last attempt is oldest. None that is deleted. */
+/** Reviews that were never tried come first, the newest first, then the oldest attempts. Deleted reviews are left out. */
 export async function commentsDue(db: Db, limit: number): Promise<CommentsDue[]> {
   const { rows } = await sql<CommentsDue>`
     select review_id as id, moves, attempts, tried_at as "triedAt", comments_count as count, updated_at as "updatedAt"

@@ -32,7 +32,7 @@ export async function windowsOf(
   return rows;
 }
 
-/** When a proven reading of its date did not show it, and which run that was; undefined where it is not suspected. */
+/** When a proven reading of its date did not show it, and which run that was; undefined if it is not suspected. */
 export type Missed = { at: Date; runId: string };
 
 export async function missedReview(db: Db, id: number): Promise<Missed | undefined> {

@@ -79,8 +79,8 @@ const isAnother =
   'or (kept.product_id, kept.user_code) is distinct from (excluded.product_id, excluded.user_code)))';
 
 /**
- * What of a column's value is compared: of links to videos only their number, until the stored ones are about to expire.
- * They are valid for seven days. A list of `video_urls` that is no array counts as one link.
+ * The part of a column's value that is compared. Links to videos are valid for seven days: only their number is
+ * compared, until the stored links are about to expire. A list of `video_urls` that is no array counts as one link.
  */
 function compared(name: string, value: string): string {
   const isFresh = `kept.synced_at > now() - interval '6 days'`;

@@ -27,7 +27,7 @@ export type RunRights = Readonly<{
   deletes: 'off' | 'send';
 }>;
 
-/** The zone and the systems that a run is planned for. Another process carries the run out only where they are its own. */
+/** The zone and the systems that a run is planned for. Another process carries the run out only if they are its own. */
 export type RunSystems = Readonly<{
   /** REVIEW_API_TIME_ZONE. */
   timeZone: string;

@@ -35,7 +35,7 @@ export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'right
  * Records that a run begins, and what it may do. If the row is there and has not ended, it stays as it is. The id of a
  * scheduled run is its moment, which comes twice if a clock is set back: the run begins once more.
  *
- * @returns false where another run stands in the way: a scheduled run of the same job, or a run of the same key.
+ * @returns false if another run stands in the way: a scheduled run of the same job, or a run of the same key.
  */
 export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
   const { rights, systems } = run;
@@ -69,7 +69,7 @@ export type RunEnd = {
   error?: string;
 };
 
-/** Records how a run ended. Does nothing where it has ended already. @returns whether it had not. */
+/** Records how a run ended. Does nothing if it has ended already. @returns whether it had not. */
 export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolean> {
   const { finishedAt, outcome, counts = {}, reason = null, error = null } = end;
   const { numAffectedRows = 0n } = await sql`
@@ -98,13 +98,13 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
   return run?.since ?? undefined;
 }
 
-/** JSON has null where a Run has undefined. */
+/** JSON has null if a Run has undefined. */
 const asRun = (row: Run): Run => ({
   ...row,
   rights: { ...row.rights, from: row.rights.from ?? undefined, to: row.rights.to ?? undefined },
 });
 
-/** The row of a run; undefined where there is none: then nobody may carry it out. */
+/** The row of a run; undefined if there is none: then nobody may carry it out. */
 export async function findRun(db: Db, id: string): Promise<Run | undefined> {
   const { rows } = await sql<Run>`select * from sync.run_rows where id = ${id}`.execute(db);
   return rows.map(asRun)[0];

@@ -3,7 +3,7 @@ import { formats } from './formats.ts';
 import type { Operation } from './operation.ts';
 import { expectedKeyword, type Schema } from './params.ts';
 
-/** What is wrong with the parameters of a request, a sentence each; none where nothing is. */
+/** What is wrong with the parameters of a request, a sentence each; none if nothing is. */
 export type ParamsCheck = (params: Readonly<Record<string, unknown>>) => string[];
 
 /** A query or a form holds texts alone: they are read as what the schema asks for. */

@@ -104,7 +104,7 @@ export const optionPairs = (description: string): Schema => ({
   [expectedKeyword]: 'texts such as Size:L',
 });
 
-/** A list, of which a form repeats `name[]`. */
+/** A list: a form repeats `name[]` for each item. */
 export const list = (
   description: string,
   items: Schema,
