@@ -21,7 +21,7 @@ export const backfillReviews = defineRun({
       state: { since: since?.toISOString() },
     };
   },
-  /** A backfill of some days says nothing of others: only what it has read, or the runs that it continues. */
+  /** A backfill of some days reports only on what it has read itself, or the runs that it continues. */
   deadLettersSince: ({ since }, { rights: { gaps, from, to } }) =>
     !gaps && (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
   async complete({ warehouse: { db } }, { run: { rights } }) {

@@ -1,4 +1,4 @@
-/** A token may end now and then. So many refused ones in an hour have another reason. */
+/** A token may end now and then. So many refused tokens in an hour have another reason. */
 export const refusalsOfNote = 5;
 
 /** For `status` and `doctor`. */

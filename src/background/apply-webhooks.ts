@@ -10,7 +10,7 @@ const lookEveryMs = 1000;
 const atATime = 2;
 /** Requests a second at the most, and no more than a quarter of REVIEW_API_REQUESTS_PER_SECOND. */
 const mostPerSecond = 20;
-/** Then everything that the App sends is aborted. */
+/** After this time `close` aborts everything that the App sends. */
 const graceMs = 10_000;
 /** Attempts before a review is left to the runs: 8.5 hours after the first, because each lease is twice as long as the last. */
 const mostAttempts = 9;

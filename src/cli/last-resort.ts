@@ -2,12 +2,12 @@ import { writeSync } from 'node:fs';
 import { describeError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
 
-/** Exit status of Node where the program waits for something that can no longer come. */
+/** Exit status of Node when the program waits for something that can no longer come. */
 const nothingLeftToDo = 13;
 
 /**
- * What happens where the program has a fault: a sentence instead of a stack trace. An error that was thrown outside of
- * any work ends the process with exit status 1, as what it was doing is unknown; a worker's jobs go back to the queue.
+ * Shows a fault of the program as a sentence instead of a stack trace. An error that was thrown outside of any work ends
+ * the process with exit status 1, because nobody knows what it was doing; a worker's jobs go back to the queue.
  * A promise that nobody waits for ends nothing: no result depends on it, so a run cannot end `done` because of it.
  */
 export function explainFaults(): void {

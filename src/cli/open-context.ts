@@ -9,7 +9,7 @@ type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
 /**
  * What a command works with. Kept apart from program.ts, so that `--help` loads neither configuration nor log.
  *
- * @param brand whose command it is; default: what there is without BRANDS_DIR.
+ * @param brand the brand that the command is for; default: the only one, without BRANDS_DIR.
  */
 export function openContext(around: Around, brand?: Brand, isLast = true): Context {
   const { signal, draw, isTerminal, writeLog } = around;

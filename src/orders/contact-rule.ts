@@ -7,8 +7,8 @@ export const contactFields = ['user_email', 'user_phone'] as const;
 export type ContactField = (typeof contactFields)[number];
 
 /**
- * Which orders may carry contact, by why they are pushed: `young`, those younger than ORDER_CONTACT_MAX_AGE_DAYS that no
- * earlier push has withheld; `never`; `always`, those of the days that the person named.
+ * Which orders may carry contact, by the reason of the push. `young`: orders younger than ORDER_CONTACT_MAX_AGE_DAYS that no
+ * earlier push has withheld. `never`: none. `always`: the orders of the days that a person named.
  *
  * This table is the only place that decides it. Callers name their trigger.
  */
@@ -75,7 +75,7 @@ function isOfItsDays(createdAt: Date, { createdIn: { start, end } }: PushRights)
   return (start === undefined || at >= start) && (end === undefined || at < end);
 }
 
-/** Whose contact a run may carry at all: nobody's, that of young orders, that of all orders of its days. */
+/** The contact that a run may carry at all: none, that of young orders, or that of all orders of its days. */
 export function contactScope(rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): 'none' | 'young' | 'all' {
   const policy = rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
   return policy === 'never' ? 'none' : policy === 'always' ? 'all' : policy;
@@ -85,7 +85,7 @@ export function contactScope(rights: Pick<PushRights, 'trigger' | 'contactMaxAge
 export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
   mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
 
-/** Whether contact is sent whatever the age and the earlier decision: then an unchanged order is pushed for it. */
+/** Whether contact is sent at any age and after any decision: then an unchanged order is pushed to send it. */
 export const isContactAskedFor = (order: ContactQuestion, rights: PushRights): boolean =>
   contactOf[rights.trigger] === 'always' && mayCarryContact(order, rights);
 
@@ -94,7 +94,7 @@ export const isContactLeftToSync = (order: ContactQuestion, rights: PushRights):
   contactOf[rights.trigger] === 'never' && mayCarryContact(order, { ...rights, trigger: 'sync' });
 
 /**
- * The clock by which the age of orders is judged: the later one of this machine's and the warehouse's. A clock that was
+ * The clock by which the age of orders is judged: this machine's or the warehouse's, the later one. A clock that was
  * set back must not make old orders young (promise 7).
  */
 export function ageClock(now: () => Date, warehouseNow: Date): () => Date {

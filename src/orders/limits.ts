@@ -32,7 +32,7 @@ export const leasePollMs = 500;
 
 /**
  * Orders and sub-orders that may be removed at the service in 24 hours: `perDay`, or the share of the orders pushed in
- * these 24 hours, where that is more (promise 6).
+ * these 24 hours, if that is more (promise 6).
  */
 export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 
@@ -54,8 +54,8 @@ export const retryDelaysMs: readonly number[] = [
 ];
 
 /**
- * How long after a failure a record is tried again although nothing changed, in milliseconds. What the service refused
- * is tried again after a day: the service may have been corrected meanwhile.
+ * How long after a failure a record is tried again although nothing changed, in milliseconds. A record that the service
+ * refused is tried again after a day: the service may have been corrected meanwhile.
  *
  * @param failures that followed each other, this one included.
  */

@@ -3,12 +3,12 @@ import { shownValue } from '../base/mask.ts';
 import { normalText } from '../base/normal-text.ts';
 
 /**
- * A row of a shop query: every value the database's own text, so that nothing is rounded; a date is an instant in ISO
- * 8601 with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` where it is out of range.
+ * A row of a shop query. Every value is the database's own text, so that nothing is rounded. A date is an instant in ISO
+ * 8601 with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` if it is out of range.
  */
 export type RawRow = Readonly<Record<string, string | null>>;
 
-/** A row that keeps to the contract, or what of it does not. */
+/** A row that keeps to the contract, or its faults. */
 export type Read<T> = { row: T } | { fault: string };
 
 export type Order = Readonly<ReturnType<typeof orderOf>>;
@@ -79,7 +79,7 @@ function checkRow<T>(raw: RawRow, read: (reader: Reader) => T): Read<T> {
   }
 }
 
-/** The service may compose the characters of a product's code otherwise than the shop. */
+/** The service and the shop may compose the characters of a product's code differently. */
 export const normalCode = <T extends string | undefined>(code: T) =>
   (code === undefined ? code : normalText(code)) as T;
 
@@ -92,7 +92,7 @@ function product(read: Reader): { productId: number | undefined; productCode: st
   return { productId, productCode };
 }
 
-/** Its hundredths are exact as an integer and as a float: a service has either (docs/interface.md, "Money object"). */
+/** In hundredths it is exact as an integer and as a float: services use both (docs/interface.md, "Money object"). */
 const amountAtMost = 90_000_000_000_000;
 
 function rowReader(raw: RawRow) {
@@ -115,7 +115,7 @@ function rowReader(raw: RawRow) {
     throw new RowFault(`${name} has ${Buffer.byteLength(value)} bytes, expected at most ${longestCode}`);
   };
   const dateOf = (name: string, value: string): Date => {
-    // Date would also read `year 44` as some year of ours.
+    // Date would read `year 44` as a year of this century.
     const date = new Date(/^\d{4}-\d\d-\d\dT/.test(value) ? value : Number.NaN);
     if (Number.isNaN(date.getTime())) {
       throw new RowFault(
@@ -127,7 +127,7 @@ function rowReader(raw: RawRow) {
   return {
     text,
     required,
-    /** A text for people, as it is sent and compared. A code is no such text: it stays as it is. */
+    /** A text for people, as it is sent and compared. A code is not for people: it stays as it is. */
     words: (name: string): string | undefined => normalCode(text(name)),
     requiredWords: (name: string): string => normalText(required(name)),
     optionalCode,
@@ -174,7 +174,7 @@ function rowReader(raw: RawRow) {
       const value = text(name);
       const expected = 'expected an object whose values are texts or numbers, such as {"Size": "L"}';
       const parsed = value === undefined ? {} : (parsedJson(value) ?? {});
-      // As PHP writes an object without fields, and as a form writes nothing.
+      // PHP writes an object without fields like the first, a form writes nothing like the second.
       if (parsed === '' || (Array.isArray(parsed) && parsed.length === 0)) return {};
       if (kindOf(parsed) !== 'an object') throw new RowFault(`${name} is ${kindOf(parsed)}, ${expected}`);
       const entries = Object.entries(parsed).filter(([, one]) => one !== null && one !== '');
@@ -189,7 +189,7 @@ function rowReader(raw: RawRow) {
   };
 }
 
-/** What `isStorable` does not accept. */
+/** The characters that `isStorable` does not accept. */
 const unstorable = 'the character \\u0000, or half of a surrogate pair';
 
 /** The value; text that is not JSON at all comes back as that text. */

@@ -16,7 +16,7 @@ export async function noteChanged(db: Db, reviewIds: readonly number[], productI
   await rowsOf(db, 'note_changed_reviews', reviewIds, productIds);
 }
 
-/** `attempts`: this one included. */
+/** `attempts`: with the one that begins now. */
 export type TakenReview = { id: number; events: number; attempts: number };
 
 /**

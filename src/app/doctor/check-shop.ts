@@ -14,8 +14,8 @@ import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop
 import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
 
 /**
- * Rights, every query against the contract, and a sample of the orders read as a run reads them: what a run would make
- * a dead letter is named here before. Changes nothing.
+ * Checks the rights, every query against the contract, and a sample of the orders, read as a run reads them. It names what
+ * a run would make a dead letter. Changes nothing.
  */
 export async function checkShop(shop: Shop, sqlDir: string): Promise<Finding[]> {
   try {

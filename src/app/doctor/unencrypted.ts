@@ -1,5 +1,5 @@
 /**
- * Whether a database's address leads over a network of others without TLS. Addresses of this machine, private networks
+ * Whether a database's address leads over a foreign network without TLS. Addresses of this machine, private networks
  * and names without a domain, as containers have, do not count.
  */
 export function isUnencrypted(address: string): boolean {

@@ -102,7 +102,7 @@ function draw(records: Traces, isApplied: boolean): string {
   ].join('\n\n');
 }
 
-/** Whose records these are: a person checks that before --apply. */
+/** The customer of these records: a person checks that before --apply. */
 function drawRecords({ reviews, comments, deadLetters, orderLines, contacts }: Traces): string[] {
   const orders = new Set([...orderLines.map(({ orderCode }) => orderCode), ...contacts]);
   const lines = [

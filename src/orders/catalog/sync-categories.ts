@@ -12,8 +12,8 @@ import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.
  * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"):
  *
  * 1. List what is at the service: a category that was deleted there is made again.
- * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category whose parent is neither
- *    at the service nor can be synced becomes a dead letter.
+ * 2. Upsert what is new or changed, parents first whatever order the rows come in. A category becomes a dead
+ *    letter if its parent is not at the service and cannot be synced.
  * 3. Clear the parent of a category that has none in the shop any more.
  *
  * A category that the shop deletes stays at the service.
@@ -97,7 +97,7 @@ async function categoriesAtService(deps: OrderDeps): Promise<TheirCategories | u
   }
 }
 
-/** Sorts the categories by their number of ancestors, so parents come first. Those in a cycle become dead letters. */
+/** Sorts the categories by their number of ancestors, so parents come first. Categories in a cycle become dead letters. */
 export function parentsFirst(byCode: ReadonlyMap<string, Category>) {
   const deadLetters: NewDeadLetter[] = [];
   const depths = new Map<Category, number>();

@@ -15,7 +15,7 @@ import { openPlans, type PlannedOrder, shopOrders } from './look-at-order.ts';
  * An order that is not the same at both ends.
  *
  * - `missing`: the service does not have it.
- * - `differs`: the difference shows in what.
+ * - `differs`: `difference` has the fields.
  */
 export type DifferingOrder = {
   code: string;
@@ -139,8 +139,8 @@ export async function verifyOrders(
 type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; reason?: string };
 
 /**
- * An order that the shop has deleted is no difference where it was never pushed, nor are lines that it lacks where it stays
- * at the service.
+ * An order that the shop has deleted is no difference if it was never pushed. If it stays at the service, lines that the
+ * shop lacks are no difference.
  */
 function judge({ order, fault, lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']): Verdict {
   if (!order || !plan || fault !== undefined) return { kind: 'unknown', reason: fault ?? '' };

@@ -7,7 +7,7 @@ import type { MoneyAmount } from '../../review-api/index.ts';
 export type MoneyUnit = 1 | 100 | 1000;
 const units: readonly MoneyUnit[] = [100, 1, 1000];
 
-/** An amount of the shop beside the one that the service shows of it. */
+/** An amount of the shop, and the amount that the service shows for it. */
 export type ShownAmount = { amount: string; shown: MoneyAmount | null };
 
 /**

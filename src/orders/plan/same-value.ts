@@ -51,7 +51,7 @@ export function isSameSecond(theirs: string | null | undefined, ours: string | n
 
 /**
  * The same text for options that are the same. The service is sent `key:value` and may show what is before the first colon
- * as the key, with or without the spaces beside it: of `Size: EU` it makes `Size`.
+ * as the key, with or without the spaces beside it: `Size: EU` becomes `Size`.
  */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(options)

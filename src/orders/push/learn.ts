@@ -11,8 +11,8 @@ const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.
 /**
  * What is known after requests were sent, and what the service shows now. Pure.
  *
- * Only another look shows what became of a request about a line that has no certain outcome: then nobody knows what the
- * service shows. After the last look such a line has failed.
+ * If a request about a line has no certain outcome, nobody knows what the service shows: another look is needed. After the
+ * last look such a line has failed.
  *
  * @param before what the service showed when the requests were planned.
  * @returns `shown` undefined: every request about a line has a certain outcome, and nothing more is to be planned.

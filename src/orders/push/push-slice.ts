@@ -32,7 +32,7 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 }
 
 /**
- * 1. Read the orders and what is remembered of them. Stop where most of them are gone, or other orders than those pushed.
+ * 1. Read the orders and what is remembered of them. Stop if most of them are gone, or are other orders than those pushed.
  * 2. Record orders that cannot be read, or are other orders, as dead letters; leave out those that are unchanged, gone, or
  *    deleted before they were pushed.
  * 3. Push the others side by side, and those that another process is pushing once it has finished.
@@ -61,7 +61,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
     'deleted in the shop': deleted = [],
     changed = [],
   } = Object.groupBy(orders, (order) => planned(order).nothing ?? 'changed');
-  // A code under which an order was planned may be written otherwise than the order's own: that one stays remembered.
+  // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
   const shown = new Set(raws.map(({ order }) => order.code));
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
@@ -82,7 +82,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
 }
 
 /**
- * Stops where most of the pushed orders of a slice are other orders now. One or the other is a dead letter.
+ * Stops if most of the pushed orders of a slice are other orders now. A few of them are dead letters.
  *
  * @throws IncompleteError
  */
@@ -98,7 +98,7 @@ function requireSameOrders(otherOrders: readonly string[], links: ReadonlyMap<st
 }
 
 /**
- * Stops where the shop does not show most of the orders that it has just named. Orders that were due do not count: the
+ * Stops if the shop does not show most of the orders that it has just named. Orders that were due do not count: the
  * warehouse named them.
  *
  * @throws IncompleteError

@@ -20,8 +20,8 @@ export type CallOptions = {
    */
   giveUpAfterMs?: number | undefined;
   /**
-   * Whether waits for which the service asks count in `giveUpAfterMs`, those of a 429 too: a longer one ends the call at
-   * once and holds no other. For a caller that then sends another request, which waits if the service refuses that, too.
+   * Whether waits that the service asks for, also by a 429, count in `giveUpAfterMs`. A longer wait then ends the call at
+   * once, and no other call waits. For a caller that goes on with another request.
    */
   countsHolds?: boolean | undefined;
   /**
@@ -41,7 +41,7 @@ export type Call = CallOptions & {
   repeatable?: boolean;
   /** Whether a 404 is a success: it is for deletes (docs/service-facts.md). */
   notFoundIsSuccess?: boolean;
-  /** Whether the response must show what is so now, and not what a cache has kept. */
+  /** Whether the response must show the present state, and not what a cache has kept. */
   isOfNow?: boolean;
   /** Names of the parameters that say something about a customer: no error shows their values. */
   privateParams?: readonly string[];
@@ -54,7 +54,7 @@ export type HttpResponse = {
   bytes: Buffer;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
-  /** How long a cache had kept the response, in milliseconds; 0 where none served it. */
+  /** How long a cache had kept the response, in milliseconds; 0 if no cache served it. */
   ageMs: number;
   /** Whether a cache served the response, or kept it for more than a minute. */
   isStored: boolean;
@@ -62,7 +62,7 @@ export type HttpResponse = {
   requestedAt: Date;
 };
 
-/** Sends a call, with retries. `read` turns the response into a value and throws `ShapeError` where it is malformed. */
+/** Sends a call, with retries. `read` turns the response into a value and throws `ShapeError` if it is malformed. */
 export type Send = <T>(call: Call, read: (response: HttpResponse) => T) => Promise<T>;
 
 /** Sends calls of a resource whose parameters of these names are private. */

@@ -20,16 +20,16 @@ import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
 
 /**
- * A list that a cache has kept for longer is refused: it proves only what was so then, and a backfill or `verify` would end
- * as if it had read the hours since. What a younger one may lack, the next sync reads by its overlap of an hour.
+ * A list that a cache has kept for longer is refused: it proves only the state of that time, and a backfill or `verify`
+ * would end as if it had read the hours since. The next sync reads what a younger list may lack, by its overlap of an hour.
  */
 const oldestOfUseMs = 3_600_000;
 
 export const tokenPath = '/oauth/token';
 
 /**
- * What the result of a request means. `detail` is masked; that of a success is the text that came with its JSON. `status`
- * is set where there was a response.
+ * What the result of a request means. `detail` is masked; after a success it is the text that came with the JSON. `status`
+ * is set if there was a response.
  */
 export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string | undefined } & (
   | { kind: 'success'; value: T }
@@ -51,7 +51,7 @@ export function outcomeOf<T>(
   read: (response: HttpResponse) => T,
   { tokens, now, maxBodyBytes }: Reading,
 ): Outcome<T> {
-  // Only asked for where there is an error: it costs as much as encoding a request.
+  // Only asked for if there is an error: it costs as much as encoding a request.
   const secrets = () => [...tokens, ...privateValues(call)];
   if (reply.kind === 'no-response') {
     const { cause } = reply;
@@ -131,7 +131,7 @@ function systemError(error: unknown): Error & { code?: string; syscall?: string 
 
 function connectionFailure(error: unknown): Failure {
   const { code = '', syscall } = systemError(error);
-  // A certificate that is not valid, or a server without TLS where https is configured.
+  // A certificate that is not valid, or a server without TLS although https is configured.
   const permanent =
     /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
   const isUnsent =

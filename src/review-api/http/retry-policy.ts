@@ -2,7 +2,7 @@
 export type Failure =
   /** No connection was made: nothing was sent. `permanent`: no later attempt will succeed (an invalid certificate). */
   | { kind: 'unsent'; permanent: boolean }
-  /** The request was sent, or part of it, and no whole response came. */
+  /** All or part of the request was sent, and no whole response came. */
   | { kind: 'lost' }
   /** 429: not done, too many requests. */
   | { kind: 'limited'; retryAfterMs: number | undefined }
@@ -21,7 +21,7 @@ export type RetryLimits = {
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** A call waits no longer than this for a `Retry-After`, in milliseconds: beyond it ends with a `LimitedError`. */
+  /** The longest wait for a `Retry-After`, in milliseconds. After it a call ends with a `LimitedError`. */
   maxRetryAfterMs: number;
   /** No further attempt once one request has waited this long in all, in milliseconds. */
   totalWaitMs: number;
@@ -41,8 +41,8 @@ export const defaultRetryLimits: RetryLimits = {
 };
 
 /**
- * `pauseMs`: how long no request at all is sent, because the service asked for fewer; `delayMs`: how long this one waits
- * after that. A request that is given up holds no other.
+ * `pauseMs`: how long no request at all is sent, because the service asked for fewer. `delayMs`: how long this request
+ * waits after that. A request that is given up makes no other one wait.
  */
 export type NextStep =
   | { action: 'repeat'; pauseMs: number; delayMs: number }
@@ -104,9 +104,9 @@ function mayBeCarriedOut(failure: Failure): boolean {
 }
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds: seconds or an HTTP date; the longest one where a proxy
- * has added its own. Undefined if it is absent or unreadable. `nowMs` should be the service's own clock where its
- * `Date` header is known.
+ * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or an HTTP date; if a proxy has
+ * added its own, the longest wait counts. Undefined if the header is absent or unreadable. `nowMs` should be the service's
+ * own clock if its `Date` header is known.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const waits = (header?.match(/[A-Za-z]{3,9}, [^,]+|[^,\s][^,]*/g) ?? []).flatMap((part) => {

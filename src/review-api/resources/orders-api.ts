@@ -191,7 +191,7 @@ function checked<Body extends OrderPatch>(body: Body): Body {
   return { ...body, total_price: sentAmount(body.total_price, 'total_price') };
 }
 
-/** The order, or its id where the service responds with a list. */
+/** The order, or its id if the service responds with a list. */
 function byCode(response: HttpResponse, code: string): OrderDetail | number {
   const body = parseJson(response);
   if (!Array.isArray(body)) return withCode(body, code);

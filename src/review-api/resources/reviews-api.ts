@@ -56,7 +56,7 @@ export type ReviewFilters = {
   score?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
   /** Photo reviews only. */
   photo?: boolean | undefined;
-  /** The period is about the date of update; else it is about that of creation. */
+  /** Whether the period is about the date of update; by default it is about the date of creation. */
   date_updated_at?: boolean | undefined;
   /** Newest first; else oldest first. */
   date_order_desc?: boolean | undefined;
@@ -75,9 +75,9 @@ export type ReviewListParams = ReviewFilters & ReviewPeriod & Paging;
 
 /** Fields of a review (docs/interface.md, "Reviews"). Dates are ISO 8601, significant to the second. */
 type ReviewFields = {
-  /** The service's product id; may be left out where `product_code` is given. */
+  /** The service's product id; may be left out if `product_code` is given. */
   product_id?: number | undefined;
-  /** The shop's; may be left out where `product_id` is given. */
+  /** The shop's; may be left out if `product_id` is given. */
   product_code?: string | undefined;
   /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split elsewhere. */
   product_options?: Readonly<Record<string, string>> | undefined;

@@ -9,7 +9,7 @@ import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;
-/** A watermark older than this is a service where nothing happens. */
+/** If the watermark is older than this, nothing happens at the service. */
 const quietDays = 30;
 
 export type SyncPlan = {

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../index.ts';
 
 /**
- * A review whose number of comments has moved. `moves`: see `sync.comments_due`. `count`: the number that the last list
- * showed; `updatedAt`: the date of its version here.
+ * A review with a number of comments that has changed. `moves`: see `sync.comments_due`. `count`: the number that the last
+ * list showed; `updatedAt`: the date of the review's version in the warehouse.
  */
 export type CommentsDue = {
   id: number;
@@ -30,7 +30,7 @@ export async function commentsRead(db: Db, { id, moves }: CommentsDue): Promise<
   await sql`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`.execute(db);
 }
 
-/** The review was asked for in vain. */
+/** The review was asked for, and the service did not show its comments. */
 export async function commentsFailed(db: Db, { id }: CommentsDue, at: Date): Promise<void> {
   await sql`
     update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`.execute(db);

@@ -37,12 +37,12 @@ export const reviewColumns = {
 } as const;
 
 /**
- * Fields that a list does not show (docs/interface.md, "Review"): a list erases neither. The newest list shows
- * whether a review has any other field, also one of `extra`, whatever its neighbours on the page have.
+ * Fields that a list does not show (docs/interface.md, "Review"): a list erases neither. For any other field, also in
+ * `extra`, the newest list shows whether the review has it.
  */
 export const notInLists: readonly string[] = ['comments', 'comments_count'];
 
-/** Fields that a review may lack where others have them (docs/interface.md, "Review"). */
+/** Fields that a review may lack although others have them (docs/interface.md, "Review"). */
 const mayBeAbsent: readonly string[] = [
   'product_options',
   'third_party_name',
