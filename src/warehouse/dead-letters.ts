@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { asStorableJson } from '../base/json-text.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
-import { type Db, rowOf, statement } from './index.ts';
+import { type Db, rowOf, rowsOf } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -35,14 +35,8 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   const given = new Map(
     deadLetters.map((one) => [`${one.kind} ${one.key}`, { ...one, partOf: undefined, reason: maskedReason(one) }]),
   );
-  const { n } = await rowOf<{ n: number }>(db)`
-    with failed as materialized (
-      select kind, key, "orderCode" as order_code, reason, payload from jsonb_to_recordset(${asStorableJson([...given.values()])}::jsonb)
-        as r (kind text, key text, "orderCode" text, reason text, payload jsonb)
-    ),
-    ${sql.raw(await statement('put_dead_letters'))}
-    select count(*)::integer as n from opened`;
-  return n;
+  const [row] = await rowsOf<{ n: number }>(db, 'put_dead_letters', asStorableJson([...given.values()]));
+  return row?.n ?? 0;
 }
 
 /** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */

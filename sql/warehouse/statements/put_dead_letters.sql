@@ -1,7 +1,11 @@
--- Part of record_orders.sql and of `putDeadLetters` (src/warehouse/dead-letters.ts): stores the records of `failed` (kind,
--- key, order_code, reason, payload), each key once. Indexes: dead_letters_discarded, dead_letters_one_open_a_record.
+-- Stores records that could not be synced.
+-- $1: [{kind, key, orderCode, reason, payload}], each key once. Indexes: dead_letters_discarded, dead_letters_one_open_a_record.
 -- `discarded`: what a person has discarded stays closed while the reason is the same; `over`: with another one it counts
 -- no more. `opened`: all others, as one row each.
+with failed as materialized (
+  select kind, key, "orderCode" as order_code, reason, payload
+  from jsonb_to_recordset($1::jsonb) as r (kind text, key text, "orderCode" text, reason text, payload jsonb)
+),
 discarded as (
   update sync.dead_letters d set attempts = d.attempts + 1, last_failed_at = now()
   from failed f
@@ -22,3 +26,4 @@ opened as (
     attempts = d.attempts + 1, last_failed_at = now()
   returning d.id
 )
+select count(*)::integer as n from opened

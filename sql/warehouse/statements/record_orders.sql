@@ -1,7 +1,7 @@
--- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id, dead
--- letters; and gives the lease back. Only for orders whose lease is still ours.
--- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders, dead_letters_discarded.
--- Two comments stand for write_line_links.sql and put_dead_letters.sql.
+-- Records pushed orders, each as a whole: what was sent, the links of its lines, lines that wait for a product id; closes
+-- dead letters that are not among the new ones; and gives the lease back. Only for orders whose lease is still ours.
+-- $1: one object an order, with the columns of `g`. Indexes: the primary keys, dead_letters_of_open_orders.
+-- The comment stands for write_line_links.sql.
 with locked as materialized (
   select l.order_code
   from sync.order_links l join jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
@@ -31,11 +31,5 @@ leased as (
   from leased o
   where d.order_code = o.order_code and (d.resolved_at is null or d.is_discarded)
     and not o."deadLetters" @> jsonb_build_array(jsonb_build_object('kind', d.kind, 'key', d.key))
-),
-failed as (
-  select r.*, o.order_code
-  from leased o
-  cross join lateral jsonb_to_recordset(o."deadLetters") as r (kind text, key text, reason text, payload jsonb)
 )
-/*@put_dead_letters*/
 select order_code as "orderCode" from leased

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
-import { maskedReason, type NewDeadLetter } from '../dead-letters.ts';
+import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
 import { type Db, filledIn, rowsOf, rowsOfText, statement } from '../index.ts';
 import {
   type ContactDecision,
@@ -75,23 +75,33 @@ export type OrderStore = Awaited<ReturnType<typeof openOrderStore>>;
  *   take.
  */
 export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
-  const parts = {
-    write_line_links: `, ${await statement('write_line_links')}`,
-    put_dead_letters: `, ${await statement('put_dead_letters')}`,
-  };
-  const withParts = async (name: string) => filledIn(await statement(name), parts);
+  const parts = { write_line_links: `, ${await statement('write_line_links')}` };
+  const withLinks = async (name: string) => filledIn(await statement(name), parts);
 
   type Given = { orderCode: string; token: string };
-  /** Batches a statement that returns the code of each order whose lease is still ours. */
+  /** Runs a statement that returns the code of each order whose lease is still ours. */
+  const areOurs = async (on: Db, text: string, items: readonly Given[], ...more: unknown[]) => {
+    const ours = await rowsOfText<{ orderCode: string }>(on, text, [asStorableJson(items), ...more]);
+    const codes = new Set(ours.map((row) => row.orderCode));
+    return items.map((item) => codes.has(item.orderCode));
+  };
   const whereOurs = (text: string, ...more: unknown[]) =>
-    openBatch(async (items: readonly Given[]) => {
-      const ours = await rowsOfText<{ orderCode: string }>(db, text, [asStorableJson(items), ...more]);
-      const codes = new Set(ours.map((row) => row.orderCode));
-      return items.map((item) => codes.has(item.orderCode));
-    });
+    openBatch((items: readonly Given[]) => areOurs(db, text, items, ...more));
   const renew = whereOurs(await statement('renew_order_leases'), leaseMs);
-  const save = whereOurs(await withParts('save_order_lines'), leaseMs);
-  const record = whereOurs(await withParts('record_orders'));
+  const save = whereOurs(await withLinks('save_order_lines'), leaseMs);
+  const recordText = await withLinks('record_orders');
+  const record = openBatch(async (pushes: readonly (Given & Pick<PushRecord, 'deadLetters'>)[]) => {
+    const write = async (on: Db) => {
+      const ours = await areOurs(on, recordText, pushes);
+      await putDeadLetters(
+        on,
+        pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),
+      );
+      return ours;
+    };
+    const isFine = pushes.every(({ deadLetters }) => deadLetters.length === 0);
+    return isFine ? write(db) : db.transaction().execute(write);
+  });
   const forget = whereOurs(await statement('forget_orders'));
 
   const lease = openBatch(async (wanted: readonly WantedLease[]) => {
@@ -237,5 +247,4 @@ const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
   ...push,
   ...lineColumns(leased, push.lines),
   waiting: Object.fromEntries(push.waiting.map(({ lineCode, productCode }) => [lineCode, productCode])),
-  deadLetters: push.deadLetters.map((one) => ({ ...one, partOf: undefined, reason: maskedReason(one) })),
 });
