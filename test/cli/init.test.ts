@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
+import { createDatabase, queryAgain } from '../harness/database.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { json, tinyService } from '../review-api/tiny-service.ts';
 
@@ -13,8 +14,11 @@ const presetFile = (preset: string, file: string) =>
 
 /** A shop with these statements, and an empty working directory in which init is run. */
 async function initWorld(sql: string) {
-  const world = await openWorld({ shop: 'empty' });
-  onTestFinished(() => world[Symbol.asyncDispose]());
+  const opened = await openWorld({ shop: 'empty' });
+  onTestFinished(() => opened[Symbol.asyncDispose]());
+  // Init looks at all tables of the shop's database.
+  const shopUrl = await createDatabase();
+  const world: World = { ...opened, shopUrl, shop: (text) => queryAgain(shopUrl, text) };
   await world.shop(sql);
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-init-'));
   const init = (environment: Record<string, string>, ...args: string[]) =>

@@ -3,10 +3,10 @@ import pg from 'pg';
 import { inject } from 'vitest';
 
 /**
- * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `shop`, sixty orders of the sample
- * shop; `service`, the tables of the reference service; `reviews`, the same with the reviews of that shop.
+ * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `service`, the tables of the reference
+ * service; `shop`, the same with the reviews of the sample shop, and sixty orders of that shop.
  */
-export type Template = 'empty' | 'migrated' | 'shop' | 'service' | 'reviews';
+export type Template = 'empty' | 'migrated' | 'shop' | 'service';
 
 /** Connections of this process to the server of all tests, kept: a new one costs ten times as much as a statement. */
 const pools = new Map<string, pg.Pool>();

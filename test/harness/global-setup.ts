@@ -34,13 +34,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await warehouse.close();
   await migrateQueue(migrated);
 
-  const sample = generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() });
-  await loadSampleShop(await database.createDatabase('template_shop'), sample);
   const service = await database.createDatabase('template_service');
   const options = { timeZone: 'Asia/Seoul', moneyUnit: 'hundredths', currency: 'KRW' } as const;
   const store = await openStore({ databaseUrl: service, ...options, reviewOptionsForm: 'default' });
   await store.close();
-  await seedReviews(await database.createDatabase('template_reviews'), sample.reviews);
+  const sample = generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() });
+  const shop = await database.createDatabase('template_shop');
+  await seedReviews(shop, sample.reviews);
+  await loadSampleShop(shop, sample);
 
   project.provide('postgresUrl', admin);
   const mysqlServers = await serveMysqlServers();
