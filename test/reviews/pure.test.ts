@@ -26,7 +26,7 @@ import { plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
 import { checkPage } from '../../src/reviews/read/check-page.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
-import { halvesOf, planWindows, windowLimits } from '../../src/reviews/read/window.ts';
+import { halvesOf, listLimits, planWindows } from '../../src/reviews/read/window.ts';
 import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
 import { askReview } from '../../src/reviews/refresh/refresh-review.ts';
@@ -56,9 +56,9 @@ test('what failed is tried again less and less often, at last once a day', () =>
 describe('planWindows', () => {
   test('each window is within the limit, and neighbours meet', () => {
     fc.assert(
-      fc.property(span, (wanted) => {
-        const windows = planWindows(wanted);
-        expect(windows.every((one) => one.end - one.start <= windowLimits.seconds)).toBe(true);
+      fc.property(span, fc.constantFrom(1, 3), (wanted, lists) => {
+        const windows = planWindows(wanted, [], lists);
+        expect(windows.every((one) => one.end - one.start <= lists * listLimits.seconds)).toBe(true);
         expect(windows[0]?.start).toBe(wanted.start);
         expect(windows.at(-1)?.end).toBe(wanted.end);
         for (const [index, one] of windows.slice(1).entries()) expect(one.start).toBe(windows[index]?.end);
@@ -76,9 +76,14 @@ describe('planWindows', () => {
     );
   });
 
+  test('windows are as many as a process reads at a time, if so many lists are wanted; then three lists each', () => {
+    const count = (days: number) => planWindows({ start: 0, end: days * 86_400 }).length;
+    expect([1, 2, 8, 15, 16, 24, 25, 92].map((lists) => count(44 * lists))).toEqual([1, 2, 8, 15, 8, 8, 9, 31]);
+  });
+
   test('a window from midnight to midnight touches at most 45 calendar days', () => {
     const day = (text: string) => startOfDay(text, 'Asia/Seoul') ?? 0;
-    for (const one of planWindows({ start: day('2026-01-01'), end: day('2027-01-01') })) {
+    for (const one of planWindows({ start: day('2026-01-01'), end: day('2027-01-01') }, [], 1)) {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });

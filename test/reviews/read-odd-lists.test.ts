@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LimitedError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import type { ReadDeps } from '../../src/reviews/read/reader.ts';
-import { windowLimits } from '../../src/reviews/read/window.ts';
+import { listLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { listModel, type ModelReview, type Mood } from './list-model.ts';
@@ -34,7 +34,7 @@ const listed = (reviews: readonly ModelReview[] | (() => readonly ModelReview[])
   listModel(
     typeof reviews === 'function' ? reviews : () => reviews,
     { ...mood, ...how },
-    { ...windowLimits, days: 45 },
+    { ...listLimits, days: 45 },
     createRandom(testSeed).next,
   );
 

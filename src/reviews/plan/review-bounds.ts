@@ -16,7 +16,7 @@ import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../../warehouse/reviews/review-overview.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery } from '../read/list-page.ts';
-import { type Axis, clocksApart, windowLimits } from '../read/window.ts';
+import { type Axis, clocksApart, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
 /** No two zones differ by more than 26 hours. */
@@ -30,7 +30,7 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
 
 /**
  * The dates between which all reviews were created, at the service and in the warehouse, within the plausible ones. One
- * request asks whether the list shows a review in the window before the overview's first date: then that is not believed.
+ * request asks whether the list shows a review in the 44 days before the overview's first date: then that is not believed.
  *
  * @throws ReviewSyncError as `captureOverview`.
  */
@@ -38,18 +38,18 @@ export async function allReviews(deps: ReviewDeps): Promise<Span> {
   const { plausible } = deps;
   const named = await captureOverview(deps);
   // Requests include their end.
-  const before = intersection({ start: named.start - windowLimits.seconds, end: named.start - 1 }, plausible);
+  const before = intersection({ start: named.start - listLimits.seconds, end: named.start - 1 }, plausible);
   if (before && (await newestOf(deps, 'created', before)) !== undefined) return { ...named, start: plausible.start };
   const stored = await storedBounds(deps.warehouse.db);
   const held = stored && intersection({ start: secondOf(stored.first), end: secondOf(stored.last) + 1 }, plausible);
   return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
 }
 
-/** Windows that are read of a service without reviews: a year and a half. All plausible ones are more than 220. */
-const emptyWindows = 12;
+/** Lists that are read of a service without reviews: a year and a half. All plausible ones are more than 220. */
+const emptyLists = 12;
 
-/** The newest days that one window holds. */
-const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - windowLimits.seconds, end });
+/** The newest days that one list holds. */
+const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - listLimits.seconds, end });
 
 /**
  * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
@@ -58,7 +58,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - win
  * It may be hours old, or a day off where the service computes it in another zone. So the bounds reach to the newest
  * review of the list too, and are wider by `zonesApart` where the list shows none. If there is no overview, or it names
  * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
- * the newest days nor the warehouse show one, the bounds are the last `emptyWindows`.
+ * the newest days nor the warehouse show one, the bounds are the last `emptyLists`.
  *
  * @throws ReviewSyncError if the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
@@ -89,7 +89,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
   const isEmpty = areNone && newest === undefined && held === undefined;
   return {
-    start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyWindows * windowLimits.seconds) : start,
+    start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyLists * listLimits.seconds) : start,
     end: clamp(lastDate) + 1,
   };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { checkPage } from './check-page.ts';
-import { type Window, windowLimits } from './window.ts';
+import { listLimits, type Window } from './window.ts';
 
 export type PageDeps = {
   reviews: Pick<ReviewApi['reviews'], 'page'>;
@@ -23,7 +23,7 @@ export type PageDeps = {
   /** The dates that a review may have. Nothing outside them lands or widens a plan. */
   plausible: Span;
   /** The service's limits; other ones are for tests. */
-  limits?: Readonly<{ pages: number; pageSize: number }>;
+  limits?: Readonly<{ seconds: Second; pages: number; pageSize: number }>;
   /** How long a list on which the service fails is requested, in milliseconds. Default: `listGiveUpMs`. */
   giveUpAfterMs?: number | undefined;
 };
@@ -58,7 +58,7 @@ export type ListPage = RawPage & {
  */
 export type Obstacle = { kind: 'refused'; reason: string } | { kind: 'failed'; reason: string };
 
-export const limitsOf = (deps: Pick<PageDeps, 'limits'>) => deps.limits ?? windowLimits;
+export const limitsOf = (deps: Pick<PageDeps, 'limits'>) => deps.limits ?? listLimits;
 
 /** How often a page is requested that gets 429 or 503, each time after another list was shown. */
 const roundsAtMost = 2;

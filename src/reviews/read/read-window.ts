@@ -8,9 +8,9 @@ import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
-import { type Part, readSpan } from './read-span.ts';
+import { type Part, readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Proven, ReadDeps } from './reader.ts';
-import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window, windowLimits } from './window.ts';
+import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window } from './window.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -91,54 +91,68 @@ export async function readSpans(
   const present = secondOf(deps.now()) - clocksApart;
   let [cuts, halvings] = [0, 0];
 
+  /** Lists of the longest span have about the same number of pages; others are shorter. */
+  const isLong = ({ start, end }: Span) => end - start > limitsOf(deps).seconds / 2;
+
+  /** Reads the first days of the part as one list, as many as a request may ask for; then the others. */
   async function read(part: Part): Promise<void> {
-    const { span } = part;
     if (failures.length > 0) return;
-    const end = await limit(() => readSpan(deps, axis, part, (page) => land(pageWithin(page, spans))));
+    const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + limitsOf(deps).seconds) };
+    const guess = part.guess ?? (isLong(span) ? deps.pages.guess : 1);
+    const end = await limit(() =>
+      readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans))),
+    );
     if (isLong(span) && end.kind === 'too-long') deps.pages.guess = limitsOf(deps).pages - 1;
     if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
+    const parts = await partsAfter(span, end);
+    if (span.end === part.span.end) return readAll(parts);
+    // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
+    const behind = end.kind === 'too-long' ? parts.pop() : undefined;
+    return readAll([...parts, { span: { start: behind?.span.start ?? span.end, end: part.span.end } }]);
+  }
+
+  /** Enters the span or notes a gap. @returns in which parts the span is to be read. */
+  async function partsAfter(span: Span, end: SpanEnd): Promise<Part[]> {
     switch (end.kind) {
       case 'proven':
-        return enter(end);
+        await enter(end);
+        return [];
       case 'too-long': {
         cuts += 1;
-        if (cuts <= cutsAtMost) return readAll(end.parts);
+        if (cuts <= cutsAtMost) return end.parts;
         const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} take more than 2,000 lists`;
         gaps.push({ span, kind: 'too-many', reason });
-        return;
+        return [];
       }
       case 'changing':
       case 'crowded':
         gaps.push({ span, kind: end.kind === 'changing' ? 'unproven' : 'too-many', reason: end.reason });
-        return;
+        return [];
       case 'refused':
       case 'failed': {
-        if (end.kind === 'refused' && span.start >= present) return;
+        if (end.kind === 'refused' && span.start >= present) return [];
         const isAhead = end.kind === 'refused' && span.end > present;
         const halves = isAhead ? cutSpan(span, present, deps.timeZone) : halvesOf(span, deps.timeZone);
         if (halves.length === 0 || halvings === halvingsAtMost) {
           gaps.push({ span, ...end });
-          return;
+          return [];
         }
         halvings += 1;
         const patience = end.kind === 'failed' ? { giveUpAfterMs: halfGiveUpMs } : {};
-        return readAll(halves.map((half) => ({ span: half, ...patience })));
+        return halves.map((half) => ({ span: half, ...patience }));
       }
       default:
-        end satisfies never;
+        return end satisfies never;
     }
   }
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));
   };
 
-  await readAll(spans.map((span) => ({ span, guess: isLong(span) ? deps.pages.guess : 1 })));
+  await readAll(spans.map((span) => ({ span })));
   for (const failure of failures) throw failure;
   return [...gaps.filter((gap) => !isObstacle(gap)), ...joined(axis, gaps.filter(isObstacle))];
 }
-
-/** Windows of a backfill have about the same number of pages; others are shorter. */
-const isLong = ({ start, end }: Span) => end - start > windowLimits.seconds / 2;
 
 const isObstacle = ({ kind }: Gap) => kind === 'refused' || kind === 'failed';
 

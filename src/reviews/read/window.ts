@@ -6,7 +6,7 @@ export type { Axis };
 /** A period of reviews to be read, over the date that `axis` names. */
 export type Window = Readonly<{ axis: Axis; span: Span }>;
 
-export const windowLimits = {
+export const listLimits = {
   /**
    * One day less than the 45 of the spec: 44 days from midnight to midnight touch 45 calendar days, so that the period
    * is allowed however the service counts its ends, and an hour of daylight saving does not matter either.
@@ -18,19 +18,25 @@ export const windowLimits = {
   pageSize: 100,
 } as const;
 
+/** Steps that a process works on at a time (src/app/app.ts). */
+const windowsAtATime = 8;
+
 /**
- * Cuts the parts of `wanted` that are not `covered` into windows of at most `maxSeconds`, those of one part equally
- * long.
+ * Cuts the parts of `wanted` that are not `covered` into windows of up to three lists of at most 44 days, those of one
+ * part equally long. A list that is too long for 29 pages leaves what lies behind them to the next list of its window,
+ * which saves one request of sixty to a hundred. Fewer windows than a process reads at a time would leave it waiting.
+ *
+ * @param listsAtMost 1: no window is longer than a request may ask for.
  */
-export function planWindows(
-  wanted: Span,
-  covered: readonly Span[] = [],
-  maxSeconds: Second = windowLimits.seconds,
-): Span[] {
+export function planWindows(wanted: Span, covered: readonly Span[] = [], listsAtMost = 3): Span[] {
   return without(wanted, covered).flatMap(({ start, end }) => {
-    const count = Math.ceil((end - start) / maxSeconds);
-    const boundary = (index: number) => start + Math.floor(((end - start) * index) / count);
-    return Array.from({ length: count }, (_, index) => ({ start: boundary(index), end: boundary(index + 1) }));
+    const lists = Math.ceil((end - start) / listLimits.seconds);
+    const each = Math.max(1, Math.min(listsAtMost, Math.floor(lists / windowsAtATime)));
+    const boundary = (list: number) => start + Math.floor(((end - start) * Math.min(list, lists)) / lists);
+    return Array.from({ length: Math.ceil(lists / each) }, (_, index) => ({
+      start: boundary(index * each),
+      end: boundary((index + 1) * each),
+    }));
   });
 }
 

@@ -64,7 +64,7 @@ export async function verifyReviews(
   const { warehouse, askedAtMost = 20_000 } = deps;
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
-  const windows = span ? planWindows(span) : [];
+  const windows = span ? planWindows(span, [], 1) : [];
   const limit = pLimit(windowsAtATime);
   let done = 0;
   const verifyWindow = async (window: Span): Promise<Compared> => {
