@@ -72,6 +72,7 @@ test('an order whose push broke off is due, without fingerprint and lease', asyn
   await store.lease(wanted('O1'));
   await world.warehouse(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   const again = await taken(store, 'O1');
+  expect(again.link.fingerprint).toBeNull();
   await store.release(again, { isBrokenOff: false });
   expect(await due()).toEqual(['O1']);
 });

@@ -97,7 +97,8 @@ test('what a flow brought is counted by 24 hours; a day without a run is unknown
 
 test('a run that begins once more keeps its start, and its end; open runs come first', async () => {
   const { db } = (await openTestWarehouse()).warehouse;
-  const begun = (id: string, startedAt: Date) => runOf('backfill-reviews', { id, key: id, startedAt });
+  const begun = (id: string, startedAt: Date) =>
+    runOf('backfill-reviews', { id, key: id, startedAt, startedBy: id === 'old' ? 'schedule' : 'command' });
   const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
   await beginRun(db, begun('old', daysAgo(9)));
   await beginRun(db, begun('new', daysAgo(1)));
