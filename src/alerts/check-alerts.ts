@@ -11,7 +11,7 @@ export type AlertDeps = {
   db: Db;
   log: Logger;
   now: () => Date;
-  /** Rejects where the message was not accepted: then it is sent again at the next check. */
+  /** Rejects if the message was not accepted: then it is sent again at the next check. */
   post(text: string): Promise<void>;
 };
 

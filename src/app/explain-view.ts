@@ -44,7 +44,7 @@ export function serviceTables({ sub_orders: subOrders = [], ...fields }: Partial
   return [...recordTable('The order', fields), ...recordsTable('Sub-orders', shown)];
 }
 
-/** Says so where the shop's own code of an order is not the one that was asked for. */
+/** A sentence if the shop's own code of an order is not the one that was asked for. */
 export const otherSpelling = (asked: string, code: string): string =>
   code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
 

@@ -27,7 +27,7 @@ export const shortLimits = {
  * 1. The address and the client id are those of the last command: no request is sent.
  * 2. Otherwise the service is asked for the three newest and three oldest orders and reviews, until it knows one. It may
  *    have moved, or have a new client.
- * 3. It is recorded where it knows one of them, or if the warehouse has none.
+ * 3. It is recorded if it knows one of them, or if the warehouse has none.
  *
  * @throws ReviewSyncError if it knows none of them, and the client's errors if it cannot be asked.
  */
@@ -77,7 +77,7 @@ export const serviceOf = ({ baseUrl, clientId }: Pick<Config['api'], 'baseUrl' |
 /** The session with the service that all processes on this warehouse share. */
 export const sharedSession = (db: Db, api: Config['api']) => openServiceSession(db, serviceOf(api), api.clientSecret);
 
-/** With short waits: a command must not wait for minutes where the service is down. */
+/** With short waits: a command must not wait for minutes if the service is down. */
 async function knowsOne(db: Db, config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
   const { baseUrl, clientId, clientSecret } = config;
   const session = sharedSession(db, config);

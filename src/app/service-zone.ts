@@ -16,7 +16,7 @@ function offsetThen(timestamp: string | null, timeZone: string): string | undefi
   return at === undefined ? undefined : offsetOf(at, timeZone);
 }
 
-/** A sentence where the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
+/** A sentence if the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
 export function zoneProblem(timestamp: string | null, timeZone: string): string | undefined {
   const [shown, then] = [offsetShown(timestamp), offsetThen(timestamp, timeZone)];
   if (then === undefined || shown === undefined || shown === then) return undefined;

@@ -34,7 +34,7 @@ type FlowStatus = {
 type QueueStatus = {
   queue: { kind: 'redis' | 'postgres'; jobs: Record<string, Record<string, number>>; error?: string; hint?: string };
   scheduled: PlannedRun[];
-  /** Open runs that no process carries out, with the steps that wait, where the queue says how many. */
+  /** Open runs that no process carries out, with the steps that wait, if the queue says how many. */
   leftRuns: (Run & { stepsLeft: number | undefined })[];
 };
 

@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import type { StatusSource } from './status-report.ts';
 
 /**
- * Opens what a status report is read from: the warehouse and, where it responds, the queue.
+ * Opens what a status report is read from: the warehouse and, if it responds, the queue.
  *
  * @throws ReviewSyncError when the warehouse does not respond or is not migrated.
  */

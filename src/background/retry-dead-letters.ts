@@ -19,9 +19,9 @@ type CatalogRetry = () => Promise<void>;
  * stored again, and serve or a worker reads it; the catalog; and these orders alone, for a first `sync orders` would push
  * the whole shop.
  *
- * @param retryCatalog called where a category or a member grade is among them, before the orders.
+ * @param retryCatalog called if a category or a member grade is among them, before the orders.
  * @returns the codes of the orders that were pushed again.
- * @throws when the service, the shop or the warehouse fails; ReviewSyncError where orders are among them and the shop is another one.
+ * @throws when the service, the shop or the warehouse fails; ReviewSyncError if orders are among them and the shop is another one.
  */
 export async function retryDeadLetters(
   app: App,

@@ -11,7 +11,7 @@ const nameAuthority =
   'name the file of its authority in NODE_EXTRA_CA_CERTS, in the environment of the process and not in .env';
 
 /**
- * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message where they have no code. The first
+ * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message if they have no code. The first
  * match counts. Only errors that a test or an outage has shown; all others are shown with the message of their driver.
  */
 const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [

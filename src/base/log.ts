@@ -17,7 +17,7 @@ export function withRun<T>(run: string, work: () => T): T {
 }
 
 /**
- * Opens the log: JSON lines on standard error, or readable lines where that is a terminal. Standard output stays free
+ * Opens the log: JSON lines on standard error, or readable lines if that is a terminal. Standard output stays free
  * for `--json`.
  *
  * @param write takes the lines instead of standard error.

@@ -14,7 +14,7 @@ export type Report = {
 };
 
 export type Terminal = {
-  /** One line on standard error, where standard output stays free for the report. */
+  /** One line on standard error, so that standard output stays free for the report. */
   say(line: string): void;
   /** Replaces the last line of a terminal, cut to its width, and stays in it: `say('')` ends the line. */
   draw(line: string): void;
@@ -25,14 +25,14 @@ export type Terminal = {
 export type Context = {
   /** Reads the configuration; throws a UsageError that names every wrong variable. */
   config(): Config;
-  /** @param level applies where LOG_LEVEL is not set. */
+  /** @param level applies if LOG_LEVEL is not set. */
   log(level?: string): Promise<Logger>;
   terminal: Terminal;
   /** Aborted by SIGINT or SIGTERM: end cleanly. */
   signal: AbortSignal;
   /** The environment as given, with .env beneath it; of a brand, with its file over it. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Whose command it is; undefined without BRANDS_DIR, and where the command serves all brands. */
+  /** The brand of the command; undefined without BRANDS_DIR, and if the command serves all brands. */
   brand: string | undefined;
   /** Whether the command ends with this brand. */
   isLast: boolean;
@@ -41,7 +41,7 @@ export type Context = {
 };
 
 /**
- * What a command does where there are several brands: it is run for `each` of them or for the `one` that --brand names,
+ * What a command does if there are several brands: it is run for `each` of them or for the `one` that --brand names,
  * or it serves `all` of them itself.
  */
 export type Reach = 'each' | 'one' | 'all';

@@ -53,7 +53,7 @@ if (unwritten) process.stderr.write(`The output could not be written: ${unwritte
 process.exit(unwritten ? 1 : status);
 
 /**
- * The variables of .env in the working directory. Ends the process where it is there and cannot be read, with the error
+ * The variables of .env in the working directory. Ends the process if it is there and cannot be read, with the error
  * as every command reports it.
  */
 function envFile() {

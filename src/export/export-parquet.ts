@@ -58,11 +58,11 @@ type PlannedFile = {
  * export into it.
  *
  * 1. Read the manifest of the folder, and take a snapshot of `bi`.
- * 2. Plan: a file is written again where its version is another one, where it is missing or has another length than the
- *    manifest says, and where an earlier export may have died while it replaced it.
+ * 2. Plan: a file is written again if its version is another one, if it is missing or has another length than the
+ *    manifest says, and if an earlier export may have died while it replaced it.
  * 3. Write into the manifest which files may change: a later export finds them all after a crash, and a reader sees that
  *    the export is not complete.
- * 4. Write each such file in one step, unless its bytes are those of the manifest; remove it where its month has no rows
+ * 4. Write each such file in one step, unless its bytes are those of the manifest; remove it if its month has no rows
  *    any more.
  * 5. Write the manifest.
  *
@@ -200,7 +200,7 @@ async function makeFolderWithin(dir: string, folder: string): Promise<void> {
 }
 
 /**
- * Removes the file of a month without rows, and its folder where nothing else is in it.
+ * Removes the file of a month without rows, and its folder if nothing else is in it.
  *
  * @returns whether it was there.
  */

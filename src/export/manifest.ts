@@ -50,7 +50,7 @@ export function monthsOf({ files, writing }: Manifest, table: string): string[] 
 const manifestPath = (dir: string) => join(dir, 'manifest.json');
 
 /**
- * Reads the manifest of an export and creates the folder where it is missing.
+ * Reads the manifest of an export and creates the folder if it is missing.
  *
  * @returns undefined if the folder is empty.
  * @throws UsageError if the folder holds something else.

@@ -67,7 +67,7 @@ export function openRequests(
         }
         // What fails about the token fails for all records.
         if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
-        // One order alone may always get 401, and looks like all where it is the only one: the breaker tells that apart.
+        // One order alone may always get 401, and looks like all if it is the only one: the breaker tells that apart.
         if (error instanceof AuthenticationError) {
           return { kind: 'failed', reason: error.message, failure: 'transient' };
         }

@@ -8,10 +8,10 @@ import { ReviewSyncError } from '../base/errors.ts';
  */
 const writtenFor = '6.7';
 
-/** Between two questions for a job where the first one failed, in milliseconds. */
+/** Between two questions for a job if the first one failed, in milliseconds. */
 const errorDelayMs = 1000;
 
-/** A worker that waits looks for jobs at least this often, as BullMQ does by itself where no job is delayed. */
+/** A worker that waits looks for jobs at least this often, as BullMQ does by itself if no job is delayed. */
 const longestWaitSeconds = 5;
 
 type Patched = { moveToActive(...given: unknown[]): Promise<unknown>; maximumBlockTimeout: number };

@@ -50,7 +50,7 @@ const moreConnections = (takers: number) => (takers > takersAtATime ? 10 : 2);
 export async function queueClasses(url: string, silenceMs = 60_000, takers = takersAtATime): Promise<QueueClasses> {
   const telemetry = await openTelemetry();
   if (isRedis(url)) {
-    // By itself the driver goes on with database 0 where the server does not have the one of the address.
+    // The driver itself goes on with database 0 if the server does not have the one of the address.
     await requireResponse(withRedis(url, (redis) => redis.select(redis.options.db ?? 0)));
     // After a failover the old primary refuses writes and keeps its connections, while the name is already another server's.
     const reconnectOnError = (error: Error) => error.message.startsWith('READONLY');

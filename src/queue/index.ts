@@ -25,7 +25,7 @@ export type Queues = AsyncDisposable & {
   readonly url: string;
   readonly kind: 'redis' | 'postgres';
   readonly classes: QueueClasses;
-  /** False where the warehouse could not say which queues are ours. */
+  /** False if the warehouse could not say which queues are ours. */
   readonly areOurs: boolean;
   /** Runs that are due by their schedule, under `prefix` and the name of the job. */
   readonly scheduled: BullQueue;
@@ -211,7 +211,7 @@ export async function openQueues(url: string, names: QueueNames | string, shared
 
   async function drop(runId: string): Promise<void> {
     const queue = await ofRun(runId);
-    // Nobody may take a job meanwhile. BullMQ refuses where a process has one in hand.
+    // Nobody may take a job meanwhile. BullMQ refuses if a process has one in hand.
     // It stays open like others: a question for the run that is under way would wait for a closed queue without end.
     await queue.obliterate({ force: false });
   }

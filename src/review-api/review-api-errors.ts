@@ -5,7 +5,7 @@ export type RequestContext = {
   method: string;
   path: string;
   status?: number | undefined;
-  /** How often the request was sent. Given where it failed for a reason that may go away by waiting. */
+  /** How often the request was sent. Given if it failed for a reason that may go away by waiting. */
   attempts?: number | undefined;
   /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   detail?: string | undefined;
@@ -24,7 +24,7 @@ export class ReviewApiError extends ReviewSyncError {
   readonly path: string;
   /** HTTP status of the last response; undefined if there was no response. */
   readonly status: number | undefined;
-  /** How often the request was sent; 1 where the first response was final. */
+  /** How often the request was sent; 1 if the first response was final. */
   readonly attempts: number;
   /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   readonly detail: string | undefined;

@@ -17,7 +17,7 @@ const longestLookMs = 1000;
 type Decision = { why: string | undefined; untilMs: number; isLive: boolean };
 
 /**
- * Which open runs this process carries out: those planned for its zone, its service and, where their steps read the shop,
+ * Which open runs this process carries out: those planned for its zone, its service and, if their steps read the shop,
  * its shop. A run that is its own stays so to its end. Any other is left to other processes, which is logged when the
  * reason changes.
  */

@@ -117,7 +117,7 @@ async function writeDown<Context>(
 
 /**
  * Adds the steps of a batch at once, unless an interrupted attempt did: a step that has ended meanwhile must not be
- * added again. Postgres adds all or none. On Redis some may be missing, where the process died or a command of the
+ * added again. Postgres adds all or none. On Redis some may be missing, if the process died or a command of the
  * pipeline was interrupted: those count as lost, and the run is incomplete.
  */
 async function addSteps<Context>(held: HeldRun<Context>, { steps, ...data }: AddingRun): Promise<undefined> {

@@ -68,7 +68,7 @@ function requireSameSystems(app: App, { readsShop }: AnyRunJob<App>, run: Run): 
 /**
  * Starts the run of a job that is due by its schedule.
  *
- * @param dueId the id of the moment, which comes twice where a clock is set back.
+ * @param dueId the id of the moment, which comes twice if a clock is set back.
  */
 export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string): Promise<void> {
   const { db } = app.warehouse;
@@ -104,7 +104,7 @@ async function endLostRuns(app: App, dueJob?: AnyRunJob<App>): Promise<Run[]> {
   const { db } = app.warehouse;
   const open = await openRuns(db);
   if (open.length === 0) return [];
-  // Not the clock of this machine: where that is behind, it would stop the runs of all others.
+  // Not the clock of this machine: if it is behind, it would stop the runs of all others.
   const now = await warehouseNow(db);
   const left: Run[] = [];
   for (const run of open) {

@@ -71,7 +71,7 @@ export async function startServer(
 }
 
 /**
- * Ends the oldest connection where there are too many, so that a new client, a health check too, is always heard: first
+ * Ends the oldest connection if there are too many, so that a new client, a health check too, is always heard: first
  * one without a request in work, since a stranger who only connects must not end the requests of others.
  */
 function limitConnections(server: Server): void {

@@ -27,7 +27,7 @@ export type SqlWords = {
   shown(column: ColumnType, value: string): string;
   /** A shown value as `RawRow` has it; of a date without zone the local date, without `Z`. */
   read(column: ColumnType, text: string): string | null;
-  /** Compares the raw column, so that an index serves. @param at an instant, or a local date where the column is one. */
+  /** Compares the raw column, so that an index serves. @param at an instant, or a local date if the column is one. */
   compare(column: ColumnType, value: string, operator: '>=' | '>' | '<', at: string): string;
   /** The date in place of `:since` in changed_orders.sql: never later than `at`. */
   since(read: ColumnType['read'], at: string): string;
@@ -57,7 +57,7 @@ export type DriverConnection = {
   explain(statement: string): Promise<StatementPlan>;
   /** Fails the statement in flight at once. */
   stop(): void;
-  /** Gives the connection back, or closes it where it is broken. */
+  /** Gives the connection back, or closes it if it is broken. */
   release(isBroken: boolean): void;
 };
 

@@ -103,7 +103,7 @@ export function openShop(options: ShopOptions) {
     /** The same for the changes since `after.at` in the order of their codes: each code once, and an end in any case. */
     changedSinceByCode: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size, isByCode: true }),
     /**
-     * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, where they
+     * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, if they
      * select a date without zone, SHOP_TIME_ZONE.
      */
     async orderQueriesHash(): Promise<string> {
@@ -145,7 +145,7 @@ export function openShop(options: ShopOptions) {
      * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
      */
     keylessOrders: () => ofOrders(readKeylessOrders),
-    /** A sentence where no line belongs to any of the newest orders, although there are lines; else undefined. */
+    /** A sentence if no line belongs to any of the newest orders, although there are lines; else undefined. */
     linesFault: () => ofOrders(findLinesFault),
     /** Undefined if the file is absent: then that part is not synced. */
     categories: () => catalog('categories'),
@@ -163,14 +163,14 @@ export function openShop(options: ShopOptions) {
     /**
      * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
      *
-     * @returns without entries where orders.sql has no row.
+     * @returns without entries if orders.sql has no row.
      */
     async queryCosts(): Promise<QueryCost[]> {
       const queries = await orderQueries();
       const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
       return newest.length === 0 ? [] : explainQueries(database, queries, newest);
     },
-    /** False where its file is absent. @throws UsageError for a query that does not keep to the contract. */
+    /** False if its file is absent. @throws UsageError for a query that does not keep to the contract. */
     hasQuery: async (name: QueryName) => (await load(name)) !== undefined,
     /** Names of the tables that the user may read, with their columns. Needs no query. */
     tables: () => readTables(database),

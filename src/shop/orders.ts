@@ -16,7 +16,7 @@ export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; asked?:
 export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
 
 /**
- * By the last change, the change feed is read where there is one: each code once, with its newest change of the page, the
+ * By the last change, the change feed is read if there is one: each code once, with its newest change of the page, the
  * newest change last. A code that is too long is left out: nothing can be remembered of its order.
  *
  * @throws ReviewSyncError `shop-query` where the database cannot compute the date of some order.

@@ -89,7 +89,7 @@ export const contentOf = (file: string): Promise<string | undefined> =>
 
 /**
  * The SELECT of a file as people save them: without the byte order mark of Windows editors, with plain line ends, and
- * without semicolons at the end, where nothing but comments follows them.
+ * without semicolons at the end, if nothing but comments follows them.
  */
 export function selectOf(content: string): string {
   let text = content.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');

@@ -57,7 +57,7 @@ const wordsOfSql = new Set(['order', 'user', 'group']);
  * not.
  *
  * @param renames new names by the names in the query.
- * @param schema written before each of the tables, where given.
+ * @param schema written before each of the tables, if given.
  */
 export function renameTables(
   sql: string,

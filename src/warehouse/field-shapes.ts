@@ -46,7 +46,7 @@ const writeEveryMs = 10_000;
 
 /**
  * Counts the fields of records as they come, and adds them to `sync.field_shapes`, in which bi.field_drift sees what
- * changed. What a process saw in its last seconds is lost where it is killed.
+ * changed. What a process saw in its last seconds is lost if it is killed.
  */
 export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs): FieldShapes {
   const process = randomUUID();

@@ -46,7 +46,7 @@ export async function databaseCollation({ db }: Warehouse): Promise<DatabaseColl
 /**
  * Writes a row and ten megabytes and prepares the statements of the load path, in a transaction that is rolled back.
  *
- * @throws the error of the database where a table, a column, a right or disk space is missing.
+ * @throws the error of the database if a table, a column, a right or disk space is missing.
  */
 export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
   const trx = await db.startTransaction().execute();

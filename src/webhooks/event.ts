@@ -13,7 +13,7 @@ export type SummaryEvent = {
   kind: 'summary';
   brandId: number;
   id: number;
-  /** As text, even where the event has a number. */
+  /** As text, even if the event has a number. */
   code: string | null;
   reviewsCount: number;
   score: number | null;

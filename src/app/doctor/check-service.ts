@@ -51,7 +51,7 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   return warning(`its clock differs from ours ${offset}; nothing is lost, watermarks follow the data`, hint);
 }
 
-/** Says where the overview names a date that no window is read for. */
+/** A warning if the overview names a date that no window is read for. */
 function checkBounds(
   { first_review_created_at: first, last_review_created_at: last }: ReviewOverview,
   { start, end }: Span,

@@ -103,7 +103,7 @@ async function checkCollation(warehouse: Warehouse): Promise<Finding[]> {
   const what =
     `${order} is ${is} on this server, and the database was made ${recorded === null ? was : `with one ${was}`}: ` +
     'an index of texts may miss rows. The indexes of orders and reviews do not depend on it';
-  // Postgres refuses to refresh a version where one of the two is missing.
+  // Postgres refuses to refresh a version if one of the two is missing.
   const record =
     recorded === null || actual === null
       ? 'update pg_database set datcollversion = pg_database_collation_actual_version(oid) where datname = current_database()'

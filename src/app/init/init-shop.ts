@@ -18,10 +18,10 @@ export type InitInput = {
   dir: string;
   /** Name of a preset, in place of what the tables say. */
   preset: string | undefined;
-  /** The prefix of the tables, where several shops share a database. */
+  /** The prefix of the tables, if several shops share a database. */
   prefix?: string | undefined;
   force: boolean;
-  /** SHOP_TIME_ZONE, where it is set. */
+  /** SHOP_TIME_ZONE, if it is set. */
   timeZone: string | undefined;
   /** The service's address and credentials, where they are set. */
   api?: Pick<Config['api'], 'baseUrl' | 'clientId' | 'clientSecret'> | undefined;
@@ -55,7 +55,7 @@ export type InitReport = {
  * 3. Add to .env what it lacks; the zone of the service by asking the service.
  * 4. Run the doctor's checks of the shop.
  *
- * @throws UsageError for a preset that is not known; ReviewSyncError where the shop database cannot be used or shows no
+ * @throws UsageError for a preset that is not known; ReviewSyncError if the shop database cannot be used or shows no
  *   table.
  */
 export async function initShop(input: InitInput): Promise<InitReport> {

@@ -5,7 +5,7 @@ import type { Terminal } from '../command.ts';
 export type Progress = {
   /** @param note totals so far. */
   update(done: number, total: number | undefined, note?: string): void;
-  /** Shows the reason of a wait, and its end where that is known. A reason is shown once until there is progress. */
+  /** Shows the reason of a wait, and its end if that is known. A reason is shown once until there is progress. */
   wait(reason: string, untilMs?: number): void;
   stop(): void;
 };

@@ -22,7 +22,7 @@ export function withApp<T>(
 /** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
 const graceMs = 8000;
 
-/** @throws the reason of the signal where the work has not ended within the grace after it. */
+/** @throws the reason of the signal if the work has not ended within the grace after it. */
 async function untilStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const done = new AbortController();
   const stopped = once(signal, 'abort', { signal: done.signal })
@@ -51,7 +51,7 @@ async function withSystems<T>(context: Context, wait: Progress['wait'], work: (a
 }
 
 /**
- * Stops a command before it does anything where a shop query does not match the contract (exit status 2). Errors of the
+ * Stops a command before it does anything if a shop query does not match the contract (exit status 2). Errors of the
  * shop's database are left to the run, which reports them.
  */
 export async function requireShopQueries({ shop }: App): Promise<void> {

@@ -102,7 +102,7 @@ const findOrCreate = (
 ): Promise<TheirGrade> =>
   withGradesLocked(deps.db, async (trx) => {
     const shown = await allGrades(deps);
-    // Read after the list: it fails where the lock was lost meanwhile.
+    // Read after the list: it fails if the lock was lost meanwhile.
     const links = [...(await catalogLinks(trx, 'user_grade')).values()];
     // The link of a code that the shop has deleted does not count.
     const taken = new Set(links.filter((one) => one.code !== code && inShop.has(one.code)).map(({ id }) => id));

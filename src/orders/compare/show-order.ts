@@ -57,7 +57,7 @@ export type OrderPreview = {
   requests: SentRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
-  /** Why: the order is not young, or, where it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
+  /** Why: the order is not young, or, if it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
   isYoung: boolean | undefined;
   /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];

@@ -111,7 +111,7 @@ export async function verifyOrders(
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
   if (mustRepair) {
-    // Not those that were never pushed: where the repair breaks off, no other run is to push them with contact (promise
+    // Orders that were never pushed are left out: if the repair breaks off, no other run is to push them with contact (promise
     // 7).
     await makeDue(db, known);
     const counts = await pushOrders(deps, toRepair, rights);

@@ -14,7 +14,7 @@ export type DesiredOrder = {
   order: Order;
   /** Its rows as the shop's queries give them. A column that is not selected is in none of them. */
   raw: RawOrder;
-  /** The whole body, contact included; without contact where the shop has deleted the order. */
+  /** The whole body, contact included; without contact if the shop has deleted the order. */
   body: OrderBody;
   /** Lines that can be pushed now. */
   lines: Line[];
@@ -35,7 +35,7 @@ type Ids = ReadonlyMap<string, number>;
  * Checks what the shop gave against the contract, and makes of it what the service should have.
  *
  * @param deletes of the rights of the push.
- * @returns a dead letter where the order itself cannot be read.
+ * @returns a dead letter if the order itself cannot be read.
  */
 export function desiredOrder(
   raw: RawOrder,

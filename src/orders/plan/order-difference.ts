@@ -143,7 +143,7 @@ function fieldsOfShop(
   return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
 
-/** Some services show the account where there is no name. */
+/** Some services show the account if there is no name. */
 const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
   user_name === undefined && username !== undefined && username === user_code ? null : username;
 

@@ -122,7 +122,7 @@ function whyNothing(
   if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
   if (!link || link.fingerprint !== order.fingerprint || link.isDue) return undefined;
   if (rights.allowRemovals && link.failedPushes > 0) return undefined;
-  // The clock is of no importance where contact goes whatever the age.
+  // If contact goes at any age, the clock does not matter.
   const isContactMissing =
     isContactAskedFor({ decision: link.contact, createdAt, now: createdAt }, rights) &&
     contactFields.some((field) => order.body[field] !== undefined && !link.sentFields.includes(field));
@@ -237,7 +237,7 @@ export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
 
 export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind === 'delete order';
 
-/** What is known where the day's allowance does not reach for the removals of a plan: the next plan goes without them. */
+/** What is known if the day's allowance is too small for the removals of a plan: the next plan goes without them. */
 export function withhold(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
   if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, isWithheld: true };
   const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}`;
@@ -252,7 +252,7 @@ export function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
     : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
 }
 
-/** The next step where removals are held back. */
+/** The next step if removals are held back. */
 const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
 const usedUp = `the removals of 24 hours are used up. ${toAllow}`;
 

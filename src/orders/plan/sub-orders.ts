@@ -274,7 +274,7 @@ function take({ ofLines, left }: Pool, lineCode: string, ways: readonly Is[], is
 
 /**
  * When a sub-order is a line's. `exact`: product, options and price agree. `similar`: the product and the options, or the
- * product and the price, as where the service, or another integration, reads prices or options in its own way. The
+ * product and the price, for example if the service, or another integration, reads prices or options in its own way. The
  * product alone is never enough: sizes S and M of one product would be taken for each other.
  */
 function waysOf({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {

@@ -44,7 +44,7 @@ export type PushOutcome =
  * 1. Take the lease: from here on no other process pushes this order, and it is due until this push is recorded. The
  *    first lease decides about contact (promise 7).
  * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or may have
- *    deleted it. Stop where nothing is to be sent.
+ *    deleted it. Stop if nothing is to be sent.
  * 3. Plan, write down what is about to be created, send, learn; again while something is left to be planned (`carryOut`).
  * 4. Record all of it in one transaction, which gives the lease back.
  *

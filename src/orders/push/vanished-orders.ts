@@ -10,12 +10,12 @@ import { missingInShop } from '../plan/read-orders.ts';
 import { carryOut } from './push-order.ts';
 
 /**
- * Ends a rescan: where the rights say `send`, deletes the orders at the service that have been absent from the shop for a
+ * Ends a rescan: if the rights say `send`, deletes the orders at the service that have been absent from the shop for a
  * day, each looked up once more and taken from the allowance (promise 6). If the shop shows none of the pushed orders
  * that the rescan read, nothing is deleted.
  *
  * @param since the oldest creation that the rescan read, an instant.
- * @returns a problem where deletions were held back or could not be carried out.
+ * @returns a problem if deletions were held back or could not be carried out.
  */
 export async function settleVanished(deps: OrderDeps, since: string, rights: PushRights): Promise<Conclusion> {
   const { db, signal } = deps;

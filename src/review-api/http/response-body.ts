@@ -40,7 +40,7 @@ const doneStatuses: readonly number[] = [200, 201, 204];
 
 /**
  * Reads nothing: the body of an update or delete has no meaning, and its status says whether it was carried out. A 404
- * counts where the call takes it for a success.
+ * counts if the call takes it for a success.
  *
  * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md),
  * so nothing was carried out. A 404 may have one: web frameworks send it for any address.

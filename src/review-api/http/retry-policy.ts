@@ -16,7 +16,7 @@ export type Failure =
 export type RetryLimits = {
   /** Attempts in all, the first included. */
   attempts: number;
-  /** Attempts in all where responses are malformed. */
+  /** Attempts in all if responses are malformed. */
   malformedAttempts: number;
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;

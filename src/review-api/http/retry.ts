@@ -134,7 +134,7 @@ export function openHttpClient({
   let refusal: { error: AuthenticationError; untilMs: number } | undefined;
   let hasWarned = false;
   let warnedMs = Number.NEGATIVE_INFINITY;
-  /** Whether a cache asks the service where we say that we want no stored response. */
+  /** Whether a cache asks the service when we say that we want no stored response. */
   let isObeyed = true;
 
   const send: Send = (call, read) => {

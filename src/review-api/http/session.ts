@@ -41,7 +41,7 @@ type SessionOptions = {
   store: SessionStore | undefined;
   stopped: AbortSignal;
   now: () => number;
-  /** Called where all requests have to wait. */
+  /** Called when all requests have to wait. */
   onWait: (forMs: number, reason: string) => void;
 };
 
@@ -122,7 +122,7 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
       await (shared.alone ? shared.alone(work) : work(shared));
     },
 
-    /** Waits until requests may be sent. @returns until when they may not, where that is more than `longestMs` away. */
+    /** Waits until requests may be sent. @returns until when they may not, if that is more than `longestMs` away. */
     async untilFree(longestMs: number): Promise<number | undefined> {
       for (;;) {
         stopped.throwIfAborted();

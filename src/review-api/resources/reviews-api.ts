@@ -141,7 +141,7 @@ export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number } };
 /**
  * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview").
  * `serviceNow` is the `Date` header of the response: the service's clock, to the second. `requestedAt` is the moment whose
- * state the response shows, by the local clock: earlier than the request where a cache answered.
+ * state the response shows, by the local clock: earlier than the request if a cache answered.
  */
 export type ReviewOverview = {
   first_review_created_at: string | null;

@@ -25,7 +25,7 @@ export type SyncPlan = {
 /**
  * The windows of an incremental run: on the updated axis from the watermark minus an overlap to a day ahead, so that it
  * does not matter by which clock the service dates reviews; and the open gaps that are due. Without a watermark,
- * everything: on the created axis, where an import of years does not lie on one day.
+ * everything: on the created axis, because an import of years does not lie on one day.
  *
  * @param options.allGaps also those that were tried a short while ago.
  * @throws ReviewSyncError as `captureOverview`.

@@ -37,11 +37,11 @@ export async function planReconcile(
 }
 
 /**
- * Marks what is gone, and shortens the history. Called even where windows failed: what the others missed is asked
+ * Marks what is gone, and shortens the history. Called even if windows failed: what the others missed is asked
  * about.
  *
  * @param options.askedAtMost reviews that one run asks about by id. The others wait for the next run.
- * @returns a problem where reviews could not be asked about, gaps are open, or the service is not to be believed.
+ * @returns a problem if reviews could not be asked about, gaps are open, or the service is not to be believed.
  */
 export async function concludeReconcile(
   deps: ReviewDeps,

@@ -55,7 +55,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
  * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
  * plausible dates. Every run of reviews begins with it.
  *
- * It may be hours old, or a day off where the service computes it in another zone. So the bounds reach to the newest
+ * It may be hours old, or a day off if the service computes it in another zone. So the bounds reach to the newest
  * review of the list too, and are wider by `zonesApart` where the list shows none. If there is no overview, or it names
  * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
  * the newest days nor the warehouse show one, the bounds are the last `emptyLists`.
@@ -118,7 +118,7 @@ async function overviewIfAny(deps: ReviewDeps): Promise<ReviewOverview | undefin
   }
 }
 
-/** What a run asks for before it begins is soon given up where the service fails on it. */
+/** What a run asks for before it begins is soon given up if the service fails on it. */
 const giveUpAfterMs = 2000;
 
 /**

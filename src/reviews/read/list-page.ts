@@ -30,7 +30,7 @@ export type PageDeps = {
 
 const listGiveUpMs = 8000;
 
-/** What to list: a span of an axis, narrowed where the span alone holds too much. */
+/** What to list: a span of an axis, narrowed if the span alone holds too much. */
 export type PageQuery = Window &
   Readonly<{
     score?: NonNullable<ReviewFilters['score']>;
@@ -42,7 +42,7 @@ export type PageQuery = Window &
 /** One response of the list. It shows the service at one moment, so nothing shifts within it. */
 export type ListPage = RawPage & {
   kind: 'page';
-  /** One per record; its text without links where it has no usable id. */
+  /** One per record; its text without links if it has no usable id. */
   ids: string[];
   /** One per record: the second of its date on the axis; undefined if that cannot be read or was not asked for. */
   seconds: (Second | undefined)[];

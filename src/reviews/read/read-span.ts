@@ -74,7 +74,7 @@ async function partsOf(
 }
 
 /**
- * A date of the page: all of that second is on this page or before it, where that can be. Undefined if the list is
+ * A date of the page: all of that second is on this page or before it, if that can be. Undefined if the list is
  * not in order, or the page has no date of the span.
  */
 function dateOn(page: ListPage, span: Span): Second | undefined {
@@ -100,11 +100,11 @@ type Crowd = { kind: 'whole' } | { kind: 'crowded'; reason: string } | Obstacle;
 
 /** Zero is "reviews without rating" (docs/interface.md, "Reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
-/** Products that are requested one by one where a score does not separate the records of a second. */
+/** Products that are requested one by one if a score does not separate the records of a second. */
 const productsAtMost = 5000;
 
 /**
- * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product where its list
+ * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product if its list
  * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says. If it
  * says that there are more, or nothing, both ends of the list itself are read.
  */
@@ -123,7 +123,7 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
       if (kind !== 'whole') isWhole = false;
     }
   }
-  // The last page where a page holds one record; a number up to the greatest page may be a cap.
+  // The last page if a page holds one record; a number up to the greatest page may be a cap.
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;

@@ -63,7 +63,7 @@ const spansAtATime = 4;
 const cutsAtMost = 2000;
 /** Spans of a window that are halved. One second in 44 days takes 22 halvings. A later run halves the gap further. */
 const halvingsAtMost = 24;
-/** How long a half is requested where the service fails on it, in milliseconds. 22 halvings take some 7 s. */
+/** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
 
 /**

@@ -87,7 +87,7 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
 
 /**
  * Requests pages of a list and lands each as it comes. A slot is held until its page has landed, so that pages do not
- * pile up where the warehouse is slower than the service.
+ * pile up if the warehouse is slower than the service.
  *
  * @returns the pages, or the first obstacle, after which no more are requested.
  */

@@ -23,7 +23,7 @@ export type ReviewExplanation = {
   windows: WindowOf[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOf>>;
   missed: Missed | undefined;
-  /** Empty where both agree. Fields that only one of the two shows are left out. */
+  /** Empty if both agree. Fields that only one of the two shows are left out. */
   differences: Difference[];
 };
 
@@ -55,7 +55,7 @@ export async function explainReview(
   };
 }
 
-/** In a sentence: whether service and warehouse agree about the review, and what to do where they do not. */
+/** In a sentence: whether service and warehouse agree about the review, and what to do if they do not. */
 export function reviewVerdict({
   service,
   serviceFault,

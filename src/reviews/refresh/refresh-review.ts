@@ -11,7 +11,7 @@ import { isDueAgain } from './backoff.ts';
 /** What the service shows of a review by its id. `gone`: it answers 404 or 410. `failed`: nobody knows, for this reason. */
 export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | { kind: 'failed'; reason: string };
 
-/** How long one review is asked for where the service fails on it, in milliseconds, so that others do not wait. */
+/** How long one review is asked for if the service fails on it, in milliseconds, so that others do not wait. */
 const giveUpAfterMs = 10_000;
 
 /**

@@ -24,7 +24,7 @@ const fewDeleted = 20;
  *
  * @param options.mark marks what is gone as deleted, unless the service has lost more than half of what the warehouse
  *   holds: then the service itself is at fault.
- * @param options.suspected how many are suspected in all, where not all are asked about.
+ * @param options.suspected how many are suspected in all, if not all are asked about.
  * @param options.others a few reviews that the lists show.
  * @param options.show receives each review that the service knows, as its response shows it.
  */

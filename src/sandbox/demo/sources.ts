@@ -14,7 +14,7 @@ import type { StageOptions } from './stage.ts';
 /** Where the demo's orders and reviews come from. */
 export type Source = StageOptions & {
   title: string;
-  /** Brings reviews into the service through its interface, where they are not there from the start. */
+  /** Brings reviews into the service through its interface, if they are not there from the start. */
   writeReviews?(api: ReviewApi, shopUrl: string, onProgress: (written: number, total: number) => void): Promise<void>;
 };
 

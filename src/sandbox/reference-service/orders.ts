@@ -32,7 +32,7 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
       const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
       await rows(`update reference_service.orders set ${sql} where id = $1`, [before.id, ...values]);
       if (fields.code !== undefined && fields.code !== before.code) {
-        // Its reviews name it, and go with it where it is deleted.
+        // Its reviews name it, and go with it if it is deleted.
         await rows('update reference_service.reviews set order_code = $2, updated_at = $3 where order_code = $1', [
           before.code,
           fields.code,

@@ -15,7 +15,7 @@ setInterval(async () => {
 }, 15000);
 `;
 
-/** A whole page. It works without scripts, and updates itself where they are allowed. */
+/** A whole page. It works without scripts, and updates itself if they are allowed. */
 export function layout(title: string, main: Html): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -32,7 +32,7 @@ export const section = (id: string, title: string, body: Html): Html =>
 
 type Rows = readonly (readonly (Html | string)[])[];
 
-/** A table that scrolls by itself where it is wider than the window, by keyboard too. */
+/** A table that scrolls by itself if it is wider than the window, by keyboard too. */
 export function statusTable({ title, head, rows }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
   if (rows.length === 0) return html`<p>None.</p>`;
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Table: ${title}"><table>

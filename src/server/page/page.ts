@@ -47,7 +47,7 @@ function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Ht
   return statusTable({ title, head: endFirst(head), rows: styled });
 }
 
-/** Shown where the status cannot be read: the reason and the next step. With scripts it turns into the status by itself. */
+/** Shown if the status cannot be read: the reason and the next step. With scripts it turns into the status by itself. */
 export function unavailablePage(reason: string): string {
   const body = html`<p>${reason}</p>
 <p>Run <code>review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends

@@ -15,7 +15,7 @@ export type ConnectionOptions = {
  * checked), `ssl=no-verify` (TLS, nothing is checked), `ssl=false` (the default), `socket=/path` of a server on this
  * machine.
  *
- * @throws UsageError for any other parameter, and where no database is named; it does not show the URL, which may hold
+ * @throws UsageError for any other parameter, and if no database is named; it does not show the URL, which may hold
  *   a password.
  */
 export function connectionOptions(url: string): ConnectionOptions {

@@ -47,7 +47,7 @@ export const mysqlWords: SqlWords = {
    */
   select: 'select /*+ merge(w) */',
   keyLiteral: (type, key) => (isInteger(type) ? integerLiteral(key) : textLiteral(key)),
-  // The literals are hexadecimal: where the sql_mode has EMPTY_STRING_IS_NULL, no code differs from ''.
+  // The literals are hexadecimal: if the sql_mode has EMPTY_STRING_IS_NULL, no code differs from ''.
   hasCode: (type) =>
     isInteger(type)
       ? 'w.code is not null'

@@ -143,7 +143,7 @@ async function* readRows(
 const onlyText = { getTypeParser: () => String };
 
 /**
- * The exact month, and around it a range that an index finds: local time does not always rise where clocks are set
+ * The exact month, and around it a range that an index finds: local time does not always rise when clocks are set
  * back. `name`: digits, as in BiSnapshot.months.
  */
 function inMonth(by: string, zone: string, name: string): string {

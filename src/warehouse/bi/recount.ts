@@ -59,7 +59,7 @@ async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Prom
       }
       return { now, zone };
     });
-  // Not in that transaction: it would fail where another process has changed this row meanwhile.
+  // Not in that transaction: it would fail if another process has changed this row meanwhile.
   await sql`
     update sync.settings set counted_at = greatest(counted_at, ${begun.now}::timestamptz)
     where time_zone = ${begun.zone}`.execute(db);

@@ -39,7 +39,7 @@ export type LeasedOrder = Readonly<{
   renewedAtMs: number;
 };
 
-/** The order to lease. Its contact decision and created_at are written down where no push of it has begun before. */
+/** The order to lease. Its contact decision and created_at are written down if no push of it has begun before. */
 type WantedLease = { code: string; contact: NonNullable<ContactDecision>; orderedAt: Date | null };
 
 /** The outcome of a push, recorded as a whole. */
@@ -48,7 +48,7 @@ export type PushRecord = {
   fingerprint: string | null;
   sentFields: readonly string[];
   failedPushes: number;
-  /** False: nobody knows whether the service has the order, so that it is looked for where the shop loses it. */
+  /** False: nobody knows whether the service has the order, so that it is looked for if the shop loses it. */
   isAnswered: boolean;
   /** When to push the order again although the shop did not change it, in milliseconds from now; null: never. */
   dueAfterMs: number | null;

@@ -65,7 +65,7 @@ const refused = (record: Buffer): Difference => ({
   fields: [],
 });
 
-/** @param lacking fields that do not count where the response lacks them; null: only fields that both have count. */
+/** @param lacking fields that do not count if the response lacks them; null: only fields that both have count. */
 async function compare(
   warehouse: Warehouse,
   body: Buffer | string,

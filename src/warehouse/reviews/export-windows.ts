@@ -5,7 +5,7 @@ import type { Axis } from '../schema.ts';
 import { closeGaps } from './open-gaps.ts';
 
 /**
- * The spans of the axis that were read completely, joined where they touch, in ascending order.
+ * The spans of the axis that were read completely, joined if they touch, in ascending order.
  *
  * @param by.since only spans whose reading began at or after this moment count; without it, all.
  * @param by.runId only those of this run.

@@ -140,7 +140,7 @@ async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Erro
 type Refused = { bytes: Buffer; reason: string };
 
 /**
- * Keeps records that cannot be held: as JSON, else as text; in base64 too where the bytes are no UTF-8. In the order of
+ * Keeps records that cannot be held: as JSON, else as text; in base64 too if the bytes are no UTF-8. In the order of
  * their keys, so that two pages with the same records do not lock each other out.
  *
  * @returns how many are open: a person may have discarded others.

@@ -19,7 +19,7 @@ export function requireSchemas(app: FastifyInstance): void {
 /** Compiled once for all services of the process: a check takes 3 ms to compile. */
 const requestChecks = new Map<Operation, ParamsCheck>();
 
-/** Answers 422 with all that is wrong with the parameters of a request; 400 where no token is needed yet. */
+/** Answers 422 with all that is wrong with the parameters of a request; 400 if no token is needed yet. */
 export function checkRequests(app: FastifyInstance): void {
   app.addHook('preHandler', async (request) => {
     if (request.is404) return;

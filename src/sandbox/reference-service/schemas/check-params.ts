@@ -12,7 +12,7 @@ const ajv = new Ajv2020({
   coerceTypes: true,
   allowUnionTypes: true,
   strictTypes: false,
-  // 1e999 is read as infinite: too much for any maximum, where it would else pass for no number at all.
+  // 1e999 is read as infinite: too much for any maximum, although it would otherwise pass for no number at all.
   strictNumbers: false,
   keywords: [expectedKeyword],
   formats,

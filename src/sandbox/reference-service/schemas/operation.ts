@@ -2,7 +2,7 @@ import type { Params, Schema } from './params.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** One answer: its body, where it has one, and the headers that the spec promises with it. */
+/** One answer: its body, if it has one, and the headers that the spec promises with it. */
 export type Answer = { description: string; schema?: Schema; headers?: readonly ('Link' | 'Location')[] };
 
 /** One route: what it takes and what it answers. */

@@ -87,7 +87,7 @@ export const filled = (description: string, maxLength = longestKey): Schema => (
   [expectedKeyword]: `a text of 1 to ${maxLength} characters`,
 });
 
-/** The parameter, where it must have a value. */
+/** The parameter, if it must have a value. */
 export function demanded(schema: Schema): Schema {
   const type = Array.isArray(schema.type) ? schema.type.filter((one) => one !== 'null') : [schema.type];
   return { ...schema, type: type.length === 1 ? type[0] : type };
