@@ -1,7 +1,7 @@
 -- Compares reviews as the service shows them with those of the warehouse, field by field; not by what an upsert would
 -- do, so that a fault of that one is found.
 -- $1 text: a JSON array of reviews.
--- $2 text[]: fields that are not compared where these reviews lack them. Null: only fields that both have are compared.
+-- $2 text[]: fields that are not compared if these reviews lack them. Null: only fields that both have are compared.
 -- $3 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
 --    difference. Null: every difference counts.
 -- Index: reviews_pkey. Gives a row for each review that differs: id, kind, and the fields that differ.

@@ -1,4 +1,4 @@
--- Makes the role bi_reader, where this user may, and lets it read every view of bi, and nothing else. Safe to run
+-- Makes the role bi_reader, if this user may, and lets it read every view of bi, and nothing else. Safe to run
 -- again: a view that came since is opened too. Not a migration, for the role belongs to the server: databases share it,
 -- and an administrator may make it after the migration ran.
 do $$

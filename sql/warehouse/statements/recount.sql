@@ -18,7 +18,7 @@ set local enable_mergejoin = off; -- touched
 -- all: delete from sync.touches;
 analyze sync.touches;
 
--- 1. Local time does not always rise where clocks are set back: the bounds `first` and `last`, which an index serves, are
+-- 1. Local time does not always rise when clocks are set back: the bounds `first` and `last`, which an index serves, are
 -- three hours wider than the day or month, and the day or month itself is compared too.
 create temporary table touched_orders on commit drop as
 select order_code, bool_or(record = 'order') as is_changed from sync.touches where order_code is not null group by order_code;

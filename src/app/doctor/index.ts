@@ -103,7 +103,7 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
   return runs.flatMap(({ id, systems }) => {
     const differing = differingSystems(systems, systemsOf(config)).map(({ what }) => what);
     if (differing.length === 0) return [];
-    const hint = `correct the setting where it is wrong, or end the run: review-sync runs end ${id}`;
+    const hint = `correct the wrong setting, or end the run: review-sync runs end ${id}`;
     return [warning(`the open run ${id} is not carried out with these settings: ${differing.join('; ')}`, hint)];
   });
 }

@@ -17,7 +17,7 @@ export const command: Command = {
   define(commander, run) {
     commander
       .option('--preset <name>', 'use this preset, whatever the tables look like')
-      .option('--prefix <text>', 'the prefix of the tables, where several shops share a database')
+      .option('--prefix <text>', 'the prefix of the tables, if several shops share a database')
       .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
       .option('--force', 'replace queries that are there already')
       .option('--brand <name>', 'a brand of BRANDS_DIR: writes <name>.env and the queries of the folder <name> there')

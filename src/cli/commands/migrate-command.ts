@@ -239,7 +239,7 @@ async function drop(context: Context, name: string, isApplied: boolean): Promise
   const counts =
     `${counted(contents.reviews, 'review')}, ${counted(contents.orders, 'order')} with the ids that the service gave them, ` +
     `${counted(contents.deadLetters, 'dead letter')}, ${counted(contents.runs, 'run')}`;
-  const what = `the schemas sync_${name}, warehouse_${name} and bi_${name} (${counts}), what others have built upon them, and the role bi_reader_${name}`;
+  const what = `the schemas sync_${name}, warehouse_${name} and bi_${name} (${counts}), what others have built on them, and the role bi_reader_${name}`;
   if (!isApplied) {
     return {
       text: `Would be dropped (nothing was changed; add --apply): ${what}.`,

@@ -151,7 +151,7 @@ export async function dropUnion(db: Db): Promise<void> {
     .catch((cause: unknown) => {
       throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be dropped', {
         cause,
-        hint: 'Nothing was changed. End the session that reads them, or drop what is built upon them. Then run migrate.',
+        hint: 'Nothing was changed. End the session that reads them, or drop what is built on them. Then run migrate.',
       });
     });
 }

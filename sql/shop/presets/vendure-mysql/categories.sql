@@ -1,4 +1,4 @@
--- Vendure on MySQL or MariaDB: the collections, in one language: English where there is one, else the first.
+-- Vendure on MySQL or MariaDB: the collections, in one language: English if there is one, else the first.
 select
   c.id as code,
   (

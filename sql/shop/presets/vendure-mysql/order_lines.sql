@@ -103,7 +103,7 @@ from (
       order by f.id
       limit 1
     ) as delivery_service,
-    -- In one language: English where there is one, else the first.
+    -- In one language: English if there is one, else the first.
     (
       select json_objectagg(
         (

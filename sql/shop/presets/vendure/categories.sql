@@ -1,4 +1,4 @@
--- Vendure on Postgres: the collections, in one language: English where there is one, else the first.
+-- Vendure on Postgres: the collections, in one language: English if there is one, else the first.
 select
   c.id as code,
   t.name,

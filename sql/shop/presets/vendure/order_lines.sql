@@ -21,7 +21,7 @@ select
   case when f.arrived >= q.pieces then f.delivered_at at time zone current_setting('TimeZone') end as delivered_at,
   f.tracking as invoice,
   f.method as delivery_service,
-  -- In one language: English where there is one, else the first.
+  -- In one language: English if there is one, else the first.
   (
     select jsonb_object_agg(gt.name, ot.name)
     from product_variant_options_product_option vo
