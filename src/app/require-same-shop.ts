@@ -20,7 +20,7 @@ export async function sameShop({ shop, db }: ShopDeps): Promise<'same' | 'other'
   return (await lookUp({ shop, db })).verdict;
 }
 
-/** @throws ReviewSyncError `other-shop` where the shop shows none of the orders that were pushed. */
+/** @throws ReviewSyncError `other-shop` if the shop shows none of the orders that were pushed. */
 export async function requireSameShop(deps: ShopDeps): Promise<void> {
   const problem = await otherShopProblem(deps);
   if (problem) throw problem;

@@ -9,15 +9,15 @@ export const slicesOf = (codes: readonly string[]): string[][] =>
     codes.slice(at * sliceSize, (at + 1) * sliceSize),
   );
 
-/** Orders of a slice that may be gone, or other orders, by themselves: rows are deleted, a number is used again. */
+/** So many orders of a slice may be gone, or other orders, for a common reason: rows are deleted, a number is used again. */
 export const fewOrders = 5;
 
-/** As many records in a row that fail without one success in between are a failure of the service. */
+/** If so many records in a row fail without a success in between, the service has failed. */
 export const failuresInARow = 5;
 
 /**
- * How long the requests of one record may keep failing, and how long to wait before looking what became of a lost one;
- * milliseconds.
+ * How long the requests of one record may keep failing, and how long to wait before looking what a lost one has done,
+ * in milliseconds.
  */
 export type RequestLimits = { giveUpAfterMs: number; settleMs: number };
 

@@ -100,7 +100,7 @@ export function openBreaker() {
   let opened: string | undefined;
   return {
     isOpen: () => opened !== undefined,
-    /** @param hasFailedBefore of the record: then its failure says nothing about the service. */
+    /** @param hasFailedBefore whether the record failed before: then its failure says nothing about the service. */
     begin(hasFailedBefore: boolean) {
       begun += 1;
       const record = begun;

@@ -79,7 +79,7 @@ export async function queueClasses(url: string, silenceMs = 60_000, takers = tak
   return { ...classes, connection, telemetry, close: () => connection.end() };
 }
 
-/** @throws ReviewSyncError that names QUEUE_URL, with the driver's error, where the server does not respond in time. */
+/** @throws ReviewSyncError that names QUEUE_URL, with the driver's error, if the server does not respond in time. */
 async function requireResponse(call: Promise<unknown>): Promise<void> {
   try {
     await respondsInTime(call, connectTimeoutMs);

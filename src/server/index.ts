@@ -9,7 +9,7 @@ import { metricsRoute } from './metrics-route.ts';
 import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
 
-/** Requests answered at a time. A request in work takes memory, and anybody may send one. */
+/** The most requests in work at a time. Each takes memory, and anybody may send one. */
 const mostAtATime = 200;
 
 /** Requests that one connection may send, also before it has read a response. */

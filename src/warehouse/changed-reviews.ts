@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, rowOf, rowsOf } from './index.ts';
 
-/** Reviews that may wait. At the most requests that webhooks may send, these take less than an hour. */
+/** The most reviews that may wait. At the highest rate of requests for webhooks they take less than an hour. */
 const mostWaiting = 50_000;
 
 /** Whether as many changed reviews wait as may wait. */
@@ -52,7 +52,7 @@ export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<n
 
 /**
  * `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named.
- * `dueSince`: since when one is due that nobody has taken. A review that the service fails on is not due between attempts.
+ * `dueSince`: since when a review is due and nobody has taken it. A review that the service fails on is not due between attempts.
  */
 export type InboxState = {
   waiting: number;

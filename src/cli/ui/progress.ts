@@ -65,7 +65,7 @@ function stateOf(done: number, total: number | undefined, unit: string): string 
   return done === 0 ? 'planning' : `${done} ${unit}`;
 }
 
-/** What it took so far, at what rate, and how long the rest takes at that rate. */
+/** The time so far, the rate, and how long the rest takes at that rate. */
 function timeOf(done: number, total: number | undefined, tookMs: number): string {
   const rate = done > 0 ? `, ${rateOf(done, tookMs)}` : '';
   const leftMs = done > 0 && total !== undefined ? ((total - done) * tookMs) / done : 0;

@@ -48,7 +48,7 @@ export type OrderRequest =
 export type PlannedRequests = { requests: readonly OrderRequest[]; memory: OrderMemory };
 
 export type OrderPlan = PlannedRequests & {
-  /** Why a run that reads the order sends nothing of it. The requests bring it in line all the same. */
+  /** Why a run that reads the order sends nothing, although the requests would bring the order in line. */
   nothing: 'unchanged' | 'deleted in the shop' | undefined;
   /** Undefined: nobody has looked at the service. */
   difference: OrderDifference | undefined;
@@ -130,8 +130,8 @@ function whyNothing(
 }
 
 /**
- * The deletion of an order that the shop does not have any more. Never one with reviews, and never one that another code
- * of the shop is linked to (promise 6). A deletion is sent once.
+ * The deletion of an order that the shop does not have any more. An order with reviews, or linked to another code of the
+ * shop too, is not deleted (promise 6). A deletion is sent once.
  *
  * @param isClearable whether something is left to do about an order whose deletion failed.
  * @returns undefined: the order stays at the service.

@@ -56,7 +56,7 @@ function learnOfOrder(
         return { memory: { ...memory, accepted: { body: request.body, detail } }, shown: detail };
       }
       const { accepted, refused } = memory;
-      // What the service accepted before, it does not refuse for its empty values.
+      // An empty value that the service accepted before is not what it refuses now.
       const empty = emptyFields(request.body).filter((field) => accepted?.body[field as keyof OrderBody] !== null);
       const isRefused = empty.length > 0 && (failure.failure === 'permanent' || accepted !== undefined);
       return { memory: { ...memory, ...(isRefused ? { refused: [...refused, ...empty] } : { stop: failure }) }, shown };

@@ -22,7 +22,7 @@ export const postgresWords: SqlWords = {
   placeIn: (column, list) => `array_position(array[${list}], ${column})`,
   bytesOf: (column) => `octet_length(${column}::text)`,
   /**
-   * A date as ISO 8601 with microseconds, whatever the session's zone and date style, or `year N` or `infinity` where it
+   * A date as ISO 8601 with microseconds, whatever the session's zone and date style, or `year N` or `infinity` if it
    * has no such form. `concat` and not `||`: to find the operator, a new connection reads sixty pages of catalogs more.
    */
   shown({ read }, value) {

@@ -20,13 +20,13 @@ export type BiSnapshot = {
   /** `definition`: a hash of the columns and of the query behind them. */
   views: ReadonlyMap<string, { columns: BiColumn[]; definition: string }>;
   /**
-   * A version of each month in which reviews, orders or deliveries ever were: another one once they changed. By
+   * A version of each month that ever had reviews, orders or deliveries. It changes when they change. By
    * `yyyy-mm`; before our era with ` BC`; orders without a date by an empty name.
    */
   months: ReadonlyMap<string, string>;
   /**
-   * The rows, a few at a time. A value is null or a text: of a date the days since 1970, of a timestamptz the
-   * microseconds since 1970, of a numeric nine decimals, of anything else Postgres' own text. Null in place of
+   * The rows, a few at a time. A value is null or a text: for a date the days since 1970, for a timestamptz the
+   * microseconds since 1970, for a numeric nine decimals, for anything else Postgres' own text. Null in place of
    * `infinity`, and of a numeric of 10^29 or more.
    */
   rows(selection: BiSelection): AsyncGenerator<(string | null)[][]>;
@@ -37,7 +37,7 @@ const rowsOfAFetch = 2000;
 
 /**
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). Only one process at
- * a time does so. What was touched is counted first, so that the versions of months are those of the rows. What is
+ * a time does so. Touched keys are counted first, so that the versions of months are those of the rows. What is
  * touched meanwhile gets a version of its own.
  *
  * @throws IncompleteError when another process is at it.

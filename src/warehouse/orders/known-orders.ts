@@ -29,7 +29,7 @@ export type PushedOrder = { code: string; orderedAt: Date };
 
 /**
  * A dozen orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six
- * at even distances of time between. Only those that were pushed since a person last said that the shop is the same.
+ * at even distances of time between. Only orders that were pushed since a person last said that the shop is the same.
  * Index: order_links_by_creation.
  */
 export async function ordersOfAllAges(db: Db): Promise<PushedOrder[]> {
@@ -57,7 +57,7 @@ export async function recordSameShop(db: Db): Promise<void> {
   await sql`update sync.settings set same_shop_since = clock_timestamp()`.execute(db);
 }
 
-/** Takes dates of creation over that differ by more than a day from those pushed. @returns how many orders had one. */
+/** Takes over the dates of creation that differ by more than a day from the pushed ones. @returns their number. */
 export async function setCreations(db: Db, orders: readonly { code: string; at: string }[]): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     update sync.order_links l set ordered_at = g.at

@@ -7,7 +7,7 @@ export type OrderQueriesState = { hash: string | null; changedAt: Date | null };
 export const orderQueriesState = (db: Db) => rowOf<OrderQueriesState>(db)`
   select orders_queries as hash, queries_changed_at as "changedAt" from sync.settings`;
 
-/** Records by which queries a run reads orders. @returns whether orders were read by others before. */
+/** Records the queries by which a run reads orders. @returns whether orders were read by other queries before. */
 export async function noteOrderQueries(db: Db, hash: string): Promise<boolean> {
   const { rows } = await sql<{ changed: boolean }>`
     update sync.settings
@@ -17,7 +17,7 @@ export async function noteOrderQueries(db: Db, hash: string): Promise<boolean> {
   return rows[0]?.changed ?? false;
 }
 
-/** All orders were read by these queries, unless another run has found others since. */
+/** All orders were read by these queries, unless another run has found other queries since. */
 export async function allReadBy(db: Db, hash: string): Promise<void> {
   await sql`update sync.settings set queries_changed_at = null
     where orders_queries = ${hash} and queries_changed_at is not null`.execute(db);

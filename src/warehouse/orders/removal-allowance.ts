@@ -25,7 +25,7 @@ export async function takeRemovals(
 }
 
 /**
- * How many orders and sub-orders are to be removed at the service and stay there, because the allowance does not reach.
+ * How many orders and sub-orders are to be removed at the service and stay there, because the allowance is used up.
  */
 export async function heldRemovals(db: Db): Promise<number> {
   const { removals } = await rowOf<{ removals: number }>(db)`
