@@ -10,7 +10,7 @@ const mostBytes = 256 * 1024;
 
 /**
  * `POST /webhooks/<secret>` (docs/interface.md, "Events"). A wrong secret is a 404. Responds with 200 when the events
- * are stored durably, with 400, 415 or 422 where the body is refused, and with 503 and `Retry-After` where the service
+ * are stored durably, with 400, 415 or 422 if the body is refused, and with 503 and `Retry-After` if the service
  * should send it again.
  */
 export function webhookRoute(

@@ -93,7 +93,7 @@ export function openShop(options: ShopOptions) {
      * `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent.
      *
      * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
-     * @throws ReviewSyncError `shop-timeout` where the statement takes longer than 30 s, `shop-query` where some date
+     * @throws ReviewSyncError `shop-timeout` if the statement takes longer than 30 s, `shop-query` if some date
      *   cannot be computed.
      * @example
      * const page = await shop.changedSince(after, 50_000);
@@ -130,7 +130,7 @@ export function openShop(options: ShopOptions) {
      * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes.
      * An order that takes longer than 30 s alone comes back with a fault.
      *
-     * @throws ReviewSyncError `shop-timeout` where single orders take that long too, see readSlowAlone.
+     * @throws ReviewSyncError `shop-timeout` if single orders take that long too, see readSlowAlone.
      */
     async orders(codes: readonly string[]): Promise<RawOrder[]> {
       if (codes.length === 0) return [];

@@ -19,7 +19,7 @@ export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuer
  * By the last change, the change feed is read if there is one: each code once, with its newest change of the page, the
  * newest change last. A code that is too long is left out: nothing can be remembered of its order.
  *
- * @throws ReviewSyncError `shop-query` where the database cannot compute the date of some order.
+ * @throws ReviewSyncError `shop-query` if the database cannot compute the date of some order.
  */
 export async function readOrderPage(
   session: ShopSession,

@@ -15,7 +15,7 @@ type Read = (codes: readonly string[], seconds: number) => Promise<RawOrder[]>;
  * within 30 s. If that takes too long, in halves, each within 2 s, down to the single order, which may take 30 s again.
  *
  * @returns with a `fault` for each order that took too long alone.
- * @throws ReviewSyncError `shop-timeout` where the first three orders that are tried alone take too long and no other was
+ * @throws ReviewSyncError `shop-timeout` if the first three orders that are tried alone take too long and no other was
  *   read before: then the shop is slow, not an order.
  */
 export async function readSlowAlone(codes: readonly string[], read: Read): Promise<RawOrder[]> {

@@ -56,7 +56,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
  * plausible dates. Every run of reviews begins with it.
  *
  * It may be hours old, or a day off if the service computes it in another zone. So the bounds reach to the newest
- * review of the list too, and are wider by `zonesApart` where the list shows none. If there is no overview, or it names
+ * review of the list too, and are wider by `zonesApart` if the list shows none. If there is no overview, or it names
  * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
  * the newest days nor the warehouse show one, the bounds are the last `emptyLists`.
  *

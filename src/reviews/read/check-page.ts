@@ -108,7 +108,7 @@ const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 
 /**
- * The page of a review that was read by its id. Such a response has `comments` where a list has `comments_count`
+ * The page of a review that was read by its id. Such a response has `comments`, a list has `comments_count`
  * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
  *
  * @param options.countsComments false: their number stays the one that the last list showed.
