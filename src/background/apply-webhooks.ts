@@ -74,7 +74,7 @@ export async function readChanged(app: App, taken: TakenReview): Promise<void> {
     return;
   }
   app.log.warn({ review: String(id), attempts, error: outcome.reason }, 'a changed review could not be read');
-  // It may be of another brand, and a webhook is a hint. A list shows the review, or a reconcile asks for one that is
-  // hidden, unless the warehouse never had it.
+  // The review may be of another brand, and a webhook is a hint. A list shows it later, or, if it is hidden and the
+  // warehouse has it, a reconcile asks for it.
   if (attempts >= mostAttempts) await finishChangedReview(db, taken);
 }

@@ -11,7 +11,7 @@ import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
 /** Failed checks in a row before alerting that warehouse or queue cannot be read. A single failure may be a restart. */
 const failuresBeforeAlert = 2;
 
-/** An outage of so many milliseconds is posted by every process: the one that should have may be down as well. */
+/** Every process posts an outage of so many milliseconds: the process that should have posted it may be down too. */
 const unheardMs = 600_000;
 
 /**

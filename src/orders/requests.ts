@@ -31,8 +31,8 @@ type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T
 export type Requests = { write: Send; read: Send };
 
 /**
- * Sends the requests of one record, one after the other. After one that kept failing each further one is sent once
- * only.
+ * Sends the requests of one record, one after the other. After a request that kept failing, each further request is sent
+ * once only.
  *
  * @param beforeWrite called right before each attempt of a write: the check of the lease.
  * @returns `write` and `read`, which throw the client's errors that are not about this record: no token, no connection,

@@ -95,7 +95,7 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
     }
     return queue;
   };
-  // The one that was used last comes last.
+  // In the order of use, the last used queue last.
   const opened = new Map<string, Promise<BullQueue>>();
   const kept = new Map<string, Promise<BullQueue>>();
 

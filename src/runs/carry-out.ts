@@ -53,7 +53,7 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
         });
         deciding.set(run.id, decision);
       }
-      // A shop that does not respond delays no other run, nor the stop of one that a person has ended.
+      // A shop that does not respond delays no other run, nor the stop of a run that a person has ended.
       await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
       const isOurs = (id: string) => decided.has(id) && decided.get(id)?.why === undefined;
       const ours = open.map(({ id }) => id).filter(isOurs);

@@ -133,8 +133,8 @@ const interrupted = () =>
 
 /**
  * Starts a run and works on it in this process to its end, alone or together with running workers. This process carries
- * out no other run. An interruption ends the run, one that it joined too: the steps of this process at once, those of
- * others within seconds.
+ * out no other run. An interruption ends the run, even if this process only joined it: its own steps at once, the steps
+ * of other processes within seconds.
  *
  * @throws as `followRun`; IncompleteError also if the command was stopped before, as between the two runs of a reconcile.
  */

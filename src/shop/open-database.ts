@@ -31,7 +31,7 @@ export type ShopDatabaseOptions = {
   silenceMs?: number;
 };
 
-/** The kind of database that the URL names. @throws UsageError for one that no driver reads. */
+/** The kind of database that the URL names. @throws UsageError if no driver reads it. */
 export function dialectOf(url: string): SqlDialect {
   const { protocol } = new URL(url);
   switch (protocol) {

@@ -24,11 +24,11 @@ export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =
   kind === 'webhook' ? reason : mask(reason, privateTextsOf([payload, partOf]));
 
 /**
- * Stores records that could not be synced. An open dead letter of one gets the new reason and one attempt more; one that
- * a person has discarded stays closed until the record is synced or fails for another reason. If two have one key,
- * the last is stored.
+ * Stores records that could not be synced. An open dead letter of the record gets the new reason and one attempt more. A
+ * dead letter that a person has discarded stays closed until the record is synced or fails for another reason. If two
+ * records have one key, the last is stored.
  *
- * @returns how many of them are open.
+ * @returns how many of these dead letters are open.
  */
 export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter[]): Promise<number> {
   if (deadLetters.length === 0) return 0;

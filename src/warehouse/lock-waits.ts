@@ -6,10 +6,10 @@ const worthAWordSeconds = 5;
 
 /**
  * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as one of
- * `vacuum full` or of a transaction left open in psql. It has a connection of its own for each look: those of the pool
- * may all be waiting.
+ * `vacuum full` or of a transaction left open in psql. It opens a connection for each look, because the connections of the
+ * pool may all be waiting.
  *
- * @param say called with whom the statements wait for, at each look at which some do.
+ * @param say called at each look that finds waiting statements, with the sessions they wait for.
  */
 export function watchLockWaits(
   url: string,

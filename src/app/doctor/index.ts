@@ -33,7 +33,7 @@ export type Diagnosis = (Finding & { area: Area })[];
  * the row that it writes to the warehouse is rolled back.
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
-  // A connection for each area: one that waits must not hold up the others.
+  // A connection for each area: an area that waits must not hold up the others.
   const warehouse = await openWarehouse({
     url: config.warehouseDatabaseUrl,
     brand: config.brand,

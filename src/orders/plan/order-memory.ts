@@ -78,7 +78,7 @@ export const isMadeAgain = ({ link, orderId }: OrderMemory) =>
 export const sentBefore = (memory: OrderMemory): readonly string[] =>
   isMadeAgain(memory) ? [] : (memory.link?.sentFields ?? []);
 
-/** Whether a push of ours may have left contact at the service: nobody knows that of one that was not recorded. */
+/** Whether a push of ours may have left contact at the service. If the push was not recorded, it may have. */
 export const mayHaveContact = ({ link }: OrderMemory) =>
   link === undefined ||
   link.orderId === null ||

@@ -178,15 +178,16 @@ type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
 /**
  * Which sub-order is a line's, in this order:
  *
- * 1. The one of its link, unless that is of another product: the shop's line codes may be positions, which move when a line
- *    is removed.
- * 2. Then a linked one that is exactly as the line, or the own, which gets the other product; never one that may have reviews.
- * 3. If the response of the creation was lost: one that was not there before and is as it was sent.
- * 4. One of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
+ * 1. The sub-order of its link, unless that has another product: the shop's line codes may be positions, which move when a
+ *    line is removed.
+ * 2. A linked sub-order that is exactly as the line; otherwise the sub-order of its link, which gets the other product,
+ *    unless it may have reviews.
+ * 3. If the response of the creation was lost: a sub-order that was not there before and is as it was sent.
+ * 4. The sub-order of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
  *
- * In 3 and 4 first those that are exactly as the line, then those that are similar.
+ * In 3 and 4, sub-orders that are exactly as the line come before similar ones.
  *
- * @returns `hidden`: links to sub-orders that are not shown, which are the line's own all the same.
+ * @returns `hidden`: links to sub-orders that are not shown. They stay the line's.
  */
 function match(
   shown: readonly SubOrder[],

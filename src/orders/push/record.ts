@@ -82,7 +82,7 @@ function sentFieldsAfter(order: DesiredOrder, memory: OrderMemory): string[] {
 
 /**
  * The links as they are recorded. An hour after a creation without response no request for it is carried out any more,
- * so nothing is looked for. A copy that could not be removed, or was not allowed to, stays known as one.
+ * so nothing is looked for. A copy that was not removed stays known as a copy.
  *
  * @param inLineAt when the order was read, if nothing about it failed.
  * @returns `isWatched`: the order is to be looked at again for copies.

@@ -152,7 +152,7 @@ export function openHttpClient({
     },
   };
 
-  /** Works in a slot, as soon as one is free. @param work gets what gives its slot to the next call before it has ended. */
+  /** Works in a slot, as soon as one is free. @param work calls `free` to give its slot to the next call before it ends. */
   function inSlot<T>(work: (free: () => void) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       void slots(() => new Promise<void>((free) => work(free).then(resolve, reject).finally(free)));
@@ -177,7 +177,8 @@ export function openHttpClient({
       const isLimited = failure.kind === 'limited';
       if (!isLimited) spent.spentMs += durationMs;
       const { giveUpAfterMs, countsHolds, repeatable = true } = call;
-      // A quota refuses some requests of those that are in flight: only one that was sent later says that it is not one.
+      // A quota refuses some of the requests in flight. Only a request that was sent later and succeeded shows that it is no
+      // quota.
       const { askedAtMs } = spent;
       const isAlone = isLimited
         ? askedAtMs !== undefined && session.hasSucceededSince(askedAtMs)

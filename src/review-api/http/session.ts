@@ -96,8 +96,8 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
     },
 
     /**
-     * Another token than the current one: that of another process, or the one that `obtain` requests while no other
-     * process does.
+     * Replaces the current token by the token of another process, or by a new one from `obtain`, which no two processes
+     * call at the same time.
      */
     async renew(obtain: () => Promise<Required<Pick<Session, 'token' | 'renewAtMs'>> | undefined>): Promise<void> {
       const before = current === refused ? refused : undefined;

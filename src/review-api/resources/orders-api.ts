@@ -91,7 +91,7 @@ export type OrderBody = {
   created_at: string;
   /** Amount actually paid, as decimal text in whole units of the currency: "12.50". */
   total_price: string;
-  /** The buyer's account in the shop; when absent the order is one of a non-member. */
+  /** The buyer's account in the shop; without it, the buyer is no member. */
   user_code?: string | null | undefined;
   /** Returned as `username`. */
   user_name?: string | null | undefined;

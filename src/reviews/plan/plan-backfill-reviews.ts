@@ -11,7 +11,7 @@ import { allReviews } from './review-bounds.ts';
 
 /**
  * Identifies the range of a review backfill in sync.runs and in the queue. A command joins a run of the same key that
- * has not ended, and continues one that was interrupted.
+ * has not ended, and continues an interrupted run.
  *
  * @param gaps whether the backfill reads only what the coverage ledger lacks.
  */

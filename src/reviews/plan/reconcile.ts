@@ -18,7 +18,7 @@ const dayMs = 86_400_000;
 
 /**
  * What to read again: on the created axis the newest `recentDays` each time, all that no reconcile has read for
- * `allDays`, and every open gap. So a review that the service showed late is brought in, one that is gone is found, and
+ * `allDays`, and every open gap. So a review that the service showed late is brought in, a deleted review is found, and
  * a gap of updates is closed once everything up to its end was read.
  */
 export async function planReconcile(

@@ -68,8 +68,8 @@ export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnl
 }
 
 /**
- * Asks by id for the reviews that were marked deleted since that moment, the last first: one that the service has
- * restored is here again, also if it is hidden and no list shows it.
+ * Asks by id for the reviews that were marked deleted since that moment, the last first. A review that the
+ * service has restored comes back, even if it is hidden and no list shows it.
  */
 export async function retryDeleted(deps: ReviewDeps, since: Date): Promise<void> {
   const ids = await deletedSince(deps.warehouse.db, since, retriedAtMost);

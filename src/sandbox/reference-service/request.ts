@@ -3,7 +3,7 @@ import { Failure } from './failure.ts';
 import { parseForm } from './form.ts';
 import type { Params } from './input.ts';
 
-/** Bodies may be JSON or forms; one that is empty has no parameters, whatever its type says. */
+/** Bodies may be JSON or forms; an empty body has no parameters, whatever its type says. */
 export function acceptBodies(app: FastifyInstance): void {
   const json = app.getDefaultJsonParser('error', 'error');
   // A text has no parameters, so it is refused like any other type.

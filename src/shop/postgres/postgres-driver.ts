@@ -13,7 +13,7 @@ export function openPostgres({ url, connections, silenceMs }: DriverOptions): Dr
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,
     // Longer than the five minutes between two runs. A new connection reads the catalogs of all tables again: 1,600
-    // pages and more, where one that is kept reads some hundred (npm run bench:shop). It is replaced every hour, so
+    // pages and more, and a kept one some hundred (npm run bench:shop). It is replaced every hour, so
     // that what it caches stays small.
     idleTimeoutMillis: 400_000,
     maxLifetimeSeconds: 3600,

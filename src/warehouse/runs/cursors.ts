@@ -17,8 +17,8 @@ export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined
 }
 
 /**
- * Moves `at` and `readTo` forward. Each keeps the later moment, for two runs may end in either order; but not one that is
- * still to come: a machine's clock was ahead.
+ * Moves `at` and `readTo` forward. Each keeps the later moment, because two runs may end in either order. A moment in the
+ * future is not kept: a machine's clock was ahead.
  */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
   const kept = (key: keyof Cursor) => sql`${columnOf(flow)} ->> ${sql.lit(key)}`;

@@ -129,7 +129,7 @@ export async function noteAttended(db: Db, ids: readonly string[], wait: RunWait
     where id = any(${ids}) and finished_at is null`.execute(db);
 }
 
-/** Notes that this process does not carry these runs out any more; another one that does notes it again at once. */
+/** Notes that this process does not carry these runs out any more. Another process that does so notes it again at once. */
 export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`.execute(db);
