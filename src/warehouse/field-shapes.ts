@@ -33,22 +33,16 @@ function kindOf(value: unknown): number {
 type Slot = { field: string; counts: number[]; words: Map<string, number> | undefined };
 type Seen = { records: number; slots: Map<string, Slot> };
 
-/** What the service shows of its records: names and types of fields, no values. */
-export type FieldShapes = {
-  /** From here on records are counted: a command that only looks writes nothing. */
-  begin(): void;
-  see(kind: RecordKind, records: readonly unknown[]): void;
-  close(): Promise<void>;
-};
-
 /** How often what was seen is written to the warehouse, in milliseconds. */
 const writeEveryMs = 10_000;
 
+export type FieldShapes = ReturnType<typeof openFieldShapes>;
+
 /**
- * Counts the fields of records as they come, and adds them to `sync.field_shapes`, in which bi.field_drift sees what
- * changed. What a process saw in its last seconds is lost if it is killed.
+ * Counts names and types of the fields of records as they come, no values, and adds them to `sync.field_shapes`, in which
+ * bi.field_drift sees what changed. What a process saw in its last seconds is lost if it is killed.
  */
-export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs): FieldShapes {
+export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs) {
   const process = randomUUID();
   let seen = new Map<RecordKind, Seen>();
 
@@ -64,16 +58,17 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
   }
   let writing: ReturnType<typeof repeat> | undefined;
   return {
-    begin() {
+    /** From here on records are counted: a command that only looks writes nothing. */
+    begin(): void {
       writing ??= repeat(everyMs, write);
     },
-    see(kind, records) {
+    see(kind: RecordKind, records: readonly unknown[]): void {
       if (!writing) return;
       const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map() };
       seen.set(kind, ofKind);
       for (const record of records) if (isRecord(record)) count(ofKind, record);
     },
-    async close() {
+    async close(): Promise<void> {
       if (!writing) return;
       await writing.close();
       await write();

@@ -91,7 +91,7 @@ export function createScheduler(seed: number, startMs: number, mostSteps = 25_00
       for (;;) {
         await drained();
         // Code that gives way to other work (setImmediate) goes on before a long pause does.
-        if ((queue[0]?.atMs ?? 0) > nowMs + 1000) for (let turn = 0; turn < 3; turn += 1) await drained();
+        if ((queue[0]?.atMs ?? 0) > nowMs + 1000) for (let turn = 0; turn < 10; turn += 1) await drained();
         if (isReached()) return;
         const action = queue.shift();
         if (!action) {

@@ -101,7 +101,8 @@ const storedForLongMs = 60_000;
 
 /** A header such as `X-Cache`, `CF-Cache-Status`, `X-Proxy-Cache` or `Cache-Status`. */
 const cacheHeader = /cache(-status)?$/;
-const servedByCache = /(?:\b|_)(?:hit|stale|updating)\b/i;
+/** Not `fwd=stale`: that cache has asked the service (RFC 9211). */
+const servedByCache = /(?:(?<!=)\b|_)(?:hit|stale|updating)\b/i;
 
 /** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
 function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
