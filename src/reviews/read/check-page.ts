@@ -5,14 +5,14 @@ import type { RawReview } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-columns.ts';
 
-/** What a page shows beside its raw body. `dates`: those of each record, in the order of the page. */
+/** What a page shows besides its raw body. `dates`: the dates of each record, in the order of the page. */
 type PageCheck = RawPage['check'] & { dates: Dates[] };
 
 /** Dates of a record; undefined if one cannot be read (`parseInstant`). */
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**
- * Checks what Postgres would accept and read otherwise than the service means it: ids beyond what a JavaScript number
+ * Checks values that Postgres would accept and misread: ids beyond what a JavaScript number
  * can hold, dates such as `infinity`, `now` or `20240101`, scores that are none, and numbers beyond any that JavaScript
  * knows. All other values are left to the types of the columns.
  *
@@ -74,7 +74,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 const scores = [0, 1, 2, 3, 4, 5];
 
 /**
- * Records with a number beyond those that JavaScript has, and why each is at fault. Postgres would write it out: eight characters
+ * Records with a number that JavaScript cannot hold, and why each is at fault. Postgres would write it out: eight characters
  * such as `1e131071` become 131,072 digits, and then pg_dump fails.
  */
 function endlessNumbers(rawBody: Buffer): Map<number, string> {
@@ -111,7 +111,7 @@ const utcDay = (second: Second) => isoOf(second).slice(0, 10);
  * The page of a review that was read by its id. Such a response has `comments`, a list has `comments_count`
  * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
  *
- * @param options.countsComments false: their number stays the one that the last list showed.
+ * @param options.countsComments false: the number of comments stays as the last list showed it.
  */
 export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { countsComments = true } = {}): RawPage {
   let record = rawBody.toString('latin1');

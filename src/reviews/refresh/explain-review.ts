@@ -14,7 +14,7 @@ import { askReview } from './refresh-review.ts';
 
 export type ReviewExplanation = {
   id: number;
-  /** As the service shows it by its id; undefined if it says that it is gone. */
+  /** The review as the service shows it by its id; undefined if the service says that it is gone. */
   service: Record<string, unknown> | undefined;
   /** Why nobody knows what the service shows. */
   serviceFault: string | undefined;

@@ -27,7 +27,7 @@ const none = { service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0, differi
 
 /**
  * Numbers of reviews. `service`, `warehouse`: of the range on each side. `differing`: all differences. `unrepairable`:
- * those that `repair` leaves, because the warehouse cannot hold the review.
+ * the differences that `repair` leaves, because the warehouse cannot hold the review.
  */
 type Tally = Record<keyof typeof none, number>;
 

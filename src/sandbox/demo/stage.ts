@@ -22,7 +22,7 @@ export type Stage = {
 export type StageOptions = {
   sqlDir: string;
   timeZone: string;
-  /** Gives the address of the shop's database, where that is not in the embedded Postgres. */
+  /** Gives the address of the shop's database, if it is not in the embedded Postgres. */
   openShop?(opened: AsyncDisposableStack): Promise<string>;
   /** Fills the shop and the service before the service starts. */
   fill(shopUrl: string, serviceDatabaseUrl: string): Promise<void>;

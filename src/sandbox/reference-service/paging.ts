@@ -8,7 +8,7 @@ export function readPaging(input: Input): Paging {
   return { limit: input.number('limit') ?? 30, page: input.number('page') ?? 1 };
 }
 
-/** The `Link` header: the last page, and the next where there is one. The token is not repeated in it. */
+/** The `Link` header: the last page, and the next if there is one. The token is not repeated in it. */
 export function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,

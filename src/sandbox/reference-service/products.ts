@@ -14,7 +14,7 @@ export async function productId(rows: Store['rows'], { id, code }: ProductKey, n
       id,
     ]);
     if (product && (typeof code !== 'string' || product.code === code)) return id;
-    // Two that make it at once would each find the id free, and one of them the code taken.
+    // Without this, two requests at once would both find the id free, and one of them would find the code taken.
     await rows(`select pg_advisory_xact_lock(hashtext('reference_service.products'))`);
     await rows(
       `insert into reference_service.products as p (id, code, updated_at) values ($1, $2, $3)

@@ -17,7 +17,7 @@ export function acceptBodies(app: FastifyInstance): void {
   );
 }
 
-/** Deeper than any parameter, and less deep than what looks through them can go. */
+/** The deepest nesting that is read: deeper than any parameter, and less deep than recursion can go. */
 const mostLevels = 20;
 
 function faultOf(body: unknown): Failure | null {
@@ -38,7 +38,7 @@ export function paramsOf(request: FastifyRequest): Params {
   return { ...(request.query as Params), ...body };
 }
 
-/** The `:id` of the path. @throws Failure 404 where it is no id at all. */
+/** The `:id` of the path. @throws Failure 404 if it is no id at all. */
 export function idOf(request: FastifyRequest, name = 'id'): number {
   const text = (request.params as Record<string, string>)[name] ?? '';
   if (/^\d{1,15}$/.test(text)) return Number(text);

@@ -72,7 +72,7 @@ export function reviews(app: FastifyInstance, service: Service): void {
   }
 }
 
-/** The last page as this service tells it: undefined leaves the truth, null tells nothing. */
+/** The last page that the service names. Undefined: the true one. Null: none. */
 function lastOf({ options }: Service, real: number): number | null | undefined {
   switch (options.lastPageLink) {
     case 'real':
@@ -85,7 +85,7 @@ function lastOf({ options }: Service, real: number): number | null | undefined {
 }
 
 /**
- * Days are ignored where times are given; without either, the last 30 days (docs/interface.md, "Reviews", rules 1 and
+ * Days are ignored if times are given; without either, the last 30 days (docs/interface.md, "Reviews", rules 1 and
  * 3).
  */
 function readPeriod(input: Input): (string | null)[] {

@@ -25,7 +25,7 @@ export async function commentsDue(db: Db, limit: number): Promise<CommentsDue[]>
   return rows;
 }
 
-/** The comments were read, unless their number has moved again since. */
+/** Notes that the comments were read, unless their number has changed again since. */
 export async function commentsRead(db: Db, { id, moves }: CommentsDue): Promise<void> {
   await sql`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`.execute(db);
 }
