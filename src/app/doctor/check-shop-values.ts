@@ -166,33 +166,36 @@ const zoneHint = (name: string, dialect: SqlDialect) =>
     : "SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', " +
       `'<offset of SHOP_TIME_ZONE>') as ${name}`;
 
+const changeColumn = (isFeed: boolean) =>
+  isFeed ? (['changed_orders.sql', 'changed_at'] as const) : (['orders.sql', 'updated_at'] as const);
+
 /**
  * Changes that runs cannot work with: of orders that orders.sql does not know by these codes, dated in the future, or
  * without a time of day.
  */
 export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
-  const column = (await shop.hasFeed()) ? 'changed_orders.sql: changed_at' : 'orders.sql: updated_at';
-  const [, name = ''] = column.split(': ');
+  const isFeed = await shop.hasFeed();
+  const [file, name] = changeColumn(isFeed);
   const since = async (minutes: number) =>
     (await shop.changedSince({ at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' }, 1000)).keys;
   const ofTwoDays = await since(-2 * 1440);
   const newest = ofTwoDays.length < leastDates ? await since(-30 * 1440) : ofTwoDays;
   const codes = newest.slice(-100).map(({ code }) => code);
   if (codes.length >= leastDates && (await shop.orders(codes)).length === 0) {
-    const what = `${column.split(':')[0]}: orders.sql shows none of ${codes.length} changed orders, such as ${codes.at(-1)}`;
+    const what = `${file}: orders.sql shows none of ${codes.length} changed orders, such as ${codes.at(-1)}`;
     return [warning(what, 'let both select the same as code; if these orders were all deleted, it is right')];
   }
   const days = checkDays(
-    column,
+    isFeed,
     newest.map(({ at }) => at),
     now,
     shop.dialect,
   );
   // The dates of orders.sql are checked with its other columns.
-  if (days.length > 0 || name === 'updated_at') return days;
+  if (days.length > 0 || !isFeed) return days;
   const ahead = (await since(1)).filter(({ at }) => !isEndOfToday(at, now));
   if (ahead[0] === undefined) return [];
-  const what = `${column} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
+  const what = `${file}: ${name} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
   return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, shop.dialect)}`)];
 }
 
@@ -200,13 +203,13 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
  * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at
  * the beginning of its day. Dated at the end of its day, it is read by each run of the day.
  */
-export function checkDays(column: string, dates: readonly string[], now: string, dialect: SqlDialect): Finding[] {
+export function checkDays(isFeed: boolean, dates: readonly string[], now: string, dialect: SqlDialect): Finding[] {
   const newest = dates.at(-1) ?? '';
   if (!areDays(dates) || Date.parse(newest) > Date.parse(now)) return [];
   const what =
-    `${column} has one time of day in all of the newest ${dates.length} changes, such as ${newest}: ` +
+    `${changeColumn(isFeed).join(': ')} has one time of day in all of the newest ${dates.length} changes, such as ${newest}: ` +
     'a day without a time. Runs pass over changes that are made later on the day of the first push';
-  const condition = column.startsWith('changed_orders.sql') ? ` where <day> >= ${dayBeforeSince[dialect]}` : '';
+  const condition = isFeed ? ` where <day> >= ${dayBeforeSince[dialect]}` : '';
   const hint =
     'select the date with its time, without a cast to date; where the shop keeps only the day: ' +
     `${nextDay[dialect]}${condition}, so that each run reads the changes of the day again`;
