@@ -1,8 +1,5 @@
 import { normalText } from '../../base/normal-text.ts';
 import { parseInstant } from '../../base/time/span.ts';
-import type { SubOrder } from '../../review-api/index.ts';
-import type { SubOrderContent } from './desired-order.ts';
-import { isShownAs, type MoneyUnit } from './money.ts';
 
 const escapes: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" };
 
@@ -16,18 +13,6 @@ export const plainText = (text: string): string =>
 /** Whether both ends show the same text; null: none. */
 export const isSameText = (theirs: string | null, ours: string | null): boolean =>
   theirs === ours || (theirs !== null && ours !== null && plainText(theirs) === plainText(ours));
-
-/** Whether product, options and price of a sub-order are those of a line. */
-export const isExactly = (theirs: SubOrder, ours: SubOrderContent, unit: MoneyUnit | undefined): boolean =>
-  theirs.product_id === ours.product_id &&
-  areSameOptions(theirs.product_options ?? {}, ours.product_options) &&
-  isShownAs(theirs.price, ours.price, unit);
-
-/** Whether the service shows two sub-orders alike: product, options and price. */
-export const areAlike = (one: SubOrder, other: SubOrder): boolean =>
-  one.product_id === other.product_id &&
-  areSameOptions(one.product_options ?? {}, other.product_options ?? {}) &&
-  one.price?.cents === other.price?.cents;
 
 /** Options for people: `colour:red, size:S`. Null: none. */
 export function optionsText(options: Readonly<Record<string, string>>): string | null {

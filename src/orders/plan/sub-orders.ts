@@ -2,15 +2,7 @@ import type { SubOrder, SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import type { SubOrderContent } from './desired-order.ts';
 import { centsAs, centsText, isShownAs, type MoneyUnit } from './money.ts';
-import {
-  areAlike,
-  areSameOptions,
-  isExactly,
-  isSameSecond,
-  isSameText,
-  optionsKey,
-  optionsText,
-} from './same-value.ts';
+import { areSameOptions, isSameSecond, isSameText, optionsKey, optionsText } from './same-value.ts';
 
 /** A line of the shop's order, as its sub-order should be. */
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
@@ -81,7 +73,7 @@ export function subOrderDifference(
 ): SubOrderDifference {
   const matched: LineChange[] = [];
   const create: SubOrderDifference['create'] = [];
-  const { ofLines, left, hidden } = match(shown, lines, links, untouched, unit);
+  const { entries, ofLines, left, hidden } = match(shown, lines, links, untouched, unit);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   for (const line of lines) {
     const { lineCode, content } = line;
@@ -96,7 +88,7 @@ export function subOrderDifference(
       );
       matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
       if (own?.subOrderId === subOrderId) continue;
-      const isOurs = found.link?.isOurs ?? links.some((each) => isCopy(found.one, each, undefined, unit));
+      const isOurs = found.link?.isOurs ?? links.some((each) => isCopy(found, each, undefined, unit));
       const { idsBefore = null, linkedAt } = found.link ?? {};
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
     } else if (own && hidden.has(own)) {
@@ -114,9 +106,9 @@ export function subOrderDifference(
   const gone = links.map(({ lineCode }) => lineCode).filter((lineCode) => !codes.has(lineCode));
   const watched = links.flatMap((link) => {
     const ownId = link.subOrderId ?? ofLines.get(link.lineCode)?.one.id;
-    return link.idsBefore === null ? [] : [{ link, own: shown.find(({ id }) => id === ownId) }];
+    return link.idsBefore === null ? [] : [{ link, own: entries.find(({ one }) => one.id === ownId) }];
   });
-  const copied = (one: SubOrder) => watched.find(({ link, own }) => isCopy(one, link, own, unit))?.link;
+  const copied = (entry: Entry) => watched.find(({ link, own }) => isCopy(entry, link, own, unit))?.link;
   return { matched, create, ...retire(left, gone, linkOf, copied), links: [...linkOf.values()] };
 }
 
@@ -132,16 +124,17 @@ function retire(
   left: Iterable<Entry>,
   gone: readonly string[],
   linkOf: Map<string, LineLink>,
-  copied: (one: SubOrder) => LineLink | undefined,
+  copied: (entry: Entry) => LineLink | undefined,
 ): Pick<SubOrderDifference, 'remove' | 'keep'> {
   const remove: SubOrderDifference['remove'] = [];
   const keep: SubOrderDifference['keep'] = [];
   const held = new Set([...left].map(({ link }) => link?.lineCode));
   const vacated = gone.filter((lineCode) => !held.has(lineCode));
   for (const lineCode of vacated) linkOf.delete(lineCode);
-  for (const { one, link } of left) {
+  for (const entry of left) {
+    const { one, link } = entry;
     const subOrderId = one.id;
-    const of = link ?? copied(one);
+    const of = link ?? copied(entry);
     if (!of) {
       keep.push({ lineCode: null, subOrderId, why: 'review-sync did not create it' });
       continue;
@@ -158,15 +151,18 @@ function retire(
 
 /** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
 const isCopy = (
-  subOrder: SubOrder,
+  entry: Entry,
   { idsBefore, content }: LineLink,
-  own: SubOrder | undefined,
+  own: Entry | undefined,
   unit: MoneyUnit | undefined,
 ): boolean =>
   idsBefore !== null &&
-  !idsBefore.includes(subOrder.id) &&
+  !idsBefore.includes(entry.one.id) &&
   // Both went through the same normalising there, so a copy is like the sub-order of the line as the service shows it.
-  (own ? areAlike(subOrder, own) : isExactly(subOrder, content, unit));
+  (own ? areAlike(entry, own) : waysOf(content, unit).exact.some((is) => is(entry)));
+
+const areAlike = (entry: Entry, other: Entry) =>
+  entry.one.product_id === other.one.product_id && entry.options === other.options && entry.cents === other.cents;
 
 /** A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. */
 type Entry = { one: SubOrder; link?: LineLink | undefined; options: string; cents: bigint | undefined };
@@ -195,7 +191,7 @@ function match(
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
-): Pool & { hidden: ReadonlySet<LineLink> } {
+): Pool & { entries: readonly Entry[]; hidden: ReadonlySet<LineLink> } {
   const entries = shown.map((one): Entry => {
     const cents = one.price === null ? undefined : BigInt(one.price.cents);
     return { one, options: optionsKey(one.product_options ?? {}), cents };
@@ -224,7 +220,7 @@ function match(
         take(pool, lineCode, waysOf(content, unit)[like], ({ link }) => (link !== undefined) === isLinked);
     }
   }
-  return { ...pool, hidden };
+  return { ...pool, entries, hidden };
 }
 
 /** Steps 1 and 2. @returns links to sub-orders that are not shown. */
