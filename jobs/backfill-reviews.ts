@@ -2,7 +2,7 @@ import { reviewDeps } from '../src/app/deps.ts';
 import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
 import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { defineRun } from '../src/runs/define-run.ts';
-import { closeGapsReadSince } from '../src/warehouse/reviews/open-gaps.ts';
+import { closeGapsReadSince, openGaps } from '../src/warehouse/reviews/open-gaps.ts';
 import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { runOfReviews } from './conclusions.ts';
 
@@ -26,6 +26,6 @@ export const backfillReviews = defineRun({
     !gaps && (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
   async complete({ warehouse: { db } }, { run: { rights } }) {
     await closeGapsReadSince(db);
-    return { counts: {}, problem: rights.gaps ? await gapsProblem(db) : undefined };
+    return { counts: {}, problem: rights.gaps ? gapsProblem(await openGaps(db)) : undefined };
   },
 });

@@ -22,11 +22,11 @@ export const syncReviews = defineRun({
   async complete(app, { state, run, failures, signal }) {
     const { db } = app.warehouse;
     await retryRefused(reviewDeps(app, signal), { areDueOnly: run.startedBy === 'schedule' });
-    await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
+    const open = await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     const comments = await readComments(reviewDeps(app, signal));
     return {
       counts: comments > 0 ? { comments } : {},
-      problem: failures.length === 0 ? await gapsProblem(db) : undefined,
+      problem: failures.length === 0 ? gapsProblem(open) : undefined,
     };
   },
 });

@@ -5,7 +5,7 @@ import { ReviewSyncError } from '../base/errors.ts';
 import { clockErrorMs } from '../queue/schedules.ts';
 import { warehouseNow } from '../warehouse/index.ts';
 import type { RunRights } from '../warehouse/runs/run-rights.ts';
-import { beginRun, findRun, finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { beginRun, finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './job.ts';
 
 /** A run that a person starts. */
@@ -31,7 +31,7 @@ export type RunRequest = {
 export async function startRun(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
   const { job, key, replaces = false } = request;
   const { db } = app.warehouse;
-  await endLostRuns(app);
+  await endLostRuns(app, await openRuns(db));
   for (;;) {
     const id = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
     await app.queues.add(job.name, id);
@@ -73,7 +73,9 @@ function requireSameSystems(app: App, { readsShop }: AnyRunJob<App>, run: Run): 
 export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string): Promise<void> {
   const { db } = app.warehouse;
   const id = dueId.replaceAll(/[^\w-]/g, '-');
-  const running = (await endLostRuns(app, job)).find((one) => one.id !== id && one.job === job.name);
+  const known = await openRuns(db, id);
+  const open = known.filter(({ finishedAt }) => finishedAt === null);
+  const running = (await endLostRuns(app, open, job)).find((one) => one.id !== id && one.job === job.name);
   if (running) {
     app.log.warn(
       { job: job.name, running: running.id, since: running.startedAt },
@@ -82,7 +84,7 @@ export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string):
     return;
   }
   // What is left of a run of the same moment would be taken for this one's.
-  if ((await findRun(db, id))?.finishedAt) await app.queues.drop(id).catch(() => {});
+  if (open.length < known.length) await app.queues.drop(id).catch(() => {});
   await app.queues.add(job.name, id);
   const row = { id, job: job.name, startedBy: 'schedule', startedAt: app.now() } as const;
   const begun = await beginRun(db, {
@@ -97,12 +99,12 @@ export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string):
  * Ends the open runs that nobody can carry out any more, so that they stop no other. Nothing is lost: the cursor has not
  * moved, and the next run reads the same again.
  *
+ * @param open the runs that have not ended.
  * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
  * @returns the open runs that are left.
  */
-async function endLostRuns(app: App, dueJob?: AnyRunJob<App>): Promise<Run[]> {
+async function endLostRuns(app: App, open: readonly Run[], dueJob?: AnyRunJob<App>): Promise<Run[]> {
   const { db } = app.warehouse;
-  const open = await openRuns(db);
   if (open.length === 0) return [];
   // Not the clock of this machine: if it is behind, it would stop the runs of all others.
   const now = await warehouseNow(db);

@@ -1,7 +1,7 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
 import type { Db } from '../../warehouse/index.ts';
 import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
-import { openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { type OpenGap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import { justNow, planWindows, type Window } from '../read/window.ts';
 import { isDueAgain } from '../refresh/backoff.ts';
@@ -70,17 +70,22 @@ async function newestUpdate(deps: ReviewDeps, now: Second): Promise<Second> {
  * that one window that cannot be read delays no other: later runs read the gap again.
  *
  * @param failure why windows failed, for the gaps that no window has explained itself.
+ * @returns the gaps that are open.
  */
-export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan, failure: string): Promise<void> {
+export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan, failure: string): Promise<OpenGap[]> {
   const { windows, readTo, nextWatermark, nextStart } = plan;
   const known = await openGaps(db);
+  let isChanged = false;
   for (const axis of new Set(windows.map((one) => one.axis))) {
     const explained = known.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     const covered = [...(await coveredSpans(db, axis, { runId })), ...explained];
     // If the machine that read the newest part has a clock behind ours, that part is not proven. The next run reads it.
     const wanted = windows.flatMap((one) => (one.axis === axis ? partBefore(one.span, nextStart) : []));
-    for (const span of wanted.flatMap((one) => without(one, covered)))
+    for (const span of wanted.flatMap((one) => without(one, covered))) {
       await openGap(db, axis, { span, kind: 'failed', reason: failure });
+      isChanged = true;
+    }
   }
   await advanceCursor(db, 'reviews', { at: isoOf(nextWatermark), readTo: isoOf(readTo) });
+  return isChanged ? openGaps(db) : known;
 }

@@ -68,7 +68,7 @@ export async function concludeReconcile(
       await landPage(warehouse, pageOfOne(shown, plausible));
     },
   });
-  const unread = await gapsProblem(db);
+  const unread = gapsProblem(await openGaps(db));
   const all = unread === undefined ? problems : [...problems, unread];
   return { counts: { deleted: gone.length, unlisted }, problem: all.join('. ') };
 }

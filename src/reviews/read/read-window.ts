@@ -2,11 +2,11 @@ import pLimit from 'p-limit';
 import { type Counts, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { isoOf, partBefore, type Span, secondOf, without } from '../../base/time/span.ts';
-import type { Db, Warehouse } from '../../warehouse/index.ts';
+import type { Warehouse } from '../../warehouse/index.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
-import { type Gap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { type Gap, openGap } from '../../warehouse/reviews/open-gaps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
 import { type Part, readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Proven, ReadDeps } from './reader.ts';
@@ -192,8 +192,7 @@ export function releaseBody({ rawBody }: RawPage): void {
 }
 
 /** The sentence with which a run reports open gaps; undefined if no gap is open. */
-export async function gapsProblem(db: Db): Promise<string | undefined> {
-  const open = await openGaps(db);
+export function gapsProblem(open: readonly Gap[]): string | undefined {
   const [first] = open;
   if (!first) return undefined;
   const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');

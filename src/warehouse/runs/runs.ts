@@ -110,11 +110,15 @@ export async function findRun(db: Db, id: string): Promise<Run | undefined> {
   return rows.map(asRun)[0];
 }
 
-/** Runs that have not ended, the oldest first: running, or lost by the queue. */
-export async function openRuns(db: Db): Promise<Run[]> {
-  const { rows } = await sql<Run>`select * from sync.run_rows where "finishedAt" is null order by "startedAt"`.execute(
-    db,
-  );
+/**
+ * Runs that have not ended, the oldest first: running, or lost by the queue.
+ *
+ * @param orId this run too, although it may have ended.
+ */
+export async function openRuns(db: Db, orId?: string): Promise<Run[]> {
+  const { rows } = await sql<Run>`
+    select * from sync.run_rows where "finishedAt" is null ${orId === undefined ? sql`` : sql`or id = ${orId}`}
+    order by "startedAt"`.execute(db);
   return rows.map(asRun);
 }
 
