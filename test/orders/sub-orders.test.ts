@@ -125,6 +125,15 @@ describe('lines and sub-orders', () => {
       ['create 1', `keep 11: ${isForeign}`, `keep 13: ${isForeign}`],
     ],
     [
+      'nor does one that a lost creation made; a line that is exactly so takes it',
+      {
+        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m, { reviews_count: 1 })],
+        lines: [as('1', of.p2), as('2', of.s), as('3', of.p2)],
+        links: [pending(as('1', of.s)), pending(as('3', of.m))],
+      },
+      ['2 gets 11', 'create 1 again', 'create 3 again', `keep 12: ${hasReviews}`],
+    ],
+    [
       'one without does, its own or another that is free',
       {
         shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m)],

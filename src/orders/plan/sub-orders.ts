@@ -176,12 +176,12 @@ type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
  *
  * 1. The sub-order of its link, unless that has another product: the shop's line codes may be positions, which move when a
  *    line is removed.
- * 2. A linked sub-order that is exactly as the line; otherwise the sub-order of its link, which gets the other product,
- *    unless it may have reviews.
+ * 2. A linked sub-order that is exactly as the line; otherwise the sub-order of its link, which gets the other product.
  * 3. If the response of the creation was lost: a sub-order that was not there before and is as it was sent.
  * 4. The sub-order of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
  *
- * In 3 and 4, sub-orders that are exactly as the line come before similar ones.
+ * In 3 and 4, sub-orders that are exactly as the line come before similar ones. A sub-order that may have reviews gets no
+ * other product.
  *
  * @returns `hidden`: links to sub-orders that are not shown. They stay the line's.
  */
@@ -198,15 +198,19 @@ function match(
   });
   const pool: Pool = { ofLines: new Map(), left: new Set(entries) };
   const hidden = takeLinked(pool, lines, links, untouched, unit);
-  const wanted = new Set(lines.map(({ lineCode }) => lineCode));
+  const wanted = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
   const pending = links.filter(isPending);
   for (const like of ['exact', 'similar'] as const) {
     for (const link of pending) {
       const { lineCode, content, idsBefore } = link;
       // What is found for a removed line is removed: it must be exactly what was sent.
       if (like === 'similar' && !wanted.has(lineCode)) continue;
-      const isNew: Is = (entry) => !entry.link && !idsBefore?.includes(entry.one.id);
-      const found = take(pool, lineCode, waysOf(content, unit)[like], isNew);
+      const now = wanted.get(lineCode) ?? content;
+      const mayBeIts: Is = (entry) =>
+        !entry.link &&
+        !idsBefore?.includes(entry.one.id) &&
+        !(mayHaveReviews(entry.one) && isOtherProduct({ ...entry, link }, now));
+      const found = take(pool, lineCode, waysOf(content, unit)[like], mayBeIts);
       // It stays watched: the creation may have been sent twice, and both responses lost.
       if (found) found.link = link;
       if (found && !wanted.has(lineCode) && !untouched.has(lineCode)) pool.left.add(found);
