@@ -63,12 +63,33 @@ export type QueueServer = AsyncDisposable & {
   readonly classes: QueueClasses;
   /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
   queue(name: string, isKept?: boolean): Promise<BullQueue>;
-  /** The schedules of a queue, as of now or later. BullMQ reads one by one: those who ask meanwhile share a reading. */
+  /** The schedules of a queue, and the names of its jobs in each of `countedStates`, as of now or later. */
   schedulers(queue: BullQueue): Promise<Scheduler[]>;
+  jobNames(queue: BullQueue): Promise<string[][]>;
   close(): Promise<void>;
 };
 
 export type Scheduler = Awaited<ReturnType<BullQueue['getJobSchedulers']>>[number];
+
+/** BullMQ reads one by one, and all brands ask: those who ask during a reading share the next one. */
+function sharedReading<T>(read: (queue: BullQueue) => Promise<T>): (queue: BullQueue) => Promise<T> {
+  let reading: Promise<T> | undefined;
+  let following: Promise<T> | undefined;
+  return function get(queue): Promise<T> {
+    if (reading) {
+      const next = (): Promise<T> => {
+        following = undefined;
+        return get(queue);
+      };
+      following ??= reading.then(next, next);
+      return following;
+    }
+    reading = read(queue).finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+}
 
 /**
  * @param takers queues that jobs are taken from at a time.
@@ -99,23 +120,6 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
   const opened = new Map<string, Promise<BullQueue>>();
   const kept = new Map<string, Promise<BullQueue>>();
 
-  let reading: Promise<Scheduler[]> | undefined;
-  let following: Promise<Scheduler[]> | undefined;
-  function schedulers(queue: BullQueue): Promise<Scheduler[]> {
-    if (reading) {
-      const next = () => {
-        following = undefined;
-        return schedulers(queue);
-      };
-      following ??= reading.then(next, next);
-      return following;
-    }
-    reading = queue.getJobSchedulers().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }
-
   async function closeAll(): Promise<void> {
     const all = await Promise.allSettled([...kept.values(), ...opened.values()]);
     await Promise.all(all.map((one) => one.status === 'fulfilled' && one.value.close()));
@@ -140,7 +144,11 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
       }
       return queue;
     },
-    schedulers,
+    schedulers: sharedReading((queue) => queue.getJobSchedulers()),
+    jobNames: sharedReading(async (queue) => {
+      const names = countedStates.map(async (state) => (await queue.getJobs([state])).map((job) => job.name));
+      return Promise.all(names);
+    }),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -194,9 +202,17 @@ export async function openQueues(url: string, names: QueueNames | string, shared
     return { state: 'running', planned, ended: processed + ignored };
   }
 
+  /** Runs that are due, of this brand only. */
+  async function dueCounts(): Promise<Record<string, number>> {
+    if (brand === undefined) return scheduled.getJobCounts(...countedStates);
+    const names = await server.jobNames(scheduled);
+    const own = names.map((some) => some.filter((name) => name.startsWith(`${brand}/`)).length);
+    return Object.fromEntries(countedStates.map((state, at) => [state, own[at] ?? 0]));
+  }
+
   async function counts(runIds: readonly string[]): Promise<QueueCounts> {
     const none = Object.fromEntries(countedStates.map((state) => [state, 0]));
-    const sum = { scheduled: await scheduled.getJobCounts(...countedStates), runs: { ...none }, steps: { ...none } };
+    const sum = { scheduled: await dueCounts(), runs: { ...none }, steps: { ...none } };
     for (const runId of runIds) {
       const queue = await ofRun(runId);
       const own = await (await queue.getJob(runId))?.getState();

@@ -60,6 +60,8 @@ async function expectDueRuns(url: string, connections: () => Promise<number>): P
 
   // A process that does not serve a brand leaves its due runs in the queue.
   await applySchedules(b, [{ job: 'reconcile', pattern: '0 4 1 1 *', timeZone: 'UTC' }]);
+  const delayed = queues.map(async (own) => (await own.counts([])).scheduled.delayed);
+  expect(await Promise.all(delayed)).toEqual([0, 0, 1]);
   const [nightly] = await b.scheduled.getDelayed();
   const elsewhere = openTaker();
   await elsewhere.take(a, never);
