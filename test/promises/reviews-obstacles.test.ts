@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { dayOf } from '../../src/base/time/span.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
@@ -172,7 +173,7 @@ test('bad reviews, and a full disk, stop nothing else, and are stored in the end
     values ('review', '0', 'of an earlier run', '{}', now() - interval '32 days')`);
   // A backfill of some days, with either end, is not incomplete for those of others.
   for (const days of [
-    ['--from', ago(-1).slice(0, 10)],
+    ['--from', dayOf(Date.now() / 1000 + day / 1000, 'Asia/Seoul')],
     ['--to', ago(300).slice(0, 10)],
   ])
     expect([days, await world.cli('backfill', 'reviews', ...days)]).toMatchObject([days, { status: 0 }]);
