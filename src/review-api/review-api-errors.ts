@@ -100,8 +100,8 @@ export class LimitedError extends ReviewApiError {
 }
 
 /**
- * No usable response after all attempts: 5xx, refused or broken connections, timeouts. `status` is set where the
- * service responded with 5xx or 408 (this request fails, others may not), and undefined if there was no response
+ * No usable response after all attempts: 5xx, a redirect, refused or broken connections, timeouts. `status` is set if the
+ * service responded so or with 408 (this request fails, others may not), and undefined if there was no response
  * (the service cannot be reached). A certificate that is not valid is the one case that is not `retryable`. `isUnsent`:
  * there was no connection, so the request says nothing about what was asked for.
  */

@@ -400,7 +400,7 @@ describe('the requests of one record', () => {
 
   test.each([
     ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),
-    ...[301, 403, 405].map((status) => [new RefusedError(at(status)), 'transient'] as const),
+    ...[403, 405].map((status) => [new RefusedError(at(status)), 'transient'] as const),
     [new UnavailableError(at(500)), 'transient'],
     [new MalformedResponseError(at(200)), 'transient'],
     [new NotFoundError(at(404)), 'absent'],

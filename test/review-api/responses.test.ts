@@ -124,16 +124,26 @@ test.each(['lost', 'half', 'silent', 'trickling', { status: 408 }] as const)(
   },
 );
 
-test('refusals are sent once; a redirect is not followed, and its token is not quoted', async () => {
-  const location = 'http://127.0.0.1:1/x?access_token=t';
-  for (const status of [301, 400, 403, 404, 409, 422]) {
-    const service = await tinyService(() => ({ status, headers: { location }, body: { message: 'price is odd' } }));
+test('refusals are sent once', async () => {
+  for (const status of [400, 403, 404, 409, 422]) {
+    const service = await tinyService(() => ({ status, body: { message: 'price is odd' } }));
     const error = await failureOf(upsert(client(service.url)));
     expect(error).toBeInstanceOf(status === 404 ? NotFoundError : RefusedError);
-    const detail = status === 301 ? 'redirected to http://127.0.0.1:1/x' : 'message: price is odd';
-    expect(error).toMatchObject({ status, detail, retryable: false });
+    expect(error).toMatchObject({ status, detail: 'message: price is odd', retryable: false });
     expect(service.calls()).toHaveLength(1);
   }
+});
+
+test('a redirect is a failure of the service; it is not followed, and its token is not quoted', async () => {
+  const location = 'http://127.0.0.1:1/x?access_token=t';
+  const service = await tinyService((_seen, nth) =>
+    nth < 3 ? { status: 302, headers: { location } } : json(order(1)),
+  );
+  expect(await getOrder(client(service.url))).toMatchObject({ id: 1 });
+  const always = await tinyService(() => ({ status: 301, headers: { location } }));
+  const error = await failureOf(upsert(client(always.url, { retry: { ...quick, attempts: 2 } })));
+  expect(error).toBeInstanceOf(UnavailableError);
+  expect(error).toMatchObject({ status: 301, detail: 'redirected to http://127.0.0.1:1/x', attempts: 2 });
 });
 
 test('a deletion is done with 200, 201, 204 and 404; another success says nothing', async () => {
