@@ -43,7 +43,8 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   if (!serviceNow)
     return warning('it sends no Date header: its clock cannot be compared', 'check that no proxy removes the header');
   const offsetSeconds = (serviceNow.getTime() - now.getTime()) / 1000;
-  const offset = `(offset ${offsetSeconds.toFixed(1)} s)`;
+  // The header has whole seconds.
+  const offset = `(offset ${Math.round(offsetSeconds)} s)`;
   if (Math.abs(offsetSeconds) <= 60) return ok(`its clock agrees with ours ${offset}`);
   const hint = 'set the clock of this machine by NTP';
   if (Math.abs(offsetSeconds) > 86_400)
