@@ -125,8 +125,8 @@ function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
 }
 
 function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
-  const url = URL.parse(address.trim());
-  return url && client.trim() !== '' ? serviceOf({ baseUrl: url.href, clientId: client.trim() }) : undefined;
+  const [baseUrl, clientId] = [address.trim(), client.trim()];
+  return baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
 }
 
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>

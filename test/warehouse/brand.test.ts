@@ -5,6 +5,7 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { brandName, inBrand } from '../../src/warehouse/brand.ts';
+import { isSameAccount } from '../../src/warehouse/connected-service.ts';
 import { openPool, openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { readWarehouseFacts, tryToWrite } from '../../src/warehouse/warehouse-facts.ts';
@@ -43,6 +44,15 @@ test.each([
 test('names of brands are names of schemas without quotes', () => {
   for (const name of ['a', 'nord_2', 'x'.repeat(31)]) expect(name).toMatch(brandName);
   for (const name of ['', 'A', '1a', 'a-b', 'a.b', 'ä', 'x'.repeat(32)]) expect(name).not.toMatch(brandName);
+});
+
+test('an address that is written in another way is the same account', () => {
+  const account = { address: 'https://host.example/api', client: 'x' };
+  for (const address of ['https://host.example/api/', 'HTTPS://Host.example/api', 'https://host.example:443/API//'])
+    expect([address, isSameAccount(account, { address, client: 'x' })]).toEqual([address, true]);
+  for (const address of ['http://host.example/api', 'https://host.example:8443/api', 'https://host.example'])
+    expect([address, isSameAccount(account, { address, client: 'x' })]).toEqual([address, false]);
+  expect(isSameAccount(account, { ...account, client: 'y' })).toBe(false);
 });
 
 test('no text of ours keeps a schema without brand', () => {
