@@ -114,7 +114,7 @@ const runs = (await ended(since)).reduce((sum, { n }) => sum + n, 0);
 const statements = await rows<{ ofwarehouse: string; ofqueue: string; looks: string }>(`
   select sum(calls) filter (where query !~ 'bullmq' and query ~ '_b\\d+"?\\.') as ofwarehouse,
     sum(calls) filter (where query ~ 'bullmq') as ofqueue,
-    sum(calls) filter (where query ~ 'sync.* set attempts = attempts|"finishedAt" is null order by|set attended_at|note_|jsonb_to_recordset($1::jsonb) as g') as looks
+    sum(calls) filter (where query ~ 'sync.* set attempts = attempts|"finishedAt" is null\\s+order by|set attended_at|note_|jsonb_to_recordset($1::jsonb) as g') as looks
   from stats.pg_stat_statements s join pg_database d on d.oid = s.dbid where datname = 'warehouse'`);
 const [found] = statements;
 const connections = await rows<{ name: string; n: number }>(
