@@ -48,7 +48,13 @@ export async function openSimulatedDatabase(url: string) {
   const counts = { statements: 0 };
   let clockMs = Number.NaN;
   let clockErrorMs = 0;
-  let faultOf: (text: string, process: Process) => StatementFault = () => undefined;
+  type FaultOf = (text: string, process: Process) => StatementFault;
+  /** By brand; without brands under ''. */
+  const faults = new Map<string, FaultOf>();
+  const faultOf: FaultOf = (text, process) => {
+    const own = [...faults].find(([brand]) => brand === '' || text.includes(`_${brand}.`));
+    return own?.[1](text, process);
+  };
 
   async function openSession(): Promise<Session> {
     const known = idle.pop();
@@ -221,12 +227,14 @@ export async function openSimulatedDatabase(url: string) {
   (pg as { Pool: unknown }).Pool = SimulatedPool;
 
   /** Each table that holds rows after the migrations keeps a copy of them. */
-  async function migrate(scheduler: Scheduler, process: Process): Promise<void> {
+  async function migrate(scheduler: Scheduler, process: Process, brands: (string | undefined)[]): Promise<void> {
     await setClock(scheduler);
     const migrated = here.run(process, async () => {
-      const warehouse = await openWarehouse({ url, connections: 2 });
-      await migrateWarehouse(warehouse.db);
-      await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
+      for (const brand of brands) {
+        const warehouse = await openWarehouse({ url, connections: 2, brand });
+        await migrateWarehouse(warehouse.db);
+        await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
+      }
     });
     let isDone = false;
     void migrated.finally(() => {
@@ -236,7 +244,7 @@ export async function openSimulatedDatabase(url: string) {
     await migrated;
     const { rows } = await admin.query<{ name: string }>(`
       select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('sync', 'warehouse', 'bi') and c.relkind = 'r' and c.relname not like '%applied%'`);
+      where n.nspname ~ '^(sync|warehouse|bi)(_|$)' and c.relkind = 'r' and c.relname not like '%applied%'`);
     tables = rows.map(({ name }) => name);
     initial = [];
     for (const [at, name] of tables.entries()) {
@@ -256,7 +264,7 @@ export async function openSimulatedDatabase(url: string) {
     /** The warehouse as it was after the migrations, and the faults of the statements of the next world. */
     async reset(): Promise<void> {
       worlds += 1;
-      faultOf = () => undefined;
+      faults.clear();
       clockErrorMs = 0;
       for (const sessions of sessionsOf.values()) for (const session of [...sessions]) await drop(session);
       sessionsOf.clear();
@@ -268,8 +276,21 @@ export async function openSimulatedDatabase(url: string) {
         `${empty}; ${initial.map(({ name, copy }) => `insert into ${name} overriding system value table ${copy}`).join('; ')}`,
       );
     },
-    useFaults(next: (text: string, process: Process) => StatementFault): void {
-      faultOf = next;
+    useFaults(next: FaultOf, brand = ''): void {
+      faults.set(brand, next);
+    },
+    /** Everything that a brand has: whether anything of it changed. */
+    async contentOf(brand: string): Promise<string[]> {
+      const own = tables.filter((name) => name.includes(`_${brand}.`));
+      const { rows } = await admin.query<{ content: string }>(
+        own
+          .map(
+            (name) =>
+              `select '${name} ' || coalesce(string_agg(t::text, ' ' order by t::text), '') as content from ${name} t`,
+          )
+          .join(' union all '),
+      );
+      return rows.map(({ content }) => content).sort();
     },
     /** The clock of the server is set. */
     setClockError(ms: number): void {

@@ -1,7 +1,7 @@
 /**
  * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
  * `--with kills,orders=1` gives all worlds these parts of their nature (world.ts), to look for one kind of defect.
- * `--days 14 --seed today` lives one long world through.
+ * `--brands` gives each world three brands. `--days 14 --seed today` lives one long world through.
  * Prints each seed whose world is not as it should be, and ends with status 1 then.
  */
 import { spawn } from 'node:child_process';
@@ -14,6 +14,7 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { statement } from '../../src/warehouse/index.ts';
 import { cheapestFolder, cheapSettings, makeConnectionsCheap } from '../harness/servers.ts';
+import { brandNames, simulateBrands } from './brands.ts';
 import { openSimulatedDatabase } from './database.ts';
 import { installNetwork } from './network.ts';
 import { createScheduler, installVirtualTime, type Process, realNow } from './scheduler.ts';
@@ -21,6 +22,7 @@ import { type Nature, simulateWorld } from './world.ts';
 
 const { values } = parseArgs({
   options: {
+    brands: { type: 'boolean' },
     days: { type: 'string' },
     minutes: { type: 'string' },
     seconds: { type: 'string' },
@@ -68,7 +70,8 @@ const url = values.postgres ?? (await (server as NonNullable<typeof server>).cre
 const database = await openSimulatedDatabase(url);
 const scheduler = createScheduler(1, Date.parse('2026-03-01T00:00:00Z'));
 const migrator: Process = { name: 'migrator', scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 };
-await database.migrate(scheduler, migrator);
+const simulate = values.brands ? simulateBrands : simulateWorld;
+await database.migrate(scheduler, migrator, values.brands ? brandNames : [undefined]);
 
 const unexpected: string[] = [];
 process.on('unhandledRejection', (error) =>
@@ -92,7 +95,7 @@ const given: Partial<Nature> = Object.fromEntries(
 // What is read from files is read once: afterwards a world waits for nothing but the scheduler.
 for (const file of await readdir(packagePath('sql', 'warehouse', 'statements')))
   await statement(basename(file, '.sql'));
-await simulateWorld(0, database, url);
+await simulate(0, database, url, {}, 0);
 const today = Math.floor(Date.now() / 86_400_000);
 const only = values.seed === undefined ? undefined : values.seed === 'today' ? today : Number(values.seed);
 const isLong = values.days !== undefined;
@@ -108,7 +111,7 @@ for (
   seed += Number(values.step ?? 1)
 ) {
   const beganMs = realNow();
-  const end = await simulateWorld(seed, database, url, given, Number(values.days ?? 0));
+  const end = await simulate(seed, database, url, given, Number(values.days ?? 0));
   worlds += 1;
   steps += end.steps;
   statements += end.statements;

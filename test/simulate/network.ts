@@ -33,10 +33,12 @@ export type Network = {
   serve(process: Process, request: Request): Response;
 };
 
-let network: Network | undefined;
-export const useNetwork = (next: Network | undefined): void => {
-  network = next;
-};
+const networks = new Map<string, Network>();
+/** @param origin of the service. @param network undefined: nobody may send anything to it. */
+export function useNetwork(origin: string, network: Network | undefined): void {
+  if (network) networks.set(origin, network);
+  else networks.delete(origin);
+}
 
 type Handler = Required<
   Pick<
@@ -63,7 +65,7 @@ export function installNetwork(): void {
     }
     override dispatch(options: UndiciDispatcher.DispatchOptions, handler: UndiciDispatcher.DispatchHandler): boolean {
       const process = here.getStore();
-      if (!process || !network) throw new Error('a request outside of a simulated process');
+      if (!process || !networks.has(this.#origin)) throw new Error('a request outside of a simulated process');
       send(process, this.#origin, this.#connectMs, options, handler as Handler);
       return true;
     }
@@ -80,7 +82,7 @@ export function installNetwork(): void {
     handler: Handler,
   ): void {
     const { scheduler } = process;
-    const at = network as Network;
+    const at = networks.get(origin) as Network;
     let isOver = false;
     const end = (how: () => void) => {
       if (isOver) return;

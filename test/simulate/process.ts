@@ -7,7 +7,7 @@ import type { Queues } from '../../src/queue/index.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
+import { openPool, openWarehouse, type WarehousePool } from '../../src/warehouse/index.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { type Process, within } from './scheduler.ts';
 
@@ -33,19 +33,25 @@ export type Opened = {
 
 const silent = openLog('silent');
 
+export const originOf = (brand: string | undefined) => `https://${brand === undefined ? '' : `${brand}.`}service.test`;
+
+/** The connections of a process to the warehouse, which its brands share. */
+const pools = new WeakMap<Process, WarehousePool>();
+
 /**
  * A process with an App of its own, as `openApp` makes it, but for what stands outside: the shop is in memory, and there
  * is no queue of BullMQ. The warehouse, the client and everything above them are the real ones.
  */
 export async function openProcess(
   process: Process,
-  { settings, shop, queues, warehouseUrl }: { settings: Settings; shop: Shop; queues: Queues; warehouseUrl: string },
+  from: { settings: Settings; shop: Shop; queues: Queues; warehouseUrl: string; brand: string | undefined },
 ): Promise<Opened> {
+  const { settings, shop, queues, warehouseUrl, brand } = from;
   return within(process, async () => {
-    const config = readConfig({
+    const environment = {
       SHOP_DATABASE_URL: 'postgres://shop.test/shop',
       WAREHOUSE_DATABASE_URL: warehouseUrl,
-      REVIEW_API_BASE_URL: 'https://service.test',
+      REVIEW_API_BASE_URL: originOf(brand),
       REVIEW_API_CLIENT_ID: 'simulated',
       REVIEW_API_CLIENT_SECRET: 'simulated',
       REVIEW_YEARS_FROM: '2025',
@@ -56,10 +62,14 @@ export async function openProcess(
       ORDER_LEASE_SECONDS: '20',
       ORDER_RESCAN_DAYS: String(settings.rescanDays),
       ORDER_OVERLAP_MINUTES: String(settings.overlapMinutes),
-    });
+    };
+    const config = readConfig(environment, brand);
     const abort = new AbortController();
     const { baseUrl, clientId, clientSecret, concurrency } = config.api;
-    const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18 });
+    const shared =
+      brand === undefined ? undefined : (pools.get(process) ?? openPool({ url: warehouseUrl, connections: 40 }));
+    if (shared) pools.set(process, shared);
+    const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18, brand, shared });
     const fieldShapes = openFieldShapes(warehouse, 60_000);
     if (settings.countsFields) fieldShapes.begin();
     // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.

@@ -40,6 +40,7 @@ export function createScheduler(seed: number, startMs: number, mostSteps = 25_00
   let nowMs = startMs;
   let places = 0;
   let steps = 0;
+  let turns: Promise<unknown> = Promise.resolve();
 
   function insert(action: Action): void {
     let [low, high] = [0, queue.length];
@@ -55,6 +56,13 @@ export function createScheduler(seed: number, startMs: number, mostSteps = 25_00
   function tell(text: string, process = here.getStore()): void {
     const at = new real.Date(nowMs).toISOString().slice(5, 23).replace('T', ' ');
     story.push(`${at} ${(process?.name ?? 'world').padEnd(9)} ${text}`);
+  }
+
+  /** The brands of a world take turns: what one does upon the server, nothing else happens meanwhile. */
+  function alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = turns.then(work);
+    turns = turn.catch(() => {});
+    return turn;
   }
 
   return {
@@ -88,18 +96,19 @@ export function createScheduler(seed: number, startMs: number, mostSteps = 25_00
     async until(isReached: () => boolean, { withinMs, what }: { withinMs: number; what: string }): Promise<void> {
       const lastMs = nowMs + withinMs;
       let idleTurns = 0;
-      for (;;) {
+      /** @returns whether the condition holds. */
+      async function step(): Promise<boolean> {
         await drained();
         // Code that gives way to other work (setImmediate) goes on before a long pause does.
         if ((queue[0]?.atMs ?? 0) > nowMs + 1000) for (let turn = 0; turn < 10; turn += 1) await drained();
-        if (isReached()) return;
+        if (isReached()) return true;
         const action = queue.shift();
         if (!action) {
           // A file is read: only in the first world, which reads each once.
           idleTurns += 1;
           if (idleTurns > 1000) throw new Error(`nothing is left to do, and still not: ${what}`);
           await realDelay(1);
-          continue;
+          return false;
         }
         idleTurns = 0;
         if (action.atMs > lastMs) {
@@ -108,16 +117,19 @@ export function createScheduler(seed: number, startMs: number, mostSteps = 25_00
         }
         nowMs = Math.max(nowMs, action.atMs);
         const { process } = action;
-        if (process?.isDead) continue;
+        if (process?.isDead) return false;
         if (process && process.frozenUntilMs > nowMs) {
           insert({ ...action, atMs: process.frozenUntilMs });
-          continue;
+          return false;
         }
         steps += 1;
         if (steps > mostSteps) throw new Error(`more than ${mostSteps} steps: ${what}`);
         await action.run();
+        return false;
       }
+      while (!(await alone(step)));
     },
+    alone,
   };
 }
 

@@ -30,7 +30,7 @@ export type Version = { committedMs: number; order: ShopOrder | undefined };
 export type SimulatedShop = ReturnType<typeof createShop>;
 
 /** The orders of a shop, each in all its versions. */
-export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean }) {
+export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFeed: boolean; isBroken: () => boolean }) {
   const versions = new Map<string, Version[]>();
   const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, -1)}000Z`;
   const current = (code: string): ShopOrder | undefined =>
@@ -72,6 +72,7 @@ export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean
           scheduler.tell(`shop ${what}`, process);
           let result: T;
           try {
+            if (isBroken()) throw new Error('orders.sql cannot be run');
             result = read();
           } catch (error) {
             return reject(error);
@@ -96,23 +97,32 @@ export function createShop(scheduler: Scheduler, { hasFeed }: { hasFeed: boolean
     return last && keys.length === size ? { keys, next: last } : { keys };
   }
 
+  function byCode(orders: readonly ShopOrder[], { after, size }: Pick<OrderRange, 'after' | 'size'>): OrderPage {
+    const keys = orders
+      .filter(({ code }) => code > after.code)
+      .sort((a, b) => (a.code < b.code ? -1 : 1))
+      .slice(0, size)
+      .map((one) => ({ at: iso(one.createdMs), code: one.code }));
+    const last = keys.at(-1);
+    return last && keys.length === size ? { keys, next: last } : { keys };
+  }
+
   const shop = {
     dialect: 'postgres' as const,
     hasFeed: async () => hasFeed,
     orderQueriesHash: async () => 'always the same',
     changedSince: (after: OrderPosition, size: number) =>
       reading(`changes since ${after.at}`, () => page((one) => one.updatedMs, { after, size })),
+    changedSinceByCode: (after: OrderPosition, size: number) =>
+      reading(`changes since ${after.at} by code`, () => {
+        const changed = all().filter(({ updatedMs }) => updatedMs > Date.parse(after.at));
+        return byCode(changed, { after, size });
+      }),
     orderCodes: (range: OrderRange) =>
       reading(`codes by ${range.axis}`, () => {
         if (range.axis !== 'code')
           return page((one) => (range.axis === 'created' ? one.createdMs : one.updatedMs), range);
-        const keys = all()
-          .filter(({ code }) => code > range.after.code)
-          .sort((a, b) => (a.code < b.code ? -1 : 1))
-          .slice(0, range.size)
-          .map((one) => ({ at: iso(one.createdMs), code: one.code }));
-        const last = keys.at(-1);
-        return last && keys.length === range.size ? { keys, next: last } : { keys };
+        return byCode(all(), range);
       }),
     orders: (codes: readonly string[]) =>
       codes.length === 0

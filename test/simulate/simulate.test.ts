@@ -39,6 +39,13 @@ test('worlds of the seeds of this day end as they should', async () => {
   );
 });
 
+test('three brands on one warehouse live through a week, one healthy, one without service, one with broken queries', async () => {
+  const worlds = isExhaustive ? '50' : '1';
+  expect(await simulate('--brands', '--days', '7', '--minutes', '20', '--worlds', worlds)).toContain(
+    ', 0 not as they should be',
+  );
+});
+
 test('a seed is the same world each time', async () => {
   const [one, again] = await Promise.all([simulate('--seed', '11'), simulate('--seed', '11')]);
   const hashOf = (text: string) => /^seed 11 \((\w+)\)/m.exec(text)?.[1];

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { jobs } from '../../jobs/index.ts';
 import { orderDeps, reviewDeps } from '../../src/app/deps.ts';
 import { ownPushRights } from '../../src/app/run-rights.ts';
@@ -7,11 +8,12 @@ import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { named } from '../../src/runs/job.ts';
 import { endRun, startDueRun, startRun } from '../../src/runs/start-run.ts';
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
+import { inBrand } from '../../src/warehouse/brand.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { acceptGone } from '../../src/warehouse/field-shapes.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
-import type { SimulatedDatabase } from './database.ts';
+import type { SimulatedDatabase, StatementFault } from './database.ts';
 import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
 import {
@@ -37,14 +39,16 @@ import {
   vanishedAreGone,
   type WarehouseReview,
 } from './oracle.ts';
-import { type Opened, openProcess, type Settings } from './process.ts';
-import { createScheduler, type Process, within } from './scheduler.ts';
+import { type Opened, openProcess, originOf, type Settings } from './process.ts';
+import { createScheduler, type Process, type Scheduler, within } from './scheduler.ts';
 import { createService, type Shown } from './service.ts';
 import { createShop, type ShopLine, type ShopOrder } from './shop.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
+
+export const startOf = (seed: number) => Date.parse('2026-03-02T01:00:00Z') + (seed % 97) * 977_000;
 
 export type WorldEnd = {
   seed: number;
@@ -134,6 +138,11 @@ function natureOf(random: Random) {
     batchSize: random.pick([2, 50]),
     /** In the second episode the service changes which fields of a review it shows. */
     drift: has(0.03),
+    /** Of a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms. */
+    deadService: false,
+    brokenQuery: false,
+    /** Nothing happens to it but what happens to its processes: each of its runs must end as done. */
+    healthy: false,
   };
 }
 export type Nature = ReturnType<typeof natureOf>;
@@ -141,7 +150,19 @@ export type Nature = ReturnType<typeof natureOf>;
 /** What the installation and the service are: it stays through all days of a long world. */
 const lasting = [
   ...['orders', 'reviews', 'cursed', 'otherSettings', 'deletes', 'feed', 'contactMaxAgeDays', 'emptyValues', 'money'],
-  ...['pageSize', 'link', 'failingReview', 'shortTokens', 'batchSize', 'growOld', 'massRemovals', 'drift'],
+  ...[
+    'deadService',
+    'brokenQuery',
+    'healthy',
+    'pageSize',
+    'link',
+    'failingReview',
+    'shortTokens',
+    'batchSize',
+    'growOld',
+    'massRemovals',
+    'drift',
+  ],
 ];
 
 /** How the service may change the fields of all reviews, and what bi.field_drift is to tell of it. */
@@ -154,11 +175,26 @@ const drifts: readonly Drift[] = [
   { told: 'source value', change: (shown) => ({ ...shown, source: 'kiosk' }) },
 ];
 
+/** What a brand shares with the others of its world: time, the server, and the workers, which have an App of each. */
+export type Among = {
+  brand: string;
+  scheduler: Scheduler;
+  /** A worker that has no App of this brand yet, or a new one. */
+  worker(hasApp: (name: string) => boolean): Process;
+  /** Called by each brand with what it does when a worker is killed by what happens in another one. */
+  onKill(lost: () => void): void;
+  /** @param own what the caller does by itself. */
+  killed(own: () => void): void;
+  /** Waits until all brands have come so far. */
+  meet(what: string): Promise<void>;
+};
+
 /**
  * Lives one small world through and compares what is there with what must be.
  *
  * @param given parts of its nature that are not left to the seed. @param days of a long world: each has a storm of its
  *   own, new orders and reviews, and a quiet evening on which everything must be as it should.
+ * @param among where it is one of several brands.
  */
 export async function simulateWorld(
   seed: number,
@@ -166,17 +202,19 @@ export async function simulateWorld(
   warehouseUrl: string,
   given: Partial<Nature> = {},
   days = 0,
+  among?: Among,
 ): Promise<WorldEnd> {
-  const startMs = Date.parse('2026-03-02T01:00:00Z') + (seed % 97) * 977_000;
-  const scheduler = createScheduler(seed, startMs, 25_000 * Math.max(1, days));
+  const scheduler = among?.scheduler ?? createScheduler(seed, startOf(seed), 25_000 * Math.max(1, days));
+  const brand = among?.brand;
+  const origin = originOf(brand);
   const { random } = scheduler;
-  const nature: Nature = { ...natureOf(random.fork('nature')), ...given };
+  const nature: Nature = { ...natureOf(random.fork(`nature${brand ?? ''}`)), ...given };
   if (days > 0) nature.drift = false;
   if (nature.drift) {
     const enough = { reviews: Math.max(60, nature.reviews), crowded: true, failingReview: false };
     Object.assign(nature, enough, { episodes: 2, hourly: false });
   }
-  await database.reset();
+  if (!among) await database.reset();
   const statementsBefore = database.counts.statements;
   const findings: Findings = [];
   const now = scheduler.now;
@@ -205,7 +243,10 @@ export async function simulateWorld(
     },
     now,
   );
-  const shop = createShop(scheduler, { hasFeed: nature.feed });
+  const shop = createShop(scheduler, {
+    hasFeed: nature.feed,
+    isBroken: () => isStormy && nature.brokenQuery,
+  });
   const queue = createQueue(scheduler);
   const processes = new Map<string, Opened>();
   const firstPosts = new Map<string, FirstPost>();
@@ -220,7 +261,7 @@ export async function simulateWorld(
   let obstacle = { code: '', method: '', untilMs: 0, status: 500 };
   /** Processes that open, or carry out a command that is no run. */
   const busy = new Set<Process>();
-  let [isStormy, outageUntilMs, names] = [false, 0, 0];
+  let [isStormy, isOver, outageUntilMs, names] = [false, true, 0, 0];
 
   const wait = async <T>(what: string, work: Promise<T>, withinMs = hourMs): Promise<T> => {
     let end: { value: T } | { error: unknown } | undefined;
@@ -238,23 +279,27 @@ export async function simulateWorld(
     await scheduler.until(() => isOver, { withinMs: ms + hourMs, what: 'time passes' });
   };
 
-  async function open(kind: string, own: Settings = settings): Promise<Opened> {
+  async function open(kind: string, ofProcess: Settings = settings): Promise<Opened> {
     names += 1;
-    const name = kind === 'settles' ? kind : `${kind}${names}`;
     const clockErrorMs = nature.clockErrors && random.chance(0.5) ? random.integer(-50, 50) * minuteMs : 0;
-    const process: Process = { name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
+    const own = kind === 'settles' ? kind : `${kind}${names}`;
+    const process: Process =
+      kind === 'worker' && among
+        ? among.worker((one) => processes.has(one) || [...busy].some((other) => other.name === one))
+        : { name: own, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
+    const { name } = process;
     scheduler.tell(
       `starts${clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`}`,
       process,
     );
     busy.add(process);
     const opened = await openProcess(process, {
-      settings: own,
-      shop: shop.shop,
-      queues: queue.queues,
-      warehouseUrl,
+      ...{ settings: ofProcess, shop: shop.shop, queues: queue.queues, warehouseUrl, brand },
     }).catch((error: unknown) => {
-      process.isDead = true;
+      // The worker goes on with the other brands, and opens this one again later.
+      if (among && kind === 'worker') at(10_000, 'restart', () => start(startWorker()));
+      else process.isDead = true;
+      busy.delete(process);
       throw error;
     });
     busy.delete(process);
@@ -267,7 +312,14 @@ export async function simulateWorld(
     process.isDead = true;
     await database.kill(process);
     queue.lookAgain();
+    among?.killed(lost);
   };
+  /** What happens in another brand has killed a worker. */
+  const lost = () => {
+    queue.lookAgain();
+    if (!isOver) at(random.integer(1, 40) * 1000, 'restart', () => start(startWorker()));
+  };
+  among?.onKill(lost);
 
   // --- The way to the service.
 
@@ -410,7 +462,7 @@ export async function simulateWorld(
     firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow, run: by.run });
   }
 
-  useNetwork({
+  useNetwork(origin, {
     passage,
     serve(process, request) {
       const before = service.ledger.length;
@@ -713,13 +765,15 @@ export async function simulateWorld(
     const lengthMs = random.integer(3, 9) * minuteMs;
     accidents = random.integer(1, 4);
     const moment = () => random.next() * lengthMs;
-    isStormy = true;
-    database.useFaults((text, process) => {
+    [isStormy, isOver] = [true, false];
+    if (nature.deadService) outageUntilMs = Number.POSITIVE_INFINITY;
+    const faultOf = (text: string, process: Process): StatementFault => {
       if (isStormy && /^\s*(--|insert|update|commit)/i.test(text)) disturb(process, undefined, 0.25);
       return nature.brokenStatements && isStormy && !/finished_at/.test(text) && random.chance(0.02)
-        ? random.pick(['broken before', 'broken after'])
+        ? random.pick(['broken before', 'broken after'] as const)
         : undefined;
-    });
+    };
+    database.useFaults(faultOf, brand);
     start(startWorker());
     if (nature.secondWorker) start(startWorker());
     const backfill = (ms: number) =>
@@ -778,27 +832,32 @@ export async function simulateWorld(
   async function calm(): Promise<void> {
     isStormy = false;
     outageUntilMs = 0;
-    database.useFaults(() => undefined);
+    database.useFaults(() => undefined, brand);
     scheduler.tell('the storm is over', undefined);
     if (!alive().some(({ onlyRun }) => onlyRun === undefined)) await wait('a worker starts', startWorker());
     await scheduler.until(() => queue.isQuiet() && [...busy].every(({ isDead }) => isDead), {
       withinMs: 8 * hourMs,
       what: 'all runs have ended',
     });
+    await among?.meet('all runs of all brands have ended');
+    isOver = true;
     for (const one of processes.values()) {
       queue.leave(one);
-      if (!one.process.isDead) await kill(one, 'ends');
+      if (!one.process.isDead) await scheduler.alone(() => kill(one, 'ends'));
     }
   }
 
+  const ask = <Row extends pg.QueryResultRow>(text: string) =>
+    scheduler.alone(() => database.ask<Row>(brand === undefined ? text : inBrand(text, brand)));
+
   async function factsNow(): Promise<Facts> {
-    const deadLetters = await database.ask<DeadLetter>(
+    const deadLetters = await ask<DeadLetter>(
       `select kind, key, order_code as "orderCode", reason from sync.dead_letters where resolved_at is null order by kind, key`,
     );
-    const withheld = await database.ask<{ code: string }>(
+    const withheld = await ask<{ code: string }>(
       `select order_code as code from sync.order_links where contact = 'withheld'`,
     );
-    const reviews = await database.ask<WarehouseReview & { id: string; updatedMs: string }>(
+    const reviews = await ask<WarehouseReview & { id: string; updatedMs: string }>(
       `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", likes_count as likes, (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
     );
     return {
@@ -819,6 +878,13 @@ export async function simulateWorld(
   /** What a run that said `done` has left undone. */
   async function judgeDone(): Promise<void> {
     const facts = await factsNow();
+    if (nature.healthy) {
+      found('after the storm', runsAreDone(queue.runs, facts));
+      found(
+        'after the storm',
+        facts.deadLetters.map(({ kind, key, reason }) => `${kind} ${key}: ${reason}`),
+      );
+    }
     found('after the storm', nobodyIsMailed(facts));
     found('after the storm', nothingIsDestroyed(facts));
     found('after the storm', othersAreLeftAlone(facts));
@@ -882,7 +948,7 @@ export async function simulateWorld(
       const { writes } = { ...service.counts };
       await runNow(opened, 'sync-orders');
       found('on a quiet day', obstaclesAreTriedLessOften(service.counts.writes - writes));
-    } else if (random.chance(0.3)) {
+    } else if (!among && random.chance(0.3)) {
       for (const of of nature.reviews > 0 && !nature.failingReview
         ? (['orders', 'reviews'] as const)
         : (['orders'] as const)) {
@@ -898,7 +964,7 @@ export async function simulateWorld(
     }
     if (nature.drift) await judgeDrift(opened, facts);
     queue.leave(opened);
-    await kill(opened, 'ends');
+    await scheduler.alone(() => kill(opened, 'ends'));
     processes.delete('settles');
     untouchable.clear();
     undated.clear();
@@ -990,7 +1056,7 @@ export async function simulateWorld(
     findings.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
   for (const { process } of processes.values()) process.isDead = true;
-  useNetwork(undefined);
+  useNetwork(origin, undefined);
   return {
     ...{ seed, findings, story: scheduler.story, steps: scheduler.steps() },
     nature: natureText(nature),
@@ -1005,7 +1071,8 @@ export async function simulateWorld(
     imported.clear();
     for (let n = random.integer(1, 4); n > 0; n -= 1) {
       codes.push(`O${codes.length + 1}`);
-      place(codes.at(-1) as string, random.next() * hourMs, true);
+      // With broken queries the first run of a brand may be that of the evening: what is new comes within its lookback.
+      place(codes.at(-1) as string, random.next() * (among ? 10 * minuteMs : hourMs), true);
     }
     if (nature.reviews > 0) for (let n = random.integer(1, 5); n > 0; n -= 1) review();
     if (nature.reviewed) reviewSubOrder();

@@ -1,0 +1,90 @@
+import { maskTraces } from '../../src/warehouse/forget.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import type { SimulatedDatabase } from './database.ts';
+import { createScheduler, type Process, within } from './scheduler.ts';
+import { type Nature, simulateWorld, startOf, type WorldEnd } from './world.ts';
+
+export const brandNames = ['nord', 'sued', 'west'];
+
+/** Nothing of this happens in a brand that is healthy; its processes die all the same. */
+const peaceful: Partial<Nature> = {
+  ...{ healthy: true, faults: 0, lostCreations: false, lateCreations: false, refusals: false, stubborn: false },
+  ...{ outages: false, slow: false, brokenStatements: false, endsRuns: false, cursed: false, failingReview: false },
+  ...{ massRemovals: false, emptied: false, otherSettings: false, vanishing: false, foreign: false },
+  ...{ emptyValues: 'clear', shortTokens: false, retry: false, repair: false, reviewed: false, undated: false },
+};
+
+/**
+ * Three brands on one warehouse, whose orders, products and reviews have the same codes and ids. The first is healthy, the
+ * service of the second is dead and the queries of the third are broken as long as it storms. The oracle judges each by
+ * itself. In the end the customers of the first are forgotten, which must change nothing of the others.
+ */
+export async function simulateBrands(
+  seed: number,
+  database: SimulatedDatabase,
+  warehouseUrl: string,
+  given: Partial<Nature>,
+  days: number,
+): Promise<WorldEnd> {
+  await database.reset();
+  const scheduler = createScheduler(seed, startOf(seed), 25_000 * brandNames.length * Math.max(1, days));
+  const workers: Process[] = [];
+  const newProcess = (name: string): Process => ({ name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 });
+  const losses: (() => void)[] = [];
+  let arrived = 0;
+  const among = {
+    scheduler,
+    worker(hasApp: (name: string) => boolean): Process {
+      const open = workers.find(({ name, isDead }) => !isDead && !hasApp(name));
+      if (open) return open;
+      workers.push(newProcess(`worker${workers.length + 1}`));
+      return workers.at(-1) as Process;
+    },
+    onKill: (lost: () => void) => void losses.push(lost),
+    killed(own: () => void): void {
+      for (const lost of losses) if (lost !== own) lost();
+    },
+    async meet(what: string): Promise<void> {
+      arrived += 1;
+      const all = Math.ceil(arrived / brandNames.length) * brandNames.length;
+      await scheduler.until(() => arrived >= all, { withinMs: 100 * 3_600_000, what });
+    },
+  };
+  const own: Partial<Nature>[] = [peaceful, { deadService: true }, { brokenQuery: true }];
+  const together: Partial<Nature> = {
+    clockErrors: false,
+    freezes: false,
+    hourly: false,
+    drift: false,
+    episodes: seed % 2 === 0 ? 1 : 2,
+    kills: seed % 3 > 0,
+  };
+  const ends = await Promise.all(
+    brandNames.map((brand, at) =>
+      simulateWorld(seed, database, warehouseUrl, { ...together, ...own[at], ...given }, days, { ...among, brand }),
+    ),
+  );
+  const findings = ends.flatMap((end, at) => end.findings.map((text) => `brand ${brandNames[at]}: ${text}`));
+  if (findings.length === 0) findings.push(...(await forgetInOne()));
+  const nature = ends.map((end, at) => `${brandNames[at]}: ${end.nature}`).join('\n');
+  return { ...(ends[0] as WorldEnd), findings, nature, steps: scheduler.steps(), story: scheduler.story };
+
+  async function forgetInOne(): Promise<string[]> {
+    const [first = '', ...others] = brandNames;
+    const contents = async () => (await Promise.all(others.map((one) => database.contentOf(one)))).flat();
+    const before = await contents();
+    let isDone = false;
+    const forgotten = within(newProcess('forget'), async () => {
+      const { db } = await openWarehouse({ url: warehouseUrl, connections: 1, brand: first });
+      for (let n = 1; n < 9; n += 1) await maskTraces(db, { userCode: `user-O${n}`, orders: [`O${n}`] });
+    }).finally(() => {
+      isDone = true;
+    });
+    await scheduler.until(() => isDone, { withinMs: 3_600_000, what: 'customers are forgotten' });
+    await forgotten;
+    const after = await contents();
+    return before
+      .filter((one, at) => one !== after[at])
+      .map((one) => `forget changed another brand: ${one.slice(0, 60)}`);
+  }
+}
