@@ -93,9 +93,9 @@ export async function runProgram(given: Surroundings): Promise<number> {
   }
 }
 
-/** Commander would take the last value and drop the others in silence. A parser that gets the values before collects them. */
+/** Commander would take the last value and drop the others in silence. A parser that gets the values before collects them, unless it is Commander's own. */
 function refuseSecond(command: Commander, option: Option): void {
-  if (option.isBoolean() || (option.parseArg?.length ?? 0) > 1) return;
+  if (option.isBoolean() || (!option.argChoices && (option.parseArg?.length ?? 0) > 1)) return;
   let isGiven = false;
   command.on(`option:${option.name()}`, () => {
     if (isGiven) command.error(`error: option '${option.flags}' is given twice, expected one value`);

@@ -59,7 +59,7 @@ type PlannedFile = {
  *
  * 1. Read the manifest of the folder, and take a snapshot of `bi`.
  * 2. Plan: a file is written again if its version is another one, if it is missing or has another length than the
- *    manifest says, and if an earlier export may have died while it replaced it.
+ *    manifest says, or if an earlier export may have died while it replaced it.
  * 3. Write into the manifest which files may change: a later export finds them all after a crash, and a reader sees that
  *    the export is not complete.
  * 4. Write each such file in one step, unless its bytes are those of the manifest; remove it if its month has no rows

@@ -61,7 +61,7 @@ export function openRequests(
         if (error instanceof NotFoundError) return { kind: 'absent' };
         if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message };
         if (error instanceof RefusedError) {
-          // 403, 301 and others are about access, an address that moved or a proxy: the same request may soon succeed.
+          // 403 and others are about access or a proxy: the same request may soon succeed.
           const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
           return { kind: 'failed', reason: error.message, failure, isRefused: true };
         }

@@ -63,8 +63,9 @@ export type QueueServer = AsyncDisposable & {
   readonly classes: QueueClasses;
   /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
   queue(name: string, isKept?: boolean): Promise<BullQueue>;
-  /** The schedules of a queue, and the names of its jobs in each of `countedStates`, as of now or later. */
+  /** The schedules of a queue, as of now or later. */
   schedulers(queue: BullQueue): Promise<Scheduler[]>;
+  /** The names of its jobs in each of `countedStates`, as of now or later. */
   jobNames(queue: BullQueue): Promise<string[][]>;
   close(): Promise<void>;
 };
@@ -73,21 +74,17 @@ export type Scheduler = Awaited<ReturnType<BullQueue['getJobSchedulers']>>[numbe
 
 /** BullMQ reads one by one, and all brands ask: those who ask during a reading share the next one. */
 function sharedReading<T>(read: (queue: BullQueue) => Promise<T>): (queue: BullQueue) => Promise<T> {
-  let reading: Promise<T> | undefined;
-  let following: Promise<T> | undefined;
+  const readings = new WeakMap<BullQueue, { now: Promise<T>; next?: Promise<T> }>();
   return function get(queue): Promise<T> {
+    const reading = readings.get(queue);
     if (reading) {
-      const next = (): Promise<T> => {
-        following = undefined;
-        return get(queue);
-      };
-      following ??= reading.then(next, next);
-      return following;
+      const next = () => get(queue);
+      reading.next ??= reading.now.then(next, next);
+      return reading.next;
     }
-    reading = read(queue).finally(() => {
-      reading = undefined;
-    });
-    return reading;
+    const now = read(queue).finally(() => readings.delete(queue));
+    readings.set(queue, { now });
+    return now;
   };
 }
 

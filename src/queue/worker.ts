@@ -92,7 +92,7 @@ export type TakeDue = (start: (jobName: string, dueId: string) => Promise<void>)
 /** Due runs that are started at a time. Starting a run costs no work here: it waits for the brand's warehouse. */
 const dueAtATime = 64;
 
-/** How long a due run is left to other processes: as long as it has been due, in milliseconds. */
+/** How long a due run is left to other processes, in milliseconds: as long as it has been due, a second to a minute. */
 const leftMs = (dueForMs: number) => Math.min(60_000, Math.max(1000, dueForMs));
 
 export type DueTaker = ReturnType<typeof openDueTaker>;
@@ -114,7 +114,9 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
     if (!own) {
       if (!left.has(brand)) options.log.warn({ brand }, 'its due runs are left to processes that serve the brand');
       left.add(brand);
-      return leave(scheduled, job, token);
+      await leave(scheduled, job, token);
+      options.log.warn({ brand, job: jobName }, 'due, and dropped: no process that serves the brand took it');
+      return;
     }
     if (starting.has(name)) {
       options.log.warn({ brand, job: jobName }, 'due, and not started: the run before it is still being started');
@@ -145,16 +147,16 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
   };
 }
 
-/** Gives a due run back to the queue. It ends when its job has no schedule any more, or is due again. */
+/**
+ * Gives a due run back to the queue. Returns if its job has no schedule any more, or is due again: then it ends.
+ * @throws DelayedError when it was given back, which BullMQ expects.
+ */
 async function leave(scheduled: BullQueue, job: QueueJob, token: string): Promise<void> {
   const dueAtMs = job.opts.prevMillis ?? job.timestamp;
   const schedule = await scheduled.getJobScheduler(job.name);
   const now = Date.now();
-  if (
-    !schedule?.pattern ||
-    nextRun({ pattern: schedule.pattern, timeZone: schedule.tz ?? '' }, dueAtMs).getTime() <= now
-  )
-    return;
+  const { pattern, tz: timeZone = '' } = schedule ?? {};
+  if (!pattern || nextRun({ pattern, timeZone }, dueAtMs).getTime() <= now) return;
   await job.moveToDelayed(now + leftMs(now - dueAtMs), token);
   throw new DelayedError();
 }

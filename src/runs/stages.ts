@@ -58,7 +58,7 @@ export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunRepor
       const isWaiting = data.stage === 'waiting';
       if (isWaiting && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
       signal.throwIfAborted();
-      // After the steps: a step of a run that has ended does nothing, and must not count as one that succeeded.
+      // A step of a run that has ended does nothing, and must not count as one that succeeded. Before the steps, `handle` looked.
       const report = (isWaiting ? await held.endOfRun() : undefined) ?? (await takeStage(held, data));
       if (report) return report;
     }

@@ -1,4 +1,4 @@
--- Spans that were read completely, joined if they touch.
+-- Spans that were read completely; spans that touch are joined.
 -- $1 text: axis. $2 timestamptz: read since. $3 text: of this run. $4 text: of runs of this job. Null: any.
 select lower(span) as start_at, upper(span) as end_at
 from (

@@ -18,8 +18,8 @@ export const servedAlone = (measured: MeasuredApp): Served => ({
 /** How often the files of the brands are read again, in milliseconds. */
 const lookEveryMs = 10_000;
 
-/** How long the start waits for brands, in milliseconds. A brand that does not open must not hold the others. */
-const startMs = 3000;
+/** How long start and close wait for brands to open, in milliseconds. A brand that does not open must not hold the others. */
+const openingMs = 3000;
 
 /** With up to ten brands, each looks for work every second; with more, all of them ten times a second together. */
 const pollMsOf = (brands: number) => Math.max(1000, 100 * brands);
@@ -59,7 +59,8 @@ export async function serveBrands(
   sayLockWaits(deployment.warehouseDatabaseUrl, log, opened);
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
   const opening = new Map<string, Promise<void>>();
-  const whenOpened = () => withTimeout(Promise.all(opening.values()), startMs, () => new Error('late')).catch(() => {});
+  const whenOpened = () =>
+    withTimeout(Promise.all(opening.values()), openingMs, () => new Error('late')).catch(() => {});
   let isClosing = false;
   const said = new Map<string, string>();
   const say = (brand: string, error: unknown) => {

@@ -82,7 +82,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
 }
 
 /**
- * Stops if most of the pushed orders of a slice are other orders now. A few of them are dead letters.
+ * Stops if most of the pushed orders of a slice are other orders now. If only a few are, these become dead letters.
  *
  * @throws IncompleteError
  */

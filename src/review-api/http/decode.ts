@@ -7,27 +7,33 @@ const startsText = /^[ \t\r\n[{<"]/;
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 const unzip: Decoder = promisify(zlib.unzip);
 /** Encodings that the first bytes do not tell, by their names in `Content-Encoding`. Node has zstd from 22.15 on. */
-const decoders: Readonly<Record<string, Decoder>> = {
-  br: promisify(zlib.brotliDecompress),
-  deflate: promisify(zlib.inflateRaw),
-  ...(zlib.zstdDecompress && { zstd: promisify(zlib.zstdDecompress) }),
-};
+const decoders = new Map<string, Decoder>([
+  ['br', promisify(zlib.brotliDecompress)],
+  ['deflate', promisify(zlib.inflateRaw)],
+]);
+if (zlib.zstdDecompress) decoders.set('zstd', promisify(zlib.zstdDecompress));
 
 /**
- * The body as the service wrote it, without a byte order mark. Its first bytes say whether it is compressed by gzip or
- * deflate: the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded already.
+ * The body as the service wrote it, without a byte order mark. Its first bytes say whether it is text, or compressed by
+ * gzip or zlib: the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded already. What
+ * they do not tell is decoded by the last name in the header.
  *
  * @throws Error with the code ERR_BUFFER_TOO_LARGE where it has more than `maxBytes`, and another one where it is broken.
  */
 export async function decodeBody(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
   const isZlib = bytes[0] === 0x1f ? bytes[1] === 0x8b : bytes[0] === 0x78 && bytes.readUInt16BE() % 31 === 0;
-  const named = startsText.test(bytes.toString('latin1', 0, 1)) ? '' : (encoding ?? '').trim().toLowerCase();
-  const decode = isZlib ? unzip : decoders[named];
+  const isText = startsText.test(bytes.toString('latin1', 0, 1));
+  const named = isText ? undefined : encoding?.split(',').at(-1)?.trim().toLowerCase();
+  const decode = isZlib ? unzip : decoders.get(named ?? '');
   const plain = decode && bytes.length > 1 ? await decode(bytes, { maxOutputLength: maxBytes }) : bytes;
   return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
 }
 
-export const startsJson = ([first]: Buffer): boolean => first === undefined || opening.includes(first);
+/** Whether the body begins with JSON, or is empty. */
+export function startsJson(bytes: Buffer): boolean {
+  const first = bytes.find((byte) => !blank.includes(byte));
+  return first === undefined || opening.includes(first);
+}
 
 /** How a record, or a list of records, begins. An empty one counts on a line of its own: PHP says "Cannot use [] for reading". */
 const beginning = /(?:\[\s*)?\{\s*"\w|(?=[[{])(?<=(?:^|[\n>\xbf])[ \t]*)(?:\[\s*\]|\{\s*\})(?=[ \t\r]*(?:[\n<]|$))/g;
@@ -66,6 +72,7 @@ function isJson(bytes: Buffer): boolean {
 }
 
 const [quote, backslash] = [0x22, 0x5c];
+const blank: readonly number[] = [0x20, 0x09, 0x0a, 0x0d];
 const [opening, closing] = [[0x5b, 0x7b] as (number | undefined)[], [0x5d, 0x7d] as (number | undefined)[]];
 
 /** Where the JSON ends that begins at `start`; undefined if it does not end. */

@@ -105,7 +105,7 @@ function readWith<T>(
   const { status, bytes } = response;
   try {
     const value = read(response);
-    // The body of an update or a deletion is not read: a warning in it is found here.
+    // `read` ignores the body of an update or a deletion: a warning in it is found here.
     const beside = detail === undefined && !startsJson(bytes) ? jsonWithin(bytes)?.text : undefined;
     return { kind: 'success', status, value, detail: beside === undefined ? detail : errorText(beside, secrets()) };
   } catch (error) {

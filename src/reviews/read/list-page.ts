@@ -135,8 +135,8 @@ async function requireAnotherList(deps: PageDeps, { axis }: Window): Promise<voi
 }
 
 /**
- * `refused`: with a 4xx status. `failed`: with 429 or a 5xx status, a malformed body, or without any response. Undefined if
- * another request would meet the error, too: of the database, a failed authentication, an invalid certificate.
+ * `refused`: with a 4xx status. `failed`: with 429, a 5xx status or a redirect, a malformed body, or without any response.
+ * Undefined if another request would meet the error, too: of the database, a failed authentication, an invalid certificate.
  */
 export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';

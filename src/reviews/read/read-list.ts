@@ -16,7 +16,7 @@ export type ListEnd =
   | { kind: 'too-long'; page: ListPage; pages?: number }
   | Obstacle;
 
-/** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
+/** Readings of a list by number, and as many upwards. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
 /** Looks for the last page of a list. A list that stands still takes three. */
 const looksAtMost = 8;

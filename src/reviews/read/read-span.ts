@@ -123,7 +123,7 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
       if (kind !== 'whole') isWhole = false;
     }
   }
-  // The last page if a page holds one record; a number up to the greatest page may be a cap.
+  // With one record a page, the last page is the count; a number up to the greatest page may be a cap.
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;

@@ -61,7 +61,7 @@ export type Ledger = { land: Land; enter(proven: Proven): Promise<void> };
 const spansAtATime = 4;
 /** Spans of a window that are cut because their list is too long. 2,000 cuts reach 5.8 million reviews. */
 const cutsAtMost = 2000;
-/** Spans of a window that are halved. One second in 44 days takes 22 halvings. A later run halves the gap further. */
+/** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
 /** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
@@ -89,6 +89,8 @@ export async function readSpans(
   const failures: unknown[] = [];
   const limit = pLimit(spansAtATime);
   const present = secondOf(deps.now()) - clocksApart;
+  const seconds = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+  const mostHalvings = halvingsAtMost * Math.ceil(seconds / limitsOf(deps).seconds);
   let [cuts, halvings] = [0, 0];
 
   /** Lists of the longest span have about the same number of pages; others are shorter. */
@@ -133,7 +135,7 @@ export async function readSpans(
         if (end.kind === 'refused' && span.start >= present) return [];
         const isAhead = end.kind === 'refused' && span.end > present;
         const halves = isAhead ? cutSpan(span, present, deps.timeZone) : halvesOf(span, deps.timeZone);
-        if (halves.length === 0 || halvings === halvingsAtMost) {
+        if (halves.length === 0 || halvings === mostHalvings) {
           gaps.push({ span, ...end });
           return [];
         }

@@ -41,7 +41,7 @@ export type Verification = Tally & {
   problems: string[];
 };
 
-const windowsAtATime = 4;
+const comparedAtATime = 4;
 /** Differences that a verification lists one by one. A warehouse that lacks everything has a million. */
 const listedAtMost = 1000;
 
@@ -65,7 +65,7 @@ export async function verifyReviews(
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
   const windows = span ? planWindows(span, [], 1) : [];
-  const limit = pLimit(windowsAtATime);
+  const limit = pLimit(comparedAtATime);
   let done = 0;
   const verifyWindow = async (window: Span): Promise<Compared> => {
     const listed = await listedIn(deps, window, how);

@@ -5,7 +5,7 @@ import type { Axis } from '../schema.ts';
 import { closeGaps } from './open-gaps.ts';
 
 /**
- * The spans of the axis that were read completely, joined if they touch, in ascending order.
+ * The spans of the axis that were read completely, in ascending order; spans that touch are joined.
  *
  * @param by.since only spans whose reading began at or after this moment count; without it, all.
  * @param by.runId only those of this run.
@@ -36,7 +36,8 @@ export type Entry = {
 
 /**
  * Enters a proven span into the ledger, in one transaction with the reviews found absent and the open gaps that this
- * closes: whatever dies, either all of it is there or the span is read again.
+ * closes: whatever dies, either all of it is there or the span is read again. One statement does it if there are neither.
+ * A gap that another process notes at that moment stays open, and is read again.
  */
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt, absent } = entry;

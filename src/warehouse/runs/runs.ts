@@ -98,7 +98,7 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
   return run?.since ?? undefined;
 }
 
-/** JSON has null if a Run has undefined. */
+/** JSON has null for undefined. */
 const asRun = (row: Run): Run => ({
   ...row,
   rights: { ...row.rights, from: row.rights.from ?? undefined, to: row.rights.to ?? undefined },
