@@ -33,6 +33,7 @@ test('an option that takes one value is refused a second time, and one that coll
   for (const command of [
     'migrate --promote extra.a:text --promote extra.b:text',
     'verify orders --to 2026-01-01 --to=x',
+    'demo --shop mariadb --shop mariadb',
   ]) {
     const end = await runCli(command.split(' '), environment);
     expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('is given twice, expected one value') });

@@ -175,6 +175,7 @@ test.each([
   ['deflate without its head', encoded(deflateRawSync(text), 'deflate')],
   ['brotli', encoded(brotliCompressSync(text), 'br')],
   ['zstd', encoded(zstdCompressSync(text), 'zstd')],
+  ['brotli behind identity', encoded(brotliCompressSync(text), 'identity, BR')],
   ['gzip without a header', encoded(gzipSync(text))],
   ['plain with the header of gzip', encoded(text, 'gzip')],
   ['plain with the header of brotli', encoded(text, 'br')],
