@@ -68,7 +68,10 @@ test('a warehouse in another encoding is refused by migrate and named by doctor'
 
 test('a server that writes dates in German, or reads backslashes, stops no command', async () => {
   await using other = await openWorld();
-  for (const database of [other.warehouseUrl, other.shopUrl]) {
+  // Not the database that the service of the test has, too.
+  const shop = await createDatabase('shop');
+  other.environment.SHOP_DATABASE_URL = shop;
+  for (const database of [other.warehouseUrl, shop]) {
     const name = new URL(database).pathname.slice(1);
     await queryAgain(database, `alter database ${name} set datestyle = 'German, DMY'`);
     await queryAgain(database, `alter database ${name} set intervalstyle = 'iso_8601'`);
