@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, those first that mostly wait: started last, one of them alone would hold up the end. */
 const long = [
-  ...['webhooks', 'alerts', 'simulate', 'reviews-obstacles', 'worker', 'flows', 'lost-connections'],
+  ...['simulate', 'brands', 'webhooks', 'alerts', 'reviews-obstacles', 'worker', 'flows', 'lost-connections'],
   ...['stays-up', 'authority', 'demo', 'package', 'doctor', 'reviews-complete', 'read-window'],
 ];
 

@@ -21,13 +21,13 @@ async function simulate(...options: string[]): Promise<string> {
 const isExhaustive = process.env.EXHAUSTIVE === '1';
 
 test('worlds of fixed seeds end as they should', async () => {
-  expect(await simulate('--minutes', '20', '--worlds', isExhaustive ? '5000' : '40')).toContain(
+  expect(await simulate('--minutes', '20', '--worlds', isExhaustive ? '5000' : '30')).toContain(
     ', 0 not as they should be',
   );
 });
 
 test('worlds in which the service changes the fields of reviews end as they should', async () => {
-  expect(await simulate('--with', 'drift', '--minutes', '20', '--worlds', isExhaustive ? '200' : '3')).toContain(
+  expect(await simulate('--with', 'drift', '--minutes', '20', '--worlds', isExhaustive ? '200' : '2')).toContain(
     ', 0 not as they should be',
   );
 });
