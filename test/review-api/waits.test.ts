@@ -166,6 +166,21 @@ test.each([
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
 });
 
+test('a 503 with Retry-After that comes before others are sent holds them until one was carried out', async () => {
+  const refused = Promise.withResolvers<void>();
+  const service = await tinyService(async (seen) => {
+    if (seen.path.endsWith('/2')) {
+      setTimeout(refused.resolve, 20);
+      return { status: 503, headers: { 'retry-after': '3600' } };
+    }
+    await refused.promise;
+    return orderOf(seen);
+  });
+  const api = client(service.url, { concurrency: 2 });
+  const ends = await Promise.allSettled([1, 2, 3, 4, 5].map((id) => api.orders.get(id, { giveUpAfterMs: 200 })));
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+});
+
 test('a call that may not wait so long ends at once, and sends nothing', async () => {
   const service = await tinyService(orderOf);
   const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' };

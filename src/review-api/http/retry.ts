@@ -198,7 +198,7 @@ export function openHttpClient({
       if (pauseMs === 0 || countsHolds) spent.spentMs += pauseMs + delayMs;
       if (pauseMs === 0) return { delayMs };
       spent.askedAtMs = performance.now();
-      await untilFree(call);
+      await untilFree(call, false);
       await sleep(delayMs, stopped);
     }
   }
@@ -274,16 +274,17 @@ export function openHttpClient({
 
   /** Waits until the request may be sent. */
   async function turn(call: Call): Promise<void> {
+    let isProbe = false;
     do {
-      await untilFree(call);
+      isProbe = await untilFree(call, call.repeatable ?? true);
       await acquire?.(stopped);
-    } while (session.isHeld());
+    } while (!isProbe && session.isHeld());
     stopped.throwIfAborted();
   }
 
-  async function untilFree({ method, path }: Call): Promise<void> {
-    const untilMs = await session.untilFree(limits.maxRetryAfterMs);
-    if (untilMs === undefined) return;
+  async function untilFree({ method, path }: Call, canProbe: boolean): Promise<boolean> {
+    const { isProbe = false, heldUntilMs: untilMs } = await session.untilFree(limits.maxRetryAfterMs, canProbe);
+    if (untilMs === undefined) return isProbe;
     // Two clocks have been read: a millisecond more proves nothing.
     const until = new Date(Math.ceil((untilMs - 1) / 1000) * 1000);
     const detail = `no request may be sent before ${until.toISOString()}`;

@@ -60,6 +60,8 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
   /** On the monotonic clock: a wall clock that is set back must not hold the requests. */
   let [heldUntilMs, isShared, lookedAtMs, version] = [0, false, Number.NEGATIVE_INFINITY, 0];
   let [succeededMs, liftedAfterMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  /** During a hold that one request caused, one other request may see whether it was about that request only. */
+  let mayProbe = false;
   let looking: Promise<void> | undefined;
   const isHeld = () => heldUntilMs > performance.now();
 
@@ -122,8 +124,11 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
       await (shared.alone ? shared.alone(work) : work(shared));
     },
 
-    /** Waits until requests may be sent. @returns until when they may not, if that is more than `longestMs` away. */
-    async untilFree(longestMs: number): Promise<number | undefined> {
+    /**
+     * Waits until requests may be sent. `isProbe`: only this one may. `heldUntilMs`: until when none may, if that is more
+     * than `longestMs` away.
+     */
+    async untilFree(longestMs: number, canProbe: boolean): Promise<{ isProbe?: boolean; heldUntilMs?: number }> {
       for (;;) {
         stopped.throwIfAborted();
         if (store && performance.now() - lookedAtMs >= lookEveryMs)
@@ -132,8 +137,12 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
           });
         await looking;
         const leftMs = heldUntilMs - performance.now();
-        if (leftMs <= 0) return undefined;
-        if (leftMs > longestMs) return now() + leftMs;
+        if (leftMs <= 0) return {};
+        if (canProbe && mayProbe) {
+          mayProbe = false;
+          return { isProbe: true };
+        }
+        if (leftMs > longestMs) return { heldUntilMs: now() + leftMs };
         await sleep(Math.ceil(Math.min(leftMs, lookEveryMs)), stopped);
       }
     },
@@ -142,11 +151,12 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
 
     /**
      * Lets no process send a request for a while. Never shortens a hold. `sentMs`: a request sent later that is carried
-     * out ends the hold, since it was about one request only.
+     * out ends the hold, since it was about one request only. One request is sent to see that.
      */
     async hold(forMs: number, reason: string, sentMs = Number.POSITIVE_INFINITY): Promise<void> {
       const untilMs = performance.now() + forMs;
       if (untilMs <= heldUntilMs) return;
+      if (!isHeld()) mayProbe = Number.isFinite(sentMs);
       // Each request that was in flight says the same.
       if (untilMs > heldUntilMs + 1000) onWait(forMs, reason);
       [heldUntilMs, isShared, liftedAfterMs] = [untilMs, false, sentMs];
