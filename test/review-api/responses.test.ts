@@ -281,7 +281,7 @@ test.each([
   ['of memory', { 'x-cache': 'TCP_MEM_HIT from edge-7' }, 2],
   ['not older than a minute', { age: '60' }, 1],
   ['that a cache has passed on', { 'x-cache': 'MISS from edge-7' }, 1],
-  ['that a cache has asked for anew', { 'cache-status': 'edge; fwd=stale' }, 1],
+  ['that a cache has asked for again', { 'cache-status': 'edge; fwd=stale' }, 1],
 ])('a list %s is asked for again, once, where that helps', async (_, headers, requests) => {
   const obeying = await tinyService((_seen, nth) => json([], nth % 2 === 1 ? headers : {}));
   const api = client(obeying.url);

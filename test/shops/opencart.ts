@@ -100,7 +100,7 @@ async function openVerbs({ port, rows }: PhpShop) {
   };
   return {
     order,
-    /** Saves an order as the back office does: all its lines are written anew. */
+    /** Saves an order as the back office does: all its lines are written again. */
     edit: (order_id: string, customer: Form, product: Item[], order_status_id: number) =>
       order(customer, product, { order_id, order_status_id }),
     async customer(person: Form): Promise<Form> {

@@ -30,7 +30,7 @@ export type PhpShop = {
 /**
  * Copies a shop's source and starts a database for it.
  *
- * @param folder the one that holds `index.php`; from the environment, since a source is brought by whoever runs the test.
+ * @param folder the one that holds `index.php`; from the environment, since a source is brought by the person who runs the test.
  * @param timeZone of the database server.
  * @throws ShopUnavailable where there is no PHP or no MariaDB.
  */

@@ -362,11 +362,11 @@ export const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
       : [],
   );
 
-/** Each change of the fields is told once, and nothing else: `expected` and `told` name field and change. */
-export const driftIsTold = (told: readonly string[], expected: readonly string[]): Findings =>
-  told.toSorted().join() === expected.toSorted().join()
+/** Each change of the fields is reported once, and nothing else: `expected` and `reported` name field and change. */
+export const driftIsReported = (reported: readonly string[], expected: readonly string[]): Findings =>
+  reported.toSorted().join() === expected.toSorted().join()
     ? []
-    : [`bi.field_drift tells ${told.join(', ') || 'nothing'}, and not ${expected.join(', ') || 'nothing'}`];
+    : [`bi.field_drift tells ${reported.join(', ') || 'nothing'}, and not ${expected.join(', ') || 'nothing'}`];
 
 /** The reviews have these likes in the warehouse. */
 export const likesAre = (

@@ -19,7 +19,7 @@ import { type Passage, type Request, useNetwork } from './network.ts';
 import {
   type DeadLetter,
   doneHasRead,
-  driftIsTold,
+  driftIsReported,
   type Facts,
   type Findings,
   type FirstPost,
@@ -138,7 +138,7 @@ function natureOf(random: Random) {
     batchSize: random.pick([2, 50]),
     /** In the second episode the service changes which fields of a review it shows. */
     drift: has(0.03),
-    /** Of a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms. */
+    /** In a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms. */
     deadService: false,
     brokenQuery: false,
     /** Nothing happens to it but what happens to its processes: each of its runs must end as done. */
@@ -166,13 +166,13 @@ const lasting = [
 ];
 
 /** How the service may change the fields of all reviews, and what bi.field_drift is to tell of it. */
-type Drift = { told: string; change(shown: Shown): Shown };
+type Drift = { reported: string; change(shown: Shown): Shown };
 const drifts: readonly Drift[] = [
-  { told: 'loyalty_tier new', change: (shown) => ({ ...shown, loyalty_tier: 'gold' }) },
-  { told: 'likes_count gone', change: ({ likes_count: _, ...rest }) => rest },
-  { told: 'user_name null', change: (shown) => ({ ...shown, user_name: null }) },
-  { told: 'product_code type', change: (shown) => ({ ...shown, product_code: 7 }) },
-  { told: 'source value', change: (shown) => ({ ...shown, source: 'kiosk' }) },
+  { reported: 'loyalty_tier new', change: (shown) => ({ ...shown, loyalty_tier: 'gold' }) },
+  { reported: 'likes_count gone', change: ({ likes_count: _, ...rest }) => rest },
+  { reported: 'user_name null', change: (shown) => ({ ...shown, user_name: null }) },
+  { reported: 'product_code type', change: (shown) => ({ ...shown, product_code: 7 }) },
+  { reported: 'source value', change: (shown) => ({ ...shown, source: 'kiosk' }) },
 ];
 
 /** What a brand shares with the others of its world: time, the server, and the workers, which have an App of each. */
@@ -649,7 +649,7 @@ export async function simulateWorld(
     const before = service.fields.change;
     drifted = random.sample(drifts, random.integer(1, drifts.length));
     service.fields.change = (shown, one) => drifted.reduce((all, { change }) => change(all), before(shown, one));
-    scheduler.tell(`the service changes fields: ${drifted.map(({ told }) => told).join(', ')}`, undefined);
+    scheduler.tell(`the service changes fields: ${drifted.map(({ reported }) => reported).join(', ')}`, undefined);
   }
   const newReview = (id: number, createdMs: number) => ({
     ...{ id, createdMs, updatedMs: createdMs, listedFromMs: 0, productId: random.integer(1, 3) },
@@ -977,10 +977,10 @@ export async function simulateWorld(
         'fields are written',
         within(process, () => app.fieldShapes.close()),
       );
-    const told = await database.ask<{ text: string }>(
+    const reported = await database.ask<{ text: string }>(
       `select field || ' ' || change as text from bi.field_drift where record = 'review' and field <> 'score'`,
     );
-    return told.map(({ text }) => text);
+    return reported.map(({ text }) => text);
   }
 
   /**
@@ -988,10 +988,10 @@ export async function simulateWorld(
    * and goes by record is no drift.
    */
   async function judgeDrift(opened: Opened, { reviews }: Facts): Promise<void> {
-    const expected = drifted.map(({ told }) => told);
+    const expected = drifted.map(({ reported }) => reported);
     // A field that some records of a while lacked is gone once a hundred lack it.
     if (expected.includes('likes_count gone')) await runNow(opened, 'reconcile-reviews');
-    found('after a drift', driftIsTold(await toldDrift(), expected));
+    found('after a drift', driftIsReported(await toldDrift(), expected));
     found(
       'after a drift',
       likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes),
@@ -1012,7 +1012,7 @@ export async function simulateWorld(
     await pass(2 * minuteMs);
     await runNow(opened, 'sync-reviews');
     const rest = expected.filter((text) => text !== 'likes_count gone');
-    found('after it was accepted', driftIsTold(await toldDrift(), rest));
+    found('after it was accepted', driftIsReported(await toldDrift(), rest));
     const held = (await factsNow()).reviews.filter(({ id }) => touched.some((one) => one.id === id));
     if (isGone)
       found(

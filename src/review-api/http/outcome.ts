@@ -83,7 +83,8 @@ export function outcomeOf<T>(
   const serviceNow = Date.parse(headers.date ?? '');
   const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
   if (status === 429) return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
-  // A redirect, to a maintenance page for example, says nothing about this record. Of the token's, the address is wrong.
+  // A redirect, to a maintenance page for example, says nothing about this record. If the request for a token is
+  // redirected, the address is wrong.
   if (status >= 500 || status === 408 || (target !== undefined && call.path !== tokenPath)) {
     return { kind: 'failure', failure: { kind: 'failed', retryAfterMs: waitMs }, status, detail };
   }

@@ -59,9 +59,8 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
   let short = 0;
   /** On the monotonic clock: a wall clock that is set back must not hold the requests. */
   let [heldUntilMs, isShared, lookedAtMs, version] = [0, false, Number.NEGATIVE_INFINITY, 0];
-  let [succeededMs, liftedAfterMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  /** During a hold that one request caused, one other request may see whether it was about that request only. */
-  let mayProbe = false;
+  /** `liftedAfterMs`: a request sent later that is carried out ends the hold. `mayProbe`: one may be sent to see that. */
+  let [succeededMs, liftedAfterMs, mayProbe] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, false];
   let looking: Promise<void> | undefined;
   const isHeld = () => heldUntilMs > performance.now();
 
@@ -75,7 +74,7 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
     const leftMs = (found.heldUntilMs ?? 0) - now();
     const untilMs = performance.now() + leftMs;
     if (leftMs > 0 && untilMs > heldUntilMs + 1000) {
-      [heldUntilMs, isShared, liftedAfterMs] = [untilMs, true, Number.POSITIVE_INFINITY];
+      [heldUntilMs, isShared, liftedAfterMs, mayProbe] = [untilMs, true, Number.POSITIVE_INFINITY, false];
       onWait(leftMs, found.heldReason ?? askedForFewer);
     } else if (leftMs <= 0 && isShared) heldUntilMs = 0;
   }
@@ -156,7 +155,8 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
     async hold(forMs: number, reason: string, sentMs = Number.POSITIVE_INFINITY): Promise<void> {
       const untilMs = performance.now() + forMs;
       if (untilMs <= heldUntilMs) return;
-      if (!isHeld()) mayProbe = Number.isFinite(sentMs);
+      // A longer hold of the same kind brings no second probe.
+      mayProbe = Number.isFinite(sentMs) && (mayProbe || !isHeld());
       // Each request that was in flight says the same.
       if (untilMs > heldUntilMs + 1000) onWait(forMs, reason);
       [heldUntilMs, isShared, liftedAfterMs] = [untilMs, false, sentMs];
