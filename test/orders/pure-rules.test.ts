@@ -70,7 +70,7 @@ const link = (more: Partial<OrderLink> = {}): OrderLink => ({
 /** What is recorded of a push of the order after which this is known. */
 const recorded = (known: Partial<OrderMemory>) => {
   const memory = { ...memoryOf(link(), []), ...known };
-  const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], renewedAtMs: 0 };
+  const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], others: [], renewedAtMs: 0 };
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
   return recordOf(desiredOf(), leased, memory, at);
 };
@@ -268,8 +268,8 @@ describe('what is known after a request', () => {
     ['only such values', change(false, { invoice: null }), refused, {}, { emptied: [], failures: [{ reason: '422' }] }],
     ['the removal of the own sub-order', remove(4), done(), {}, { lines: [] }],
     ['the removal of a copy', remove(5), done(), {}, { lines: [known] }],
-    ['no sight of an order', { kind: 'find' }, broken, {}, { stop: { reason: '500' } }],
-    ['no sight of one that must stay', { kind: 'find' }, broken, { deletion: stop }, { stop }],
+    ['no sight of an order', { kind: 'find', isOptional: false }, broken, {}, { stop: { reason: '500' } }],
+    ['no sight of one that must stay', { kind: 'find', isOptional: false }, broken, { deletion: stop }, { stop }],
     ['a deletion', { kind: 'delete order' }, done(), {}, { deletion: undefined, shown: 'absent' }],
     [
       'one that is refused',

@@ -1,8 +1,9 @@
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
+import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
-import { orderLines } from '../../warehouse/orders/order-links.ts';
+import { orderLines, otherOrders } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
@@ -59,6 +60,7 @@ export type PlannedOrder = ShopOrder & OrderLook & { plan: OrderPlan | undefined
 /** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
+  const othersOf = openBatch((asked: { orderId: number | null; orderCode: string }[]) => otherOrders(deps.db, asked));
   const plan = (order: DesiredOrder, shown: Shown, memory: OrderMemory) =>
     planOrder(order, shown, memory, rights, now());
   return {
@@ -69,8 +71,8 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
       const { code, order, memory } = ours;
       const look = await lookUp(deps, code, memory.orderId);
       const orderId = typeof look.shown === 'string' ? null : look.shown.id;
-      const otherCodes = orderId === null ? [] : await deps.store.otherCodesOf({ orderId, orderCode: code });
-      const planned = order && plan(order, look.shown, { ...memory, otherCodes });
+      const others = await othersOf({ orderId, orderCode: code });
+      const planned = order && plan(order, look.shown, { ...memory, others });
       return { ...ours, ...look, plan: planned, fault: ours.fault ?? planned?.memory.stop?.reason };
     },
   };

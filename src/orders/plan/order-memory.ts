@@ -1,5 +1,5 @@
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
-import type { LineLinkRow, OrderLink } from '../../warehouse/orders/order-links.ts';
+import type { LineLinkRow, OrderLink, OtherOrder } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
@@ -17,8 +17,8 @@ export type OrderMemory = Readonly<{
   lines: readonly LineLink[];
   /** The service's id; null: not known. */
   orderId: number | null;
-  /** Other codes of the shop that are linked to this order of the service. */
-  otherCodes: readonly string[];
+  /** Other orders of the shop that may be this one at the service. */
+  others: readonly OtherOrder[];
   /** What the service accepted last, and its response. */
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;
   /** Fields of the order whose empty value the service refused. */
@@ -40,11 +40,15 @@ export type OrderMemory = Readonly<{
 }>;
 
 /** What is known before anything is sent. */
-export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLinkRow[] = []): OrderMemory => ({
+export const memoryOf = (
+  link: OrderLink | undefined,
+  lines: readonly LineLinkRow[] = [],
+  others: readonly OtherOrder[] = [],
+): OrderMemory => ({
   link,
   lines: lines as readonly LineLink[],
   orderId: link?.orderId ?? null,
-  otherCodes: [],
+  others,
   accepted: undefined,
   refused: [],
   emptied: [],
@@ -66,6 +70,13 @@ export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
   const lines = memory.orderId === null ? memory.lines : memory.lines.filter(isPending);
   return { ...memory, orderId: shown.id, lines };
 }
+
+/**
+ * The other orders of the shop that are this one at the service, or may be: nobody knows their id yet. An order whose id was
+ * recorded before is known apart from those without one.
+ */
+export const othersHere = ({ link, orderId, others }: OrderMemory): readonly OtherOrder[] =>
+  others.filter((one) => (one.orderId === null ? one.isUnknown && !link?.orderId : one.orderId === orderId));
 
 /** No push of the order has begun. */
 export const isNeverPushed = (link: OrderLink | undefined) => link === undefined || link.contact === null;

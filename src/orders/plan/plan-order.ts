@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isSameCode } from '../../base/normal-text.ts';
-import type { OrderBody, SubOrderBody, SubOrderPatch } from '../../review-api/index.ts';
+import { type OrderBody, type SubOrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
   contactFields,
@@ -16,6 +15,7 @@ import {
   isNeverPushed,
   mayHaveContact,
   type OrderMemory,
+  othersHere,
   type PushFailure,
   type Shown,
   sentBefore,
@@ -37,9 +37,12 @@ export type LineRequest =
   /** `isSentAgain`: a creation was sent before, and what became of it is not known. */
   | { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
 
-/** `find` looks the order up. A command that only shows a plan has looked before. */
+/**
+ * `find` looks the order up. A command that only shows a plan has looked before. `isOptional`: the order counts as absent
+ * if the service does not look orders up by code.
+ */
 export type OrderRequest =
-  | { kind: 'find' }
+  | { kind: 'find'; isOptional: boolean }
   | { kind: 'delete order' }
   | { kind: 'post order'; body: OrderBody }
   | LineRequest;
@@ -62,9 +65,10 @@ export type OrderPlan = PlannedRequests & {
  *
  * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
  *    refused or held back, it goes on without contact (promises 6 and 7).
- * 2. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
+ * 2. If another order of the shop has a code that the service may hold for the same, look first (`firstLook`).
+ * 3. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
  *    service shows more that the shop does not have, once more with these.
- * 3. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
+ * 4. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
  *    shows whether the service cleared the field.
  *
  * Before anybody has looked, the request that shows the order is the whole list.
@@ -96,8 +100,9 @@ export function planOrder(
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
-  const stop = otherOrderFailure(order.code, memory);
+  const stop = otherOrderFailure(memory);
   if (stop) return { ...plan, memory: { ...memory, stop } };
+  if (memory.orderId === null && memory.others.length > 0) return { ...plan, requests: [firstLook(order, shown)] };
 
   const bodies = [[], difference?.shownOnly ?? []].map((shownOnly) =>
     requestBody(order, toClear(memory, shownOnly), withContact),
@@ -144,24 +149,38 @@ export function planDeletion(
 ): PlannedRequests | undefined {
   // The id that the service shows is the one to delete: ours was never recorded, or is another order's by now.
   const memory = asShown(given, shown);
-  const { deletion, otherCodes, stop } = memory;
+  const { deletion, stop } = memory;
   if (shown === 'absent' || stop) return { requests: [], memory };
-  if (shown === 'unknown') return { requests: [{ kind: 'find' }], memory };
+  if (shown === 'unknown') return { requests: [{ kind: 'find', isOptional: false }], memory };
   // The service may carry the deletion out later: any other request could create the order again.
   if (deletion?.isUnknown) return { requests: [], memory: { ...memory, stop: deletion } };
   if (deletion) return isClearable ? undefined : { requests: [], memory };
-  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || otherCodes.length > 0) return undefined;
+  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || othersHere(memory).length > 0) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
 }
 
 /** Two orders of the shop that are one at the service: nothing more is sent of either. */
-function otherOrderFailure(orderCode: string, { otherCodes }: OrderMemory): PushFailure | undefined {
-  const code = otherCodes.find((other) => isSameCode(other, orderCode));
-  if (code === undefined) return undefined;
+function otherOrderFailure(memory: OrderMemory): PushFailure | undefined {
+  const other = othersHere(memory).find(({ isAlike }) => isAlike);
+  if (memory.orderId === null || other === undefined) return undefined;
+  const code = JSON.stringify(other.code);
+  if (other.orderId === null) {
+    const reason = `the service may have one order for this code and for ${code}, whose first push has not ended`;
+    return { reason, failure: 'transient' };
+  }
   const reason =
-    `the service has one order for this code and for ${JSON.stringify(code)}: to it, codes that differ in case, spaces ` +
+    `the service has one order for this code and for ${code}: to it, codes that differ in case, spaces, accents ` +
     'or Unicode form are one. Give them codes that differ otherwise';
   return { reason, failure: 'permanent' };
+}
+
+/**
+ * The first request about an order whose code another order of the shop has in another form: the service may hold them for
+ * one, which only its response shows. No customer's data is sent before (promise 2).
+ */
+function firstLook({ body: { code, created_at, total_price } }: DesiredOrder, shown: Shown): OrderRequest {
+  if (shown === 'unknown') return { kind: 'find', isOptional: true };
+  return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };
 }
 
 /** Fields that are sent empty: those that the service was sent before, and those that it shows, unless it refused to. */

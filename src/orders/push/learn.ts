@@ -43,7 +43,7 @@ function learnOfOrder(
   switch (request.kind) {
     case 'find':
       if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
-      if (sent.kind === 'absent') return { memory, shown: 'absent' };
+      if (sent.kind === 'absent' || request.isOptional) return { memory, shown: 'absent' };
       return { memory: { ...memory, stop: memory.deletion ?? failure }, shown };
     case 'delete order':
       if (sent.kind === 'done' || sent.kind === 'absent') return { memory, shown: 'absent' };

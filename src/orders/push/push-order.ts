@@ -1,5 +1,4 @@
 import type { Counts } from '../../base/counts.ts';
-import { isSameCode } from '../../base/normal-text.ts';
 import { sleep } from '../../base/timeout.ts';
 import { makeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
@@ -148,9 +147,7 @@ export async function carryOut(
   const channel = openRequests(deps, () => store.assertLease(leased));
   const results: Result[] = [];
   let keep: Pushed['keep'] = [];
-  let memory = memoryOf(link, leased.lines);
-  if (link.orderId !== null)
-    memory = { ...memory, otherCodes: await store.otherCodesOf({ orderId: link.orderId, orderCode: code }) };
+  let memory = memoryOf(link, leased.lines, leased.others);
   let shown: Shown | undefined = 'unknown';
   while (shown !== undefined) {
     let plan = planAt(shown, memory);
@@ -167,11 +164,16 @@ export async function carryOut(
     if (memory.accepted) onAccepted();
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);
     else if (shown && shown !== 'absent' && shown.id !== memory.orderId) {
-      const otherCodes = await store.claimId(leased, shown.id);
-      const same = otherCodes.filter((other) => isSameCode(other, code));
+      const id = shown.id;
+      const others = await store.claimId(leased, id);
+      const same = others.filter(({ isAlike, orderId }) => isAlike && orderId === id);
       // The other order is the same one at the service, and is to say so, too.
-      if (same.length > 0) await makeDue(deps.db, same);
-      memory = { ...memory, otherCodes };
+      if (same.length > 0)
+        await makeDue(
+          deps.db,
+          same.map((one) => one.code),
+        );
+      memory = { ...memory, others };
     }
   }
   return { memory, shown, results, keep };

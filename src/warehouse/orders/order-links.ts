@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { asStorableJson } from '../../base/json-text.ts';
+import { type Db, rowsOf } from '../index.ts';
 
 /**
  * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, in
@@ -66,6 +67,23 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
       is_ours as "isOurs", ids_before as "idsBefore", linked_at as "linkedAt"
     from sync.sub_order_links where order_code = any(${codes}) order by order_code, line_code`.execute(db);
   return Map.groupBy(rows, (line) => line.orderCode);
+}
+
+/**
+ * Another order of the shop that may be this one at the service. `isAlike`: the codes differ only in case, spaces, accents
+ * or Unicode form, and a service may hold them for one. Otherwise it is linked to this order's id: the service was restored,
+ * and has given the id to another order since. `isUnknown`: a push of it has begun, and no response has shown its id yet.
+ */
+export type OtherOrder = Readonly<{ code: string; orderId: number | null; isAlike: boolean; isUnknown: boolean }>;
+
+/** Which other orders of the shop may be these at the service, for each. `orderId`: the service's id, if known. */
+export async function otherOrders(
+  db: Db,
+  asked: readonly { orderCode: string; orderId: number | null }[],
+): Promise<OtherOrder[][]> {
+  const rows = await rowsOf<OtherOrder & { orderCode: string }>(db, 'other_orders', asStorableJson(asked));
+  const byCode = Map.groupBy(rows, ({ orderCode }) => orderCode);
+  return asked.map(({ orderCode }) => byCode.get(orderCode) ?? []);
 }
 
 /** Another process is pushing the order: which one, and when its lease expires unless it renews it. */

@@ -10,8 +10,10 @@ import {
   type LineLinkRow,
   type OrderLink,
   type OtherLease,
+  type OtherOrder,
   orderLines,
   otherLeases,
+  otherOrders,
 } from './order-links.ts';
 
 /** The lease ran out while its holder was frozen or cut off, and another process has taken it. */
@@ -35,6 +37,8 @@ export type LeasedOrder = Readonly<{
 }> & {
   /** The line links as the warehouse has them. */
   lines: readonly LineLinkRow[];
+  /** Other orders that may be this one at the service, as they were once the lease was ours. */
+  others: readonly OtherOrder[];
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
 };
@@ -116,27 +120,19 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     const byToken = new Map(leased.map((row) => [row.token, row]));
     const codesOf = (isOurs: boolean) => items.flatMap((item) => (byToken.has(item.token) === isOurs ? item.code : []));
     const lines = await orderLines(db, codesOf(true));
-    const others = await otherLeases(db, codesOf(false));
+    const others = await otherOrders(db, leased);
+    const othersOf = new Map(leased.map(({ orderCode }, at) => [orderCode, others[at] ?? []]));
+    const leases = await otherLeases(db, codesOf(false));
     return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
       const row = byToken.get(token);
-      if (!row) return others.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
+      if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
       const { token: _, isNew, ...link } = row;
-      return { orderCode, token, link, lines: lines.get(orderCode) ?? [], isNew, renewedAtMs };
+      const known = { lines: lines.get(orderCode) ?? [], others: othersOf.get(orderCode) ?? [] };
+      return { orderCode, token, link, ...known, isNew, renewedAtMs };
     });
   });
 
-  type Asked = { orderId: number; orderCode: string };
-  const othersOf = async (asked: readonly Asked[]) => {
-    const { rows } = await sql<{ orderId: number; orderCode: string }>`
-      select order_id as "orderId", order_code as "orderCode" from sync.order_links
-      where order_id = any(${asked.map(({ orderId }) => orderId)}::bigint[])`.execute(db);
-    return asked.map((one) =>
-      rows.flatMap(({ orderId, orderCode }) =>
-        orderId === one.orderId && orderCode !== one.orderCode ? [orderCode] : [],
-      ),
-    );
-  };
-  const claim = openBatch(async (claimed: readonly (Given & Asked)[]) => {
+  const claim = openBatch(async (claimed: readonly (Given & { orderId: number })[]) => {
     await sql`
       update sync.order_links l set order_id = ours.id
       from (
@@ -146,7 +142,7 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
         where l.order_id is null order by l.order_code for update of l
       ) as ours
       where l.order_code = ours.order_code`.execute(db);
-    return othersOf(claimed);
+    return otherOrders(db, claimed);
   });
 
   return {
@@ -219,14 +215,8 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
     },
 
     /**
-     * The codes of other orders of the shop that are linked to this order of the service: the service may hold two codes
-     * for one (isSameCode); or it was restored, and has given the id to another order since.
-     */
-    otherCodesOf: openBatch(othersOf),
-
-    /**
-     * The same for an order whose first push is under way. Its id is written down before: of two pushes of one order of the
-     * service, whichever asks later sees the other.
+     * Writes down the id of an order whose first push is under way, and asks for the other orders again: of two pushes of one
+     * order of the service, the one that asks later sees the other.
      */
     claimId: (leased: LeasedOrder, orderId: number) => claim({ ...leaseOf(leased), orderId }),
   };

@@ -1,0 +1,100 @@
+import { expect } from 'vitest';
+import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import type { ProxiedRequest } from '../harness/proxy.ts';
+
+const isOrders = ({ path }: ProxiedRequest) => path === '/v1/orders';
+const isPost = (request: ProxiedRequest) => request.method === 'POST' && isOrders(request);
+const isLookup = (request: ProxiedRequest) => request.method === 'GET' && isOrders(request);
+
+/** The service holds codes for one that are equal after `fold`. */
+type Service = { fold: (code: string) => string; lookups: 'fold' | 'exact' | 'none' };
+
+function folds(world: OrderWorld, { fold, lookups }: Service): void {
+  world.serviceRule((request) => {
+    if (isLookup(request) && lookups === 'none') return { status: 400 };
+    if (!isPost(request) && !(isLookup(request) && lookups === 'fold')) return 'pass';
+    const form = new URLSearchParams(request.form);
+    form.set('code', fold(form.get('code') ?? ''));
+    return { form };
+  });
+}
+
+const lower = (code: string) => code.toLowerCase();
+const plain = (code: string) => code.normalize('NFD').replaceAll(/\p{M}/gu, '');
+const of = (code: string, name: string, product: number) =>
+  order(code, { user_code: name, user_email: `${name}@example.com` }, line('1', product));
+const customers = 'select user_code, user_email from reference_service.orders order by 1';
+const mailed = (world: OrderWorld) =>
+  world.requests().flatMap(({ path, form }) => (path === '/v1/orders' ? form.getAll('user_email') : []));
+
+test.for<[string, string, string, Service]>([
+  ['case', 'xK3f', 'Xk3F', { fold: lower, lookups: 'fold' }],
+  ['case, when they are written', 'xK3f', 'Xk3F', { fold: lower, lookups: 'exact' }],
+  ['case, without lookups', 'xK3f', 'Xk3F', { fold: lower, lookups: 'none' }],
+  ['outer spaces', 'T-1', 'T-1 ', { fold: (code) => code.trim(), lookups: 'fold' }],
+  [
+    'forms of Unicode',
+    '주문-1',
+    '주문-1'.normalize('NFD'),
+    { fold: (code) => code.normalize('NFC'), lookups: 'exact' },
+  ],
+  ['accents', 'Cafe', 'Café', { fold: plain, lookups: 'fold' }],
+])('no stranger gets into an order whose code another order has in another form: %s', async (row, { world }) => {
+  const [, first, second, service] = row;
+  await world.place(of(first, 'kim', 1));
+  folds(world, service);
+  await world.sync();
+  const before = await world.atService(customers);
+  await world.place(of(second, 'lee', 3));
+  folds(world, service);
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
+  expect(mailed(world)).toEqual([]);
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: second }]);
+  await world.cli('sync', 'orders');
+  expect(mailed(world)).toEqual([]);
+  expect(await world.atService(customers)).toEqual(before);
+  expect(await world.atService('select product_id from reference_service.sub_orders')).toEqual([{ product_id: '1' }]);
+});
+
+test.for<[string, boolean]>([
+  ['one', false],
+  ['two', true],
+])(
+  'two new orders whose codes differ in case, at a service that holds them for %s',
+  async ([_, isApart], { world }) => {
+    await world.place(of('pQ', 'kim', 1), of('Pq', 'lee', 3));
+    for (let run = 1; run <= 2; run += 1) {
+      folds(world, { fold: isApart ? String : lower, lookups: 'fold' });
+      await world.sync();
+      if (!isApart) expect(mailed(world)).toEqual([]);
+    }
+    const apart = ['kim', 'lee'].map((name) => ({ user_code: name, user_email: `${name}@example.com` }));
+    expect(await world.atService(customers)).toEqual(isApart ? apart : [{ user_code: null, user_email: null }]);
+    expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(isApart ? [] : ['Pq', 'pQ']);
+    const verified = isApart ? '2 the same, 0 different' : '0 the same, 0 different, 2 not compared';
+    expect((await world.cli('verify', 'orders')).stdout).toContain(verified);
+    const lines = await world.atService('select product_id from reference_service.sub_orders order by 1');
+    expect(lines.map(({ product_id }) => product_id)).toEqual(isApart ? ['1', '3'] : []);
+  },
+);
+
+test('the second of two codes waits until the creation of the first has shown its id', async ({ world }) => {
+  await world.place(of('xK3f', 'kim', 1));
+  const folded = (request: ProxiedRequest) => (isPost(request) || isLookup(request)) && request.form.has('code');
+  world.serviceRule((request) => {
+    if (folded(request)) request.form.set('code', lower(request.form.get('code') ?? ''));
+    return isPost(request) ? 'lose' : 'pass';
+  });
+  await world.sync();
+  await world.place(of('Xk3F', 'lee', 3));
+  await world.warehouse(`update sync.order_links set due_at = now() + interval '1 hour'`);
+  folds(world, { fold: lower, lookups: 'fold' });
+  await world.sync();
+  expect(mailed(world)).toEqual([]);
+  expect(await world.openDeadLetters()).toContainEqual({
+    kind: 'order',
+    key: 'Xk3F',
+    reason: expect.stringContaining('"xK3f", whose first push has not ended'),
+  });
+  expect(await world.atService(customers)).toEqual([{ user_code: 'kim', user_email: 'kim@example.com' }]);
+});
