@@ -152,6 +152,29 @@ describe('lines and sub-orders', () => {
       ['change 11: product_id, product_options', 'change 12: product_id, product_options', `keep 13: ${isForeign}`],
     ],
     [
+      'codes move with their products, though one of them is not shown',
+      { shown: [shows(12, of.p2)], lines: [as('1', of.p2)], links: positions },
+      ['1 gets 12', 'forget 2'],
+    ],
+    [
+      'or none of them is',
+      { lines: [as('1', of.p2)], links: positions },
+      ['1 gets 12', 'change 12: price, product_options', 'forget 2'],
+    ],
+    [
+      'a sub-order that is not shown gets no other product; its line gets a new one',
+      { lines: [as('1', of.p2)], links: positions.slice(0, 1) },
+      ['create 1'],
+    ],
+    [
+      'it stays with its line if its product was registered again',
+      {
+        lines: [as('1', { ...of.p2, product_code: 'P' })],
+        links: [linked(as('1', { ...of.s, product_code: 'P' }), 11)],
+      },
+      ['change 11: price, product_code, product_options'],
+    ],
+    [
       'a product that the service deleted is corrected by no request',
       {
         shown: [shows(11, of.s, { product_id: null, reviews_count: 1 })],
@@ -265,7 +288,7 @@ describe('what is sent', () => {
   test('a linked sub-order that the service does not show is sent whole, and no other one is taken in its place', () => {
     const one = line('1', { ...small, status: 'paid' });
     const given = { shown: [shownAs(4, one)], lines: [one], links: [linked(one, 3)] };
-    expect(effects(given)).toEqual(['change 3: price, product_id, product_options, status', `keep 4: ${isForeign}`]);
+    expect(effects(given)).toEqual(['change 3: price, product_options, status', `keep 4: ${isForeign}`]);
     expect(subOrderDifference(given.shown, given.lines, given.links).matched).toMatchObject([{ isHidden: true }]);
   });
 });

@@ -28,7 +28,7 @@ export type LineChange = {
   /** Fields to send; null clears one. Empty: nothing is sent. */
   patch: SubOrderPatch;
   fields: FieldDifference[];
-  /** The service does not show the sub-order: all fields are sent, and a 404 tells that it is gone. */
+  /** The service does not show the sub-order: all fields but the product are sent, and a 404 tells that it is gone. */
   isHidden: boolean;
 };
 
@@ -73,7 +73,7 @@ export function subOrderDifference(
 ): SubOrderDifference {
   const matched: LineChange[] = [];
   const create: SubOrderDifference['create'] = [];
-  const { entries, ofLines, left, hidden } = match(shown, lines, links, untouched, unit);
+  const { entries, ofLines, left } = match(shown, lines, links, untouched, unit);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   for (const line of lines) {
     const { lineCode, content } = line;
@@ -82,19 +82,16 @@ export function subOrderDifference(
     const link = found?.link ?? own;
     const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
     if (found) {
+      const { isHidden } = found;
       const subOrderId = found.one.id;
-      const fields = lineDifferences(content, found, unit).filter(
-        ({ field, shop }) => shop !== null || isOfShop(field),
-      );
-      matched.push({ ...line, subOrderId, fields, patch: patchOf(content, fields), isHidden: false });
+      const all = isHidden ? [] : lineDifferences(content, found, unit);
+      const fields = all.filter(({ field, shop }) => shop !== null || isOfShop(field));
+      const patch = isHidden ? hiddenPatch(content, isOfShop('product_options')) : patchOf(content, fields);
+      matched.push({ ...line, subOrderId, fields, patch, isHidden });
       if (own?.subOrderId === subOrderId) continue;
       const isOurs = found.link?.isOurs ?? links.some((each) => isCopy(found, each, undefined, unit));
       const { idsBefore = null, linkedAt } = found.link ?? {};
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
-    } else if (own && hidden.has(own)) {
-      const { product_options: _, ...others } = content;
-      const patch = isOfShop('product_options') ? { ...others, product_options: optionsPatch(content) } : others;
-      matched.push({ ...line, subOrderId: own.subOrderId as number, fields: [], patch, isHidden: true });
     } else {
       const sent = own && isPending(own) ? own : undefined;
       create.push({ ...line, isSentAgain: sent !== undefined });
@@ -106,7 +103,9 @@ export function subOrderDifference(
   const gone = links.map(({ lineCode }) => lineCode).filter((lineCode) => !codes.has(lineCode));
   const watched = links.flatMap((link) => {
     const ownId = link.subOrderId ?? ofLines.get(link.lineCode)?.one.id;
-    return link.idsBefore === null ? [] : [{ link, own: entries.find(({ one }) => one.id === ownId) }];
+    return link.idsBefore === null
+      ? []
+      : [{ link, own: entries.find(({ one, isHidden }) => one.id === ownId && !isHidden) }];
   });
   const copied = (entry: Entry) => watched.find(({ link, own }) => isCopy(entry, link, own, unit))?.link;
   return { matched, create, ...retire(left, gone, linkOf, copied), links: [...linkOf.values()] };
@@ -164,8 +163,17 @@ const isCopy = (
 const areAlike = (entry: Entry, other: Entry) =>
   entry.one.product_id === other.one.product_id && entry.options === other.options && entry.cents === other.cents;
 
-/** A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. */
-type Entry = { one: SubOrder; link?: LineLink | undefined; options: string; cents: bigint | undefined };
+/**
+ * A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. `isHidden`: the
+ * service does not show it, and `one` is what it was last sent; nobody knows whether it has reviews.
+ */
+type Entry = {
+  one: SubOrder;
+  link?: LineLink | undefined;
+  options: string;
+  cents: bigint | undefined;
+  isHidden: boolean;
+};
 type Is = (entry: Entry) => boolean;
 
 /** `left`: sub-orders that no line has yet. */
@@ -181,9 +189,7 @@ type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
  * 4. The sub-order of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
  *
  * In 3 and 4, sub-orders that are exactly as the line come before similar ones. A sub-order that may have reviews gets no
- * other product.
- *
- * @returns `hidden`: links to sub-orders that are not shown. They stay the line's.
+ * other product. A linked sub-order that is not shown counts as it was last sent; if no line has it, it is forgotten.
  */
 function match(
   shown: readonly SubOrder[],
@@ -191,13 +197,10 @@ function match(
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
-): Pool & { entries: readonly Entry[]; hidden: ReadonlySet<LineLink> } {
-  const entries = shown.map((one): Entry => {
-    const cents = one.price === null ? undefined : BigInt(one.price.cents);
-    return { one, options: optionsKey(one.product_options ?? {}), cents };
-  });
+): Pool & { entries: readonly Entry[] } {
+  const entries = entriesOf(shown, links, unit);
   const pool: Pool = { ofLines: new Map(), left: new Set(entries) };
-  const hidden = takeLinked(pool, lines, links, untouched, unit);
+  takeLinked(pool, lines, links, untouched, unit);
   const wanted = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
   const pending = links.filter(isPending);
   for (const like of ['exact', 'similar'] as const) {
@@ -216,48 +219,63 @@ function match(
       if (found && !wanted.has(lineCode) && !untouched.has(lineCode)) pool.left.add(found);
     }
   }
-  const isHidden = new Set([...hidden].map(({ lineCode }) => lineCode));
-  const open = lines.filter(({ lineCode }) => !pool.ofLines.has(lineCode) && !isHidden.has(lineCode));
+  const open = lines.filter(({ lineCode }) => !pool.ofLines.has(lineCode));
   for (const like of pool.left.size > 0 ? (['exact', 'similar'] as const) : []) {
     for (const isLinked of [true, false]) {
       for (const { lineCode, content } of open)
         take(pool, lineCode, waysOf(content, unit)[like], ({ link }) => (link !== undefined) === isLinked);
     }
   }
-  return { ...pool, entries, hidden };
+  for (const entry of entries) if (entry.isHidden) pool.left.delete(entry);
+  return { ...pool, entries };
 }
 
-/** Steps 1 and 2. @returns links to sub-orders that are not shown. */
+function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit: MoneyUnit | undefined): Entry[] {
+  const ids = new Set(shown.map(({ id }) => id));
+  const hidden = links.flatMap((link): Entry[] => {
+    const { subOrderId: id, content } = link;
+    if (id === null || ids.has(id)) return [];
+    const one = { id, product_id: content.product_id, price: null } as SubOrder;
+    const [cents] = centsAs(content.price, unit);
+    return [{ one, link, options: optionsKey(content.product_options), cents, isHidden: true }];
+  });
+  const seen = shown.map((one): Entry => {
+    const cents = one.price === null ? undefined : BigInt(one.price.cents);
+    return { one, options: optionsKey(one.product_options ?? {}), cents, isHidden: false };
+  });
+  return [...seen, ...hidden];
+}
+
+/** Steps 1 and 2. */
 function takeLinked(
   pool: Pool,
   lines: readonly Line[],
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
-): Set<LineLink> {
+): void {
   const entryOf = new Map([...pool.left].map((entry) => [entry.one.id, entry]));
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const hidden = new Set<LineLink>();
   const misplaced = new Map<Entry, Line>();
   for (const link of links) {
     const { lineCode, subOrderId } = link;
-    if (subOrderId === null) continue;
     const content = contentOf.get(lineCode);
-    const entry = entryOf.get(subOrderId);
-    if (!entry) hidden.add(link);
-    else {
-      entry.link = link;
-      if (content && isOtherProduct(entry, content)) misplaced.set(entry, { lineCode, content });
-      else if (content || untouched.has(lineCode)) take(pool, lineCode, [(one) => one === entry]);
-    }
+    const entry = subOrderId === null ? undefined : entryOf.get(subOrderId);
+    if (!entry) continue;
+    entry.link = link;
+    if (content && isOtherProduct(entry, content)) misplaced.set(entry, { lineCode, content });
+    else if (content || untouched.has(lineCode)) take(pool, lineCode, [(one) => one === entry]);
   }
   for (const { lineCode, content } of misplaced.values())
     take(pool, lineCode, waysOf(content, unit).exact, ({ link }) => link !== undefined);
   const mayChange: Is = (entry) => misplaced.has(entry) && !mayHaveReviews(entry.one);
   for (const [own, { lineCode }] of misplaced)
     take(pool, lineCode, [(entry) => entry === own && mayChange(entry), mayChange]);
-  for (const entry of misplaced.keys()) if (pool.left.has(entry) && !mayChange(entry)) entry.link = undefined;
-  return hidden;
+  for (const entry of misplaced.keys()) {
+    if (!pool.left.has(entry) || mayChange(entry)) continue;
+    entry.link = undefined;
+    if (entry.isHidden) pool.left.delete(entry);
+  }
 }
 
 /** Gives a line without a sub-order the first that is so, those of the first way before the others. */
@@ -347,5 +365,9 @@ function patchOf(content: SubOrderContent, fields: readonly FieldDifference[]): 
   return Object.fromEntries(fields.map(({ field }) => [field, wanted[field as keyof SubOrderPatch] ?? null]));
 }
 
-const optionsPatch = ({ product_options: options }: SubOrderContent) =>
+/** Whether the product of a sub-order that is not shown is another one is not known, and it may have reviews. */
+const hiddenPatch = ({ product_id: _, product_options: __, ...others }: SubOrderContent, hasOptions: boolean) =>
+  hasOptions ? { ...others, product_options: optionsPatch({ product_options: __ }) } : others;
+
+const optionsPatch = ({ product_options: options }: Pick<SubOrderContent, 'product_options'>) =>
   Object.keys(options).length === 0 ? null : options;
