@@ -71,7 +71,7 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
 /** The interface has no versions: nobody says what the service adds or drops. */
 function drift({ drift: found }: StatusReport): Issue[] {
   return found.slice(0, mostDriftIssues).map((one) => ({
-    key: `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType}`,
+    key: `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType} ${one.firstSeenAt.toISOString()}`,
     what: driftText(one),
     hint:
       one.change === 'gone' && one.record === 'review'

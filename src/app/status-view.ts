@@ -3,6 +3,7 @@ import { durationText } from '../base/time/duration.ts';
 import { oneLine } from '../base/visible.ts';
 import type { FieldDrift } from '../warehouse/field-shapes.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
+import { isAlwaysShown } from '../warehouse/reviews/review-columns.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { MonthCoverage, StatusReport } from './status-report.ts';
 
@@ -116,21 +117,28 @@ export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date):
 }
 
 const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDrift) => string>> = {
-  new: (what, { exampleType }) => `the service shows ${what} now (${exampleType}), which it did not`,
-  gone: (what) => `${what} is missing from all records; columns keep their last value`,
-  null: (what) => `${what} is null now, which it never was`,
-  type: (what, { exampleType }) => `${what} has another type now: ${exampleType}`,
+  new: (what, { exampleType }) => `the service shows ${what} (${exampleType}), which it did not`,
+  gone: (what, { record, field }) =>
+    `${what} is missing from all records${record === 'review' && isAlwaysShown(field) ? '; its column keeps the last values' : ''}`,
+  null: (what) => `${what} is null, which it never was`,
+  type: (what, { exampleType }) => `${what} has another type: ${exampleType}`,
   value: (what) => `${what} has a value that was not seen before`,
 };
 
-/** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. */
+const recordNames: Readonly<Record<FieldDrift['record'], string>> = {
+  review: 'a review',
+  review_detail: 'a review that is read by its id',
+  order: 'an order',
+  sub_order: 'a sub-order',
+  event: 'an event',
+};
+
+/** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. The service may have gone back. */
 export function driftText(one: FieldDrift): string {
   const field = one.field === '…' ? 'a field of an unusual name, or one of more than 500,' : oneLine(one.field);
-  const said = changes[one.change](
-    `${field} of a${one.record === 'order' || one.record === 'event' ? 'n' : ''} ${one.record.replace('_', '-')}`,
-    one,
-  );
-  return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')})`;
+  const said = changes[one.change](`${field} of ${recordNames[one.record]}`, one);
+  const last = one.change === 'gone' ? '' : `, the last at ${utc(one.lastSeenAt)}`;
+  return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')}${last})`;
 }
 
 /** Undefined if no order line waits for its product. */

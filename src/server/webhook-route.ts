@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { App } from '../app/app.ts';
 import { acceptForBrands, type Receiver } from '../webhooks/accept-for-brands.ts';
 import { acceptWebhook } from '../webhooks/accept-webhook.ts';
+import { objectsOf } from '../webhooks/event.ts';
 import { isEqualSecret } from './credentials.ts';
 import type { Served } from './measured-app.ts';
 
@@ -62,7 +63,7 @@ const receiverOf = ({ warehouse, fieldShapes, config }: App): Receiver => ({
   async accept(body) {
     const accepted = await acceptWebhook(warehouse.db, config.webhooks, body);
     fieldShapes.begin();
-    if (accepted.status === 200) fieldShapes.see('event', body as unknown[]);
+    if (accepted.status === 200) fieldShapes.see('event', objectsOf(body as unknown[]));
     return accepted;
   },
 });

@@ -4,7 +4,7 @@ import { isRecord } from '../base/json-text.ts';
 import { repeat } from '../base/timeout.ts';
 import { type Db, rowsOf, type Warehouse } from './index.ts';
 
-export type RecordKind = 'review' | 'order' | 'sub_order' | 'event';
+export type RecordKind = 'review' | 'review_detail' | 'order' | 'sub_order' | 'event';
 
 /** Fields of a few words each, which are compared too. A word of an unusual form is `other`. */
 const wordFields: readonly string[] = ['source', 'review_type', 'status'];
@@ -112,16 +112,22 @@ export type FieldDrift = {
   field: string;
   change: 'new' | 'gone' | 'null' | 'type' | 'value';
   firstSeenAt: Date;
+  lastSeenAt: Date;
   records: number;
   exampleType: string;
 };
 
-/** What has changed in the last thirty days, and every field that is gone; the newest first, at most fifty. */
+/**
+ * What has changed in the last thirty days, and every field that is gone; the newest first, at most fifty. Several new values
+ * of a field are one change, as old as the newest of them.
+ */
 export async function fieldDrift(db: Db): Promise<FieldDrift[]> {
   const { rows } = await sql<FieldDrift>`
-    select record, field, change, first_seen_at as "firstSeenAt", records::integer as records, example_type as "exampleType"
+    select record, field, change, max(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
+      sum(records)::integer as records, example_type as "exampleType"
     from bi.field_drift where change = 'gone' or first_seen_at > now() - interval '30 days'
-    order by first_seen_at desc, record, field, change limit 50`.execute(db);
+    group by record, field, change, example_type
+    order by max(first_seen_at) desc, record, field, change limit 50`.execute(db);
   return rows;
 }
 

@@ -32,6 +32,10 @@ export type ReadEvents = { events: Event[]; faults: EventFault[] };
 /** Events and faults that are read of one body: what is beyond them is not looked at. */
 export const mostEvents = 1000;
 
+/** All objects of a body: the brands, and what it says of their reviews and products. */
+export const objectsOf = (body: readonly unknown[]): unknown[] =>
+  body.flatMap((brand) => (isRecord(brand) ? [brand, brand.reviews, brand.products].flat() : []));
+
 type Item = Readonly<Record<string, unknown>>;
 
 /**

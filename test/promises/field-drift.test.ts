@@ -1,10 +1,39 @@
 import { expect, test } from 'vitest';
-import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
+import { checkAlerts } from '../../src/alerts/check-alerts.ts';
+import type { App } from '../../src/app/app.ts';
+import { issuesOf } from '../../src/app/issues.ts';
+import { statusReport } from '../../src/app/status-report.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openFieldShapes, type RecordKind } from '../../src/warehouse/field-shapes.ts';
 import { acceptWebhook } from '../../src/webhooks/accept-webhook.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
-import { openWorld } from '../harness/world.ts';
+import { openServe, openWorld, type World } from '../harness/world.ts';
 
 type Fields = Record<string, unknown>;
+
+const driftOf = (world: World) =>
+  world.warehouse(
+    `select record, field, change, example_type as type, records > 0 as "isSeen" from bi.field_drift order by 1, 2, 3`,
+  );
+
+/** A process sees so many equal records, and ends. */
+async function sees({ warehouse }: App, kind: RecordKind, record: Fields, count = 100): Promise<void> {
+  const shapes = openFieldShapes(warehouse, 3_600_000);
+  shapes.begin();
+  shapes.see(kind, Array(count).fill(record));
+  await shapes.close();
+}
+
+/** The changes that alerts post, in the order of their names. */
+async function alertsOf(app: App): Promise<string[]> {
+  const posted: string[] = [];
+  const post = async (text: string) => void posted.push(text);
+  await checkAlerts(
+    { db: app.warehouse.db, log: openLog('silent'), now: app.now, post },
+    issuesOf(await statusReport(app)),
+  );
+  return posted.flatMap((text) => /UTC (.*) \(\d/.exec(text)?.[1] ?? []).sort();
+}
 
 /** A world whose service shows reviews and orders as `change` leaves them. */
 async function changingWorld() {
@@ -18,11 +47,7 @@ async function changingWorld() {
       },
     }),
   );
-  const drift = () =>
-    world.warehouse(
-      `select record, field, change, example_type as type, records > 0 as "isSeen" from bi.field_drift order by 1, 2, 3`,
-    );
-  return { world, changes, drift };
+  return { world, changes, drift: () => driftOf(world) };
 }
 
 test('a field that is new, gone, null or of another type is said once', async () => {
@@ -60,11 +85,11 @@ test('a field that is new, gone, null or of another type is said once', async ()
   expect(await world.warehouse('select sum(likes_count)::integer as likes from warehouse.reviews')).toEqual([before]);
   const { stdout } = await world.cli('status');
   expect(stdout).toMatch(
-    /since .* UTC likes_count of a review is missing from all records; columns keep their last value/,
+    /since .* UTC likes_count of a review is missing from all records; its column keeps the last values/,
   );
   expect(stdout).toContain('review-sync migrate --accept-gone likes_count');
   expect(stdout).not.toContain('kiosk');
-  expect((await world.cli('doctor')).stdout).toMatch(/loyalty_tier of a review now \(string\), which it did not/);
+  expect((await world.cli('doctor')).stdout).toMatch(/loyalty_tier of a review \(string\), which it did not/);
 
   for (const field of ['no_such_field', 'message'])
     expect(await world.cli('migrate', '--accept-gone', field)).toMatchObject({ status: 2 });
@@ -85,6 +110,82 @@ test('a field that is new, gone, null or of another type is said once', async ()
   shapes.begin();
   await shapes.close();
   expect([...warehouse.acceptedGone]).toEqual([]);
+});
+
+test('a field that was null has no new type or value, and each change is posted once', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const first = { id: 1, size: null, source: null, old_name: 1, product_code: 'P1' };
+  await sees(app, 'review', first);
+  const usual = { ...first, size: 'M', source: 'pc' };
+  // Two processes see it at the same time.
+  await Promise.all([sees(app, 'review', usual), sees(app, 'review', usual)]);
+  expect(await driftOf(world)).toEqual([]);
+  expect(await alertsOf(app)).toEqual([]);
+
+  // A field is renamed, one is nested, one has another type, and there are two new words.
+  const { old_name: value, product_code: code, ...rest } = usual;
+  const changed = { ...rest, size: 7, new_name: value, product: { code } };
+  await Promise.all(['kiosk', 'app'].map((source) => sees(app, 'review', { ...changed, source })));
+  const gone = 'of a review is missing from all records';
+  expect(await alertsOf(app)).toEqual([
+    `old_name ${gone}`,
+    `product_code ${gone}; its column keeps the last values`,
+    'size of a review has another type: number',
+    'source of a review has a value that was not seen before',
+    'the service shows new_name of a review (number), which it did not',
+    'the service shows product of a review (object), which it did not',
+  ]);
+  expect(await alertsOf(app)).toEqual([]);
+  await sees(app, 'review', { ...changed, source: 'tv' });
+  expect(await alertsOf(app)).toEqual(['source of a review has a value that was not seen before']);
+
+  // The service goes back: what it showed in between stays in the list, with the date on which it was last seen.
+  await sees(app, 'review', usual);
+  expect(await alertsOf(app)).toEqual([`new_name ${gone}`, `product ${gone}`]);
+  expect((await world.cli('status')).stdout).toMatch(
+    /size of a review has another type: number \(300 records, the last at /,
+  );
+});
+
+test('a field that one page of a run lacks is not gone', async () => {
+  const { world, changes, drift } = await changingWorld();
+  await using _world = world;
+  await world.cli('sync', 'reviews');
+  const [{ pages, before }] = (await world.warehouse(`select 1 as pages, sum(likes_count)::integer as before
+    from warehouse.reviews`)) as [{ pages: number; before: number }];
+  let left = 50 * pages;
+  changes.change = (one) => {
+    left -= 1;
+    if (left >= 0) delete one.likes_count;
+  };
+  await world.warehouse('delete from sync.export_windows');
+  await world.cli('backfill', 'reviews');
+  expect(left).toBeLessThan(0);
+  expect(await drift()).toEqual([]);
+  expect(await world.warehouse('select sum(likes_count)::integer as before from warehouse.reviews')).toEqual([
+    { before },
+  ]);
+});
+
+test('a new field of an event is seen, and none is gone because other events lack it', async () => {
+  await using served = await openServe({ WEBHOOK_SECRET: 'a-secret-part-of-the-path' });
+  const { world, url, stop } = served;
+  const app = await world.openApp();
+  const post = async (brand: Fields) => {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify([{ brand_id: 1, ...brand }]);
+    expect(await fetch(`${url}/webhooks/a-secret-part-of-the-path`, { method: 'POST', headers, body })).toMatchObject({
+      status: 200,
+    });
+  };
+  await sees(app, 'event', { brand_id: 1, reviews: [], id: 1 });
+  for (let n = 0; n < 60; n += 1)
+    await post({ products: [{ id: n, code: 'P', reviews_count: 1, score: 5, trust: 'high' }] });
+  await stop();
+  expect((await driftOf(world)).filter((one) => ['trust', 'reviews'].includes(String(one.field)))).toEqual([
+    { record: 'event', field: 'trust', change: 'new', type: 'string', isSeen: true },
+  ]);
 });
 
 test('orders and webhooks are looked at too, and thousands of names are one', async () => {

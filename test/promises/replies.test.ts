@@ -81,6 +81,14 @@ test('a service that shows no comments costs five requests a run, until it does'
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select count(*)::integer as n from bi.replies')).toEqual([{ n: 2 * n }]);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
+
+  // They were shown, and are no more: that is told, although the lists are as they were.
+  world.service.hideFields(['comments']);
+  await world.atService(`update reference_service.reviews set comments = '[]', updated_at = now()`);
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect((await world.cli('status')).stdout).toContain(
+    'comments of a review that is read by its id is missing from all',
+  );
 });
 
 test('a review of which a list counts a hidden comment is not read again each time', async () => {

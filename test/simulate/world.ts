@@ -173,6 +173,8 @@ const drifts: readonly Drift[] = [
   { reported: 'user_name null', change: (shown) => ({ ...shown, user_name: null }) },
   { reported: 'product_code type', change: (shown) => ({ ...shown, product_code: 7 }) },
   { reported: 'source value', change: (shown) => ({ ...shown, source: 'kiosk' }) },
+  { reported: 'review_type value', change: (shown) => ({ ...shown, review_type: 'audio' }) },
+  { reported: 'status value', change: (shown) => ({ ...shown, status: 'blocked' }) },
 ];
 
 /** What a brand shares with the others of its world: time, the server, and the workers, which have an App of each. */
@@ -644,10 +646,17 @@ export async function simulateWorld(
   }
   const hasBadge = ({ id }: { id: number }) => id % 3 === 0;
   let [drifted, likesBefore]: [readonly Drift[], Map<number, number | null>] = [[], new Map()];
-  if (nature.drift) service.fields.change = (shown, { id }) => ({ ...shown, ...(id % 3 === 0 && { badge: 'top' }) });
+  // The grade is null at first, and then has its first value: that is no change of its type.
+  let grade: string | null = null;
+  if (nature.drift)
+    service.fields.change = (shown, { id }) => ({
+      ...{ ...shown, status: 'visible', grade },
+      ...(id % 3 === 0 && { badge: 'top' }),
+    });
   function drift(): void {
     const before = service.fields.change;
     drifted = random.sample(drifts, random.integer(1, drifts.length));
+    grade = 'gold';
     service.fields.change = (shown, one) => drifted.reduce((all, { change }) => change(all), before(shown, one));
     scheduler.tell(`the service changes fields: ${drifted.map(({ reported }) => reported).join(', ')}`, undefined);
   }

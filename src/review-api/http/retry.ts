@@ -48,8 +48,10 @@ export type ReviewApiOptions = {
   retry?: Partial<RetryLimits> | undefined;
   /** Called for each wait, with its reason and its end in milliseconds since 1970. */
   onWait?: ((wait: Wait) => void) | undefined;
-  /** Called with the records of lists of reviews and of details of orders, as they came. */
-  onRecords?: ((kind: 'review' | 'order' | 'sub_order', records: readonly unknown[]) => void) | undefined;
+  /** Called with the records of lists of reviews, and of details of reviews and orders, as they came. */
+  onRecords?:
+    | ((kind: 'review' | 'review_detail' | 'order' | 'sub_order', records: readonly unknown[]) => void)
+    | undefined;
   /** Called after each request, retries included: for metrics. */
   onRequestEnd?: ((request: RequestFacts) => void) | undefined;
   /** Ends all calls, requests in flight included. */

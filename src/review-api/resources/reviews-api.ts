@@ -216,7 +216,11 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
     /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
       const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
-      return send(call, (response) => readRaw(response, id));
+      return send(call, (response) => {
+        const review = readRaw(response, id);
+        onRecords?.('review_detail', [review.item]);
+        return review;
+      });
     },
 
     /**

@@ -53,6 +53,10 @@ const mayBeAbsent: readonly string[] = [
 
 const names = Object.keys(reviewColumns);
 const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
+
+/** Whether the column of this field keeps its values if no record of a response has the field. */
+export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
+
 const butId = names.filter((name) => name !== 'id');
 
 const lackingOf = (columns: readonly string[], records: readonly object[]): string[] =>
