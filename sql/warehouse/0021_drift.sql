@@ -46,3 +46,6 @@ comment on column bi.field_drift.records is 'Records that show it; of a field th
 comment on column bi.field_drift.example_type is 'The JSON type of the value; of a field that is gone, the one it had.';
 
 comment on column sync.field_shapes.record is 'review, review_detail, order, sub_order or event.';
+
+-- The comments of a review that is gone are not asked for.
+delete from sync.comments_due using warehouse.reviews where id = review_id and deleted_at is not null;

@@ -100,6 +100,8 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
         sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
       where id = any(${found.reviews.map(({ id }) => id)})`.execute(trx);
     await sql`
+      delete from sync.comments_due where review_id = any(${found.reviews.map(({ id }) => id)})`.execute(trx);
+    await sql`
       update sync.dead_letters set reason = case when is_discarded then reason else ${forgotten} end, payload = 'null'
       where id = any(${found.deadLetters.map(({ id }) => id)})`.execute(trx);
     await sql`

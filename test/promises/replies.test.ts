@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
@@ -88,6 +89,46 @@ test('a service that shows no comments costs five requests a run, until it does'
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect((await world.cli('status')).stdout).toContain(
     'comments of a review that is read by its id is missing from all',
+  );
+});
+
+test('a review that is gone or forgotten is asked for no more, and one that comes back is', async () => {
+  await using world = await openWorld();
+  await world.cli('sync', 'reviews');
+  const due = async () =>
+    (await world.warehouse('select review_id::integer as id from sync.comments_due')).map(({ id }) => id);
+  world.service.hideFields(['comments']);
+  for (const id of [1, 2, 3, 4]) await comment(world, id, [{ id }]);
+  await world.cli('sync', 'reviews');
+  expect((await due()).sort()).toEqual([1, 2, 3, 4]);
+  const { warehouse } = await world.openApp();
+  await markDeleted(warehouse.db, [1], new Date());
+  await world.atService(`update reference_service.reviews set user_code = 'minji', updated_at = now() where id = 2`);
+  expect((await due()).sort()).toEqual([2, 3, 4]);
+  // The list still shows the first one.
+  await world.cli('sync', 'reviews');
+  expect(await world.cli('forget', 'user', 'minji', '--apply')).toMatchObject({ status: 0 });
+  expect((await due()).sort()).toEqual([1, 3, 4]);
+
+  // The service shows one in its lists and not by its id.
+  world.service.hideFields([]);
+  await world.through((target) =>
+    startChangingProxy(target, {
+      answer(answer, { path }) {
+        if (path === '/v1/reviews/3') answer.status = 404;
+      },
+    }),
+  );
+  const again = async () => {
+    await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '1 day'`);
+    await world.cli('sync', 'reviews');
+  };
+  for (let attempts = 2; attempts < 6; attempts += 1) await again();
+  expect(await due()).toEqual([3]);
+  await again();
+  expect(await due()).toEqual([]);
+  expect(await world.warehouse('select review_id::integer from warehouse.review_comments order by 1')).toEqual(
+    [1, 4].map((review_id) => ({ review_id })),
   );
 });
 

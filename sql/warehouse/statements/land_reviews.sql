@@ -62,13 +62,14 @@ touched as (
   select 'review', earlier.created_at, earlier.product_id, case when moves_deliveries then earlier.order_code end
   from earlier join changed using (id)
 ),
--- Only a list has the number of comments. An id that stands for another review has other comments, whatever their number.
+-- Only a list has the number of comments. A review that was deleted, or whose id stands for another review, may have other
+-- comments, whatever their number.
 commented as (
   insert into sync.comments_due as due (review_id, moved_at)
   select written.id, now() from written left join earlier using (id)
   where $2::text[] is null and (
     coalesce(written.comments_count, 0) <> coalesce(earlier.comments_count, 0)
-    or written.comments_count > 0 and written.created_at <> earlier.created_at
+    or written.comments_count > 0 and (written.created_at <> earlier.created_at or earlier.deleted_at is not null)
   )
   on conflict (review_id) do update set moves = due.moves + 1, moved_at = excluded.moved_at
 ),
