@@ -42,14 +42,11 @@ export const reviewColumns = {
  */
 export const notInLists: readonly string[] = ['comments', 'comments_count'];
 
-/** Fields that a review may lack although others have them (docs/interface.md, "Review"). */
-const mayBeAbsent: readonly string[] = [
-  'product_options',
-  'third_party_name',
-  'sub_brand_id',
-  'tag_name',
-  ...notInLists,
-];
+/**
+ * Fields that a review may lack although others have them (docs/interface.md, "Review"). Settings of the shop decide
+ * whether its reviews have `product_options` and `sub_brand_id`.
+ */
+const mayBeAbsent: readonly string[] = ['third_party_name', 'tag_name', ...notInLists];
 
 const names = Object.keys(reviewColumns);
 const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
