@@ -227,6 +227,7 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
   for (const wrong of [
     'extra.points:text',
     'extra.score:text',
+    'extra.brand:text',
     'extra.at:date',
     'loyalty_tier:text',
     'extra.a"b:text',
