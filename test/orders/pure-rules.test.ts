@@ -23,7 +23,9 @@ import type { Result } from '../../src/orders/push/send.ts';
 import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
+  AuthenticationError,
   type CallOptions,
+  LimitedError,
   MalformedResponseError,
   NotFoundError,
   type OrderBody,
@@ -402,6 +404,8 @@ describe('the requests of one record', () => {
     ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),
     ...[403, 405].map((status) => [new RefusedError(at(status)), 'transient'] as const),
     [new UnavailableError(at(500)), 'transient'],
+    [new LimitedError(at(429)), 'transient'],
+    [new AuthenticationError(at(401)), 'transient'],
     [new MalformedResponseError(at(200)), 'transient'],
     [new NotFoundError(at(404)), 'absent'],
     [new UnknownOutcomeError(at()), 'unknown'],
