@@ -81,22 +81,6 @@ test('an order of the service that two codes are linked to is not deleted with o
   expect(await world.atService('select code from reference_service.orders')).toEqual([{ code: 'O1' }]);
 });
 
-test.for([
-  ['whose id belongs to another code by now', 'SOMEBODY-ELSE', 0],
-  ['with an unknown number of reviews', 'O1', null],
-] as const)('an order %s is not deleted, and needs no allowance', async ([, code, reviews_count], { world }) => {
-  await pushOrders(world, 1);
-  await world.shop('update o set deleted_at = now(), updated_at = now()');
-  await useUpAllowance(world);
-  const other = { id: 1, code, sub_orders: [{ id: 1, product_id: 1, reviews_count }] };
-  world.serviceRule(({ method }) => (method === 'GET' ? { status: 200, body: JSON.stringify(other) } : 'pass'));
-  for (const allowRemovals of [false, true]) {
-    await world.sync({ deletes: 'send', allowRemovals });
-    expect(await world.openDeadLetters()).toEqual([]);
-  }
-  expect(world.requests().filter((one) => one.method === 'DELETE')).toEqual([]);
-});
-
 test('fifty removals are allowed in 24 hours, or one for twenty orders pushed', async ({ world }) => {
   const { db } = (await world.openApp()).warehouse;
   expect(await takeRemovals(db, 51, allowance)).toBe(false);

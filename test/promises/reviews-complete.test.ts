@@ -18,21 +18,6 @@ const ids = async (world: World) => ({
   warehouse: await world.warehouse('select id from warehouse.reviews order by id'),
 });
 
-// Capped: below, with a second that no query can show whole.
-test.for(['real', 'absent'] as const)(
-  'with a Link of the last page that is %s, a day of thirty-one pages is read',
-  async (lastPageLink, { openWorld }) => {
-    const world = await openWorld({ service: { lastPageLink } });
-    await seedReviews(world.serviceDatabaseUrl, reviews(3100, 20));
-    expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
-    const { service, warehouse } = await ids(world);
-    expect(warehouse).toEqual(service);
-    // 31 full pages, the end of each of two parts, what is asked about the bounds. Without Link, everything is read twice.
-    const most = lastPageLink === 'absent' ? 110 : 40;
-    expect(world.service.requests()['GET /v1/reviews']).toBeLessThanOrEqual(most);
-  },
-);
-
 /** Reviews that all were written in the same second. */
 const oneSecond = (count: number, score: (index: number) => number | null, products = 1) =>
   reviews(count, 0, '2026-03-02T12:00:00+09:00').map((review, index) => ({
