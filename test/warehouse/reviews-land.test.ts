@@ -70,12 +70,6 @@ test('pages that share their bad records land at once, in whatever order', async
   expect(await openLetters()).toHaveLength(60);
 });
 
-test('pages that share their bad records land at once, whatever the order of these', async () => {
-  const bad = Array.from({ length: 60 }, (_, index) => review(index + 1, { score: 9 }));
-  await Promise.all([bad, bad.toReversed(), bad, bad.toReversed()].map(land));
-  expect(await openLetters()).toHaveLength(60);
-});
-
 test('a page whose body was released is refused, not taken for landed', async () => {
   const shared = pageOf(JSON.stringify([review(1)]));
   // Memory of its own, as undici gives it; a short text shares its memory with other buffers.
