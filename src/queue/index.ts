@@ -57,6 +57,9 @@ const mostOpen = 20;
 
 const countedStates = ['active', 'waiting', 'waiting-children', 'delayed', 'failed'] as const;
 
+/** How BullMQ begins the ids of jobs that schedules make; the key of the schedule follows, and the moment. */
+export const dueIds = 'repeat:';
+
 /** The connections to the server of QUEUE_URL and the open queues, which the brands of a process share. */
 export type QueueServer = AsyncDisposable & {
   readonly url: string;
@@ -65,8 +68,8 @@ export type QueueServer = AsyncDisposable & {
   queue(name: string, isKept?: boolean): Promise<BullQueue>;
   /** The schedules of a queue, as of now or later. */
   schedulers(queue: BullQueue): Promise<Scheduler[]>;
-  /** The names of its jobs in each of `countedStates`, as of now or later. */
-  jobNames(queue: BullQueue): Promise<string[][]>;
+  /** The ids of its jobs in each of `countedStates`, as of now or later. */
+  jobIds(queue: BullQueue): Promise<string[][]>;
   close(): Promise<void>;
 };
 
@@ -142,10 +145,7 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
       return queue;
     },
     schedulers: sharedReading((queue) => queue.getJobSchedulers()),
-    jobNames: sharedReading(async (queue) => {
-      const names = countedStates.map(async (state) => (await queue.getJobs([state])).map((job) => job.name));
-      return Promise.all(names);
-    }),
+    jobIds: sharedReading((queue) => Promise.all(countedStates.map((state) => queue.getRanges([state], 0, -1)))),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -202,8 +202,8 @@ export async function openQueues(url: string, names: QueueNames | string, shared
   /** Runs that are due, of this brand only. */
   async function dueCounts(): Promise<Record<string, number>> {
     if (brand === undefined) return scheduled.getJobCounts(...countedStates);
-    const names = await server.jobNames(scheduled);
-    const own = names.map((some) => some.filter((name) => name.startsWith(`${brand}/`)).length);
+    const ids = await server.jobIds(scheduled);
+    const own = ids.map((some) => some.filter((id) => id.startsWith(`${dueIds}${brand}/`)).length);
     return Object.fromEntries(countedStates.map((state, at) => [state, own[at] ?? 0]));
   }
 

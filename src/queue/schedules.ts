@@ -3,7 +3,7 @@ import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { repeat } from '../base/timeout.ts';
 import { respondsInTime } from './connection.ts';
-import { type Queues, runAttempts } from './index.ts';
+import { dueIds, type Queues, runAttempts } from './index.ts';
 
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = Schedule & { next: Date | undefined };
@@ -28,7 +28,7 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
     const job = prefix + ownName;
     const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
     const isDue = same?.next !== undefined && same.next <= Date.now();
-    if (isDue && (await queue.getJob(`repeat:${job}:${same.next}`))) continue;
+    if (isDue && (await queue.getJob(`${dueIds}${job}:${same.next}`))) continue;
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },
