@@ -51,7 +51,6 @@ create index runs_not_ended on sync.runs (started_at) where finished_at is null;
 comment on table sync.runs is 'One row a run of a flow.';
 comment on column sync.runs.id is 'The id of the run''s job in the queue; no two runs ever have the same.';
 comment on column sync.runs.job is 'Name of the job, as in jobs/.';
-comment on column sync.runs.trigger is 'schedule: by its cron pattern; command: by a person or a script.';
 comment on column sync.runs.started_at is 'When the run began.';
 comment on column sync.runs.finished_at is 'When it ended; null while it is running.';
 comment on column sync.runs.outcome is 'done, incomplete (some records or windows failed), failed, abandoned (stopped by a person, or begun by a clock that was ahead); null while it is running.';
@@ -119,7 +118,4 @@ create unlogged table sync.rate_limit (
   points integer not null default 0,
   expire bigint
 );
-comment on table sync.rate_limit is 'Requests sent in the current second, over all workers (REVIEW_API_REQUESTS_PER_SECOND).';
 comment on column sync.rate_limit.key is 'What is counted.';
-comment on column sync.rate_limit.points is 'Requests counted so far.';
-comment on column sync.rate_limit.expire is 'When the count starts again at 0, in milliseconds since 1970.';

@@ -55,10 +55,6 @@ $$;
 create index reviews_by_creation on warehouse.reviews (created_at) include (
   deleted_at, display, score, product_id, product_code, review_type, images_count, videos_count, source, order_code
 );
--- Reviews without a product are found as those of product 0.
-create index reviews_by_product on warehouse.reviews (coalesce(product_id, 0), created_at) where deleted_at is null;
-create index reviews_by_order on warehouse.reviews (order_code) include (product_id, created_at, score)
-  where deleted_at is null and order_code is not null;
 comment on table warehouse.reviews is 'One row per review of the service, in its newest version. Filter on deleted_at is null for those that still exist.';
 comment on column warehouse.reviews.id is 'The service''s id of the review.';
 comment on column warehouse.reviews.code is 'The shop-side identifier, where the review has one.';
@@ -67,7 +63,6 @@ comment on column warehouse.reviews.user_id is 'The service''s id of the author.
 comment on column warehouse.reviews.user_code is 'The author''s shop account; null for a non-member.';
 comment on column warehouse.reviews.user_name is 'The author''s name.';
 comment on column warehouse.reviews.message is 'The text of the review, without HTML.';
-comment on column warehouse.reviews.score is 'Rating as the service shows it, 1 to 5; null: no rating was given.';
 comment on column warehouse.reviews.created_at is 'When the review was written.';
 comment on column warehouse.reviews.updated_at is 'When it last changed at the service.';
 comment on column warehouse.reviews.product_id is 'The service''s id of the product.';
@@ -95,45 +90,8 @@ comment on column warehouse.reviews.deleted_at is 'When the review was found to 
 comment on column warehouse.reviews.first_seen_at is 'When review-sync first wrote this row.';
 comment on column warehouse.reviews.synced_at is 'When review-sync last wrote this row.';
 comment on index warehouse.reviews_by_creation is 'Windows by creation; and, with the columns that go with it, most of bi without the table.';
-comment on index warehouse.reviews_by_product is 'The reviews of a product and month, when they are counted again.';
-comment on index warehouse.reviews_by_order is 'The reviews of an order, when it is counted again.';
 
 -- The lists of a review as rows.
-create view warehouse.review_images as
-select
-  r.id as review_id,
-  item.ordinality::integer as position,
-  item.value ->> 'url' as url,
-  item.value ->> 'gallery_url' as gallery_url,
-  item.value ->> 'portrait_url' as portrait_url,
-  item.value ->> 'thumbnail_url' as thumbnail_url,
-  case jsonb_typeof(item.value -> 'width') when 'number' then (item.value ->> 'width')::numeric::integer end as width,
-  case jsonb_typeof(item.value -> 'height') when 'number' then (item.value ->> 'height')::numeric::integer end as height,
-  case jsonb_typeof(item.value -> 'gallery_width') when 'number' then (item.value ->> 'gallery_width')::numeric::integer end as gallery_width,
-  case jsonb_typeof(item.value -> 'gallery_height') when 'number' then (item.value ->> 'gallery_height')::numeric::integer end as gallery_height,
-  case jsonb_typeof(item.value -> 'portrait_width') when 'number' then (item.value ->> 'portrait_width')::numeric::integer end as portrait_width,
-  case jsonb_typeof(item.value -> 'portrait_height') when 'number' then (item.value ->> 'portrait_height')::numeric::integer end as portrait_height,
-  case jsonb_typeof(item.value -> 'thumbnail_width') when 'number' then (item.value ->> 'thumbnail_width')::numeric::integer end as thumbnail_width,
-  case jsonb_typeof(item.value -> 'thumbnail_height') when 'number' then (item.value ->> 'thumbnail_height')::numeric::integer end as thumbnail_height
-from warehouse.reviews r
-cross join lateral jsonb_array_elements(
-  case jsonb_typeof(r.images) when 'array' then r.images else '[]' end
-) with ordinality as item (value, ordinality);
-comment on view warehouse.review_images is 'The images of the reviews, one row an image. Those of deleted and hidden reviews too: deleted_at and display are in the table reviews.';
-comment on column warehouse.review_images.review_id is 'The review, warehouse.reviews.id.';
-comment on column warehouse.review_images.position is 'Place in the review''s list, from 1.';
-comment on column warehouse.review_images.url is 'Address of the image.';
-comment on column warehouse.review_images.gallery_url is 'Address of the gallery variant.';
-comment on column warehouse.review_images.portrait_url is 'Address of the portrait variant.';
-comment on column warehouse.review_images.thumbnail_url is 'Address of the thumbnail.';
-comment on column warehouse.review_images.width is 'Width of the image in pixels.';
-comment on column warehouse.review_images.height is 'Height of the image in pixels.';
-comment on column warehouse.review_images.gallery_width is 'Width of the gallery variant in pixels.';
-comment on column warehouse.review_images.gallery_height is 'Height of the gallery variant in pixels.';
-comment on column warehouse.review_images.portrait_width is 'Width of the portrait variant in pixels.';
-comment on column warehouse.review_images.portrait_height is 'Height of the portrait variant in pixels.';
-comment on column warehouse.review_images.thumbnail_width is 'Width of the thumbnail in pixels.';
-comment on column warehouse.review_images.thumbnail_height is 'Height of the thumbnail in pixels.';
 
 create view warehouse.review_videos as
 select

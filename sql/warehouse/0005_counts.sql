@@ -70,9 +70,7 @@ create table sync.product_counts (
 );
 create index product_counts_by_key on sync.product_counts (product_id, month);
 comment on table sync.product_counts is 'Reviews and deliveries by product and month, and when they were last counted. A product and month has a row about its reviews, another one about its deliveries, or an empty one. A delivery is a product of an order of which at least one sub-order was delivered.';
-comment on column sync.product_counts.product_id is 'The service''s id of the product; 0: none. Reviews without an id are counted by code.';
 comment on column sync.product_counts.month is 'First day of the month in which the reviews were written, or the first sub-order of a delivery was delivered, in the time zone of sync.settings; -infinity: orders without a date.';
-comment on column sync.product_counts.product_code is 'The shop''s code of the product, as reviews show it.';
 comment on column sync.product_counts.reviews is 'Reviews that are not marked deleted.';
 comment on column sync.product_counts.displayed is 'Those that the shop shows.';
 comment on column sync.product_counts.rated is 'Those with a rating.';

@@ -39,7 +39,7 @@ alter table sync.alerts alter column key type text collate "C";
 
 -- Views of other people use the columns of warehouse.reviews, so only the index changes. It serves comparisons with the
 -- columns above.
-drop index warehouse.reviews_by_order;
+drop index if exists warehouse.reviews_by_order;
 create index reviews_by_order on warehouse.reviews (order_code collate "C") include (product_id, created_at, score)
   where deleted_at is null and order_code is not null;
 comment on index warehouse.reviews_by_order is 'The reviews of an order, when it is counted again.';
@@ -60,7 +60,17 @@ left join (
   select distinct on (product_id) product_id, product_code from sync.product_links order by product_id, linked_at desc, product_code
 ) p on p.product_id = l.product_id
 where l.sub_order_id is not null;
+comment on view bi.sub_orders is 'The purchased products that were pushed to the service, one row each. Orders that were deleted at the service are not among them.';
+comment on column bi.sub_orders.order_key is 'Stands for the order, the same in all views of bi.';
+comment on column bi.sub_orders.product_id is 'The service''s id of the product.';
+comment on column bi.sub_orders.product_code is 'The shop''s code of the product; null: not known yet.';
+comment on column bi.sub_orders.status is 'Status of the order line as the shop''s query gives it, such as delivery_finished or returned.';
+comment on column bi.sub_orders.ordered_at is 'When the order was made; null: no push of it was recorded yet.';
+comment on column bi.sub_orders.delivered_at is 'When it was delivered; null: not delivered, or the shop''s query has no such date.';
+comment on column bi.sub_orders.delivered_on is 'That day, in the zone of bi.freshness.';
+comment on column bi.sub_orders.price is 'What it cost, in whole units of the shop''s currency, as pushed last.';
 
+-- One order at a time, so that a condition on ordered_at reads only its orders.
 create or replace view bi.response_by_order as
 select
   md5((select order_salt from sync.settings) || l.order_code collate "default") as order_key,
@@ -87,6 +97,19 @@ cross join lateral (
   where r.order_code = l.order_code and deleted_at is null
 ) a
 where o.sub_orders > 0;
+comment on view bi.response_by_order is 'Each order that was pushed to the service, with its reviews. Orders that were deleted at the service, and orders without a pushed line, are left out.';
+comment on column bi.response_by_order.order_key is 'Stands for the order, the same in all views of bi.';
+comment on column bi.response_by_order.ordered_at is 'When the order was made; null: no push of it was recorded yet.';
+comment on column bi.response_by_order.delivered_at is 'When its first sub-order was delivered; null: none was.';
+comment on column bi.response_by_order.delivered_on is 'That day, in the zone of bi.freshness.';
+comment on column bi.response_by_order.sub_orders is 'Purchased products in it.';
+comment on column bi.response_by_order.delivered_sub_orders is 'Those of them that were delivered.';
+comment on column bi.response_by_order.reviews is 'Reviews that name this order, hidden ones too.';
+comment on column bi.response_by_order.has_review is 'Whether there is one.';
+comment on column bi.response_by_order.average_score is 'Their average rating.';
+comment on column bi.response_by_order.first_review_at is 'When the first of them was written.';
+comment on column bi.response_by_order.days_from_order_to_review is 'Days from the order to its first review.';
+comment on column bi.response_by_order.days_from_delivery_to_review is 'Days from the first delivery to the first review; below 0 where it was written before.';
 
 create or replace view bi.reviews_per_delivered_sub_order_by_product as
 select
@@ -107,6 +130,14 @@ from (
 left join (
   select distinct on (product_id) product_id, product_code from sync.product_links order by product_id, linked_at desc, product_code
 ) p on p.product_id = d.product_id;
+comment on view bi.reviews_per_delivered_sub_order_by_product is 'Reviews of delivered products, by product, over all time.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.product_id is 'The service''s id of the product.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.product_code is 'The shop''s code of the product; null: not known yet.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.delivered_sub_orders is 'How often it was delivered.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.reviews is 'Reviews that name one of those orders. Reviews without an order are only in bi.reviews_by_product.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.reviews_per_sub_order is 'reviews divided by delivered_sub_orders.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.reviewed_sub_orders is 'Delivered sub-orders with a review, each counted once.';
+comment on column bi.reviews_per_delivered_sub_order_by_product.reviewed_share is 'Their share, 0 to 1.';
 
 do $$
 begin
