@@ -5,4 +5,5 @@ export const refusalsOfNote = 5;
 export const tokenRefusedText = (refusedInHour: number): string =>
   `the token was revoked ${refusedInHour} times in an hour: another program uses this client id, or tokens live very short`;
 
-export const tokenRefusedHint = 'give each program a client id of its own at the service';
+export const tokenRefusedHint =
+  'give each program a client id of its own at the service; if this is the only one, ask its makers how long a token lives';

@@ -54,7 +54,7 @@ export class ReviewApiError extends ReviewSyncError {
 }
 
 /**
- * The service gave no token for these credentials, or refused two fresh tokens in a row. `isForAll`: it refuses every
+ * The service gave no token for these credentials, or refused three fresh tokens in a row. `isForAll`: it refuses every
  * request, and not one path only.
  */
 export class AuthenticationError extends ReviewApiError {

@@ -41,16 +41,39 @@ test('a path that always answers 401 ends too, while other paths accept every to
   await others;
 });
 
-test('500 calls share tokens that live for 25 requests: a refused one keeps its slot', async () => {
+/** Gives out tokens that serve so many requests each. */
+function shortLived(uses: number) {
   const served = new Map<string, number>();
-  const service = await tinyService((seen) => {
+  return tinyService((seen) => {
     const token = tokenOf(seen) ?? '';
     served.set(token, (served.get(token) ?? 0) + 1);
-    return (served.get(token) ?? 0) > 25 ? { status: 401 } : orderOf(seen);
+    return (served.get(token) ?? 0) > uses ? { status: 401 } : orderOf(seen);
   });
+}
+
+test.each([
+  [25, 500, 25],
+  [5, 100, 25],
+  [3, 100, 40],
+  [2, 60, 36],
+  [1, 12, 14],
+])('tokens that serve %i requests each carry %i calls, with fewer in flight', async (uses, calls, mostTokens) => {
+  const service = await shortLived(uses);
   const api = client(service.url, { concurrency: 8 });
-  expect(await manyOf(500, (n) => api.orders.get(n))).toHaveLength(500);
-  expect(service.tokenRequests()).toBeLessThan(25);
+  expect(await manyOf(calls, (n) => api.orders.get(n))).toHaveLength(calls);
+  expect(service.tokenRequests()).toBeLessThanOrEqual(mostTokens);
+  // Eight calls hold the slots as the first token ends. After that, half of the requests are refused at most.
+  expect(service.calls().length).toBeLessThanOrEqual(2 * calls + 64);
+});
+
+test.each([1, 3])('clients that share tokens of %i requests each lose no call', async (uses) => {
+  const service = await shortLived(uses);
+  const session = sharedStore();
+  const apis = [1, 2, 3].map(() => client(service.url, { session, concurrency: 8 }));
+  const calls = uses * 8;
+  expect((await Promise.all(apis.map((api) => manyOf(calls, (n) => api.orders.get(n))))).flat()).toHaveLength(
+    3 * calls,
+  );
 });
 
 test('refused credentials are reported at once, in the words of the service', async () => {
@@ -84,6 +107,7 @@ test.each([
   ['100', 2],
   [0, 1],
   ['soon', 1],
+  [-5, 1],
 ])('a token that lives %j s is renewed ahead of its end: after 91 s it is token %i', async (expires_in, last) => {
   let nowMs = 1_000_000;
   const service = await tinyService(orderOf, (_seen, nth) => json({ access_token: secretToken(nth), expires_in }));
@@ -95,15 +119,51 @@ test.each([
   expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1), secretToken(last)]);
 });
 
+test('a token that comes from a cache, past its end, is used until it is refused', async () => {
+  const service = await tinyService(orderOf, (_seen, nth) =>
+    nth > 5 ? { status: 400 } : json({ access_token: secretToken(nth), expires_in: 3600 }, { age: '3500' }),
+  );
+  const api = client(service.url);
+  for (const id of [1, 2]) await api.orders.get(id);
+  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1)]);
+});
+
 test('credentials that are refused for all are found out once, not by each call', async () => {
   const service = await tinyService(() => ({ status: 401, body: { error: 'disabled' } }));
   const api = client(service.url, { concurrency: 8 });
   const ends = await manyOf(500, (n) => failureOf(api.orders.get(n)));
   expect(ends.every((error) => error instanceof AuthenticationError && error.isForAll)).toBe(true);
-  expect(service.seen.length).toBeLessThan(30);
+  expect(service.seen.length).toBeLessThan(50);
   const alone = await tinyService(() => ({ status: 401 }));
   expect(await failureOf(client(alone.url).orders.get(1))).toBeInstanceOf(AuthenticationError);
-  expect(alone.calls()).toHaveLength(2);
+  expect(alone.calls()).toHaveLength(3);
+});
+
+test('credentials that are withdrawn meanwhile fail one call, and then all', async () => {
+  let left = 20;
+  const service = await tinyService((seen) => {
+    left -= 1;
+    return left < 0 ? { status: 401 } : orderOf(seen);
+  });
+  const api = client(service.url, { concurrency: 8 });
+  const failed = (await manyOf(300, (n) => failureOf(api.orders.get(n)))).filter((end) => end instanceof Error);
+  expect(failed).toHaveLength(280);
+  expect(failed.filter((error) => !(error instanceof AuthenticationError && error.isForAll)).length).toBeLessThan(2);
+  expect(service.calls().length).toBeLessThan(20 + 60);
+});
+
+test('a path that refuses a token ends its own call, also where tokens serve few requests', async () => {
+  const served = new Map<string, number>();
+  const service = await tinyService((seen) => {
+    const token = tokenOf(seen) ?? '';
+    if (seen.path !== '/v1/orders/9') served.set(token, (served.get(token) ?? 0) + 1);
+    return seen.path === '/v1/orders/9' || (served.get(token) ?? 0) > 3 ? { status: 401 } : orderOf(seen);
+  });
+  const api = client(service.url, { concurrency: 4 });
+  const ends = await manyOf(20, (n) => failureOf(api.orders.get(n)));
+  expect(ends.filter((end) => end instanceof Error)).toEqual([
+    expect.objectContaining({ name: 'AuthenticationError', isForAll: false, path: '/v1/orders/9' }),
+  ]);
 });
 
 /** A store as of several processes: one change at a time. */

@@ -68,6 +68,9 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
 /** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
 const refusalMs = 10_000;
 
+/** A request that was the first with so many fresh tokens, and was refused each time, ends. */
+const freshTokens = 3;
+
 /** A request that is sent again more often than this is worth a warning. */
 const retriesOfNote = 2;
 
@@ -134,6 +137,8 @@ export function openHttpClient({
   let renewal: Promise<void> | undefined;
   let lastTurn = Promise.resolve();
   let refusal: { error: AuthenticationError; untilMs: number } | undefined;
+  /** Requests whose token was accepted, and how many these were when a request was last given up. */
+  let [accepted, acceptedBefore] = [0, 0];
   let hasWarned = false;
   let warnedMs = Number.NEGATIVE_INFINITY;
   /** Whether a cache asks the service when we say that we want no stored response. */
@@ -216,10 +221,18 @@ export function openHttpClient({
       await turn(call);
       const token = session.token();
       if (!token) continue;
-      const sent = await attempt(call, read, token, free);
+      const isFirst = token.served + token.pending === 0;
+      token.pending += 1;
+      const sent = await attempt(call, read, token, free).finally(() => {
+        token.pending -= 1;
+      });
       const { outcome } = sent;
+      if (outcome.kind !== 'token-refused' && outcome.status !== undefined) {
+        token.served += 1;
+        accepted += 1;
+      }
+      fitSlots();
       if (outcome.kind !== 'token-refused') {
-        if (outcome.status !== undefined) token.uses += 1;
         if (!sent.isStored || isAgain || !isObeyed) {
           if (call.method === 'GET') isObeyed = !sent.isStored;
           return sent;
@@ -228,14 +241,21 @@ export function openHttpClient({
         continue;
       }
       session.refuse(token);
-      refused.push(token);
-      if (refused.filter((one) => one.isOurs && one.uses === 0).length >= 2) {
-        const { status, detail } = outcome;
-        throw refuseAll(new AuthenticationError({ method: call.method, path: call.path, status, detail }, true));
-      }
+      if (token.isOurs && isFirst) refused.push(token);
+      if (refused.length < freshTokens) continue;
       // One path may keep responding with 401 although the tokens work elsewhere.
-      if (refused.length >= 4) return sent;
+      const isForAll = accepted === acceptedBefore;
+      acceptedBefore = accepted;
+      if (!isForAll) return sent;
+      const { status, detail } = outcome;
+      throw refuseAll(new AuthenticationError({ method: call.method, path: call.path, status, detail }, true));
     }
+  }
+
+  /** If a token serves fewer requests than are in flight, more of them would only be refused. */
+  function fitSlots(): void {
+    const fitting = Math.min(concurrency, session.lifeInUses());
+    if (fitting !== slots.concurrency) slots.concurrency = fitting;
   }
 
   /** For a while no other request has to find out that the service refuses the credentials. */

@@ -24,8 +24,17 @@ export type SessionStore = {
   alone?<T>(work: (store: Pick<SessionStore, 'get' | 'set'>) => Promise<T>): Promise<T>;
 };
 
-/** `isOurs`: this process obtained it. `uses`: responses other than 401 that this process got with it. */
-export type Token = { readonly value: string; readonly renewAtMs: number; isOurs: boolean; uses: number };
+/**
+ * `isOurs`: this process obtained it. `served`: requests of this process that the service accepted it for; `pending`: those
+ * that have no response yet.
+ */
+export type Token = {
+  readonly value: string;
+  readonly renewAtMs: number;
+  readonly isOurs: boolean;
+  served: number;
+  pending: number;
+};
 
 /** Why requests are held. */
 export const askedForFewer = 'the review service asked for fewer requests';
@@ -35,7 +44,8 @@ const lookEveryMs = 250;
 const hourMs = 3_600_000;
 /** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
 const fewUses = 3;
-const longestBackoffMs = 60_000;
+/** The longest wait before another token is obtained: after a token that served some requests, and after one without any. */
+const [longestBackoffMs, longestUselessBackoffMs] = [1_000, 60_000];
 
 type SessionOptions = {
   store: SessionStore | undefined;
@@ -55,7 +65,7 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
     },
   };
   const shared = store ?? memory;
-  let [current, refused]: (Token | undefined)[] = [];
+  let [current, refused, lived]: (Token | undefined)[] = [];
   let short = 0;
   /** On the monotonic clock: a wall clock that is set back must not hold the requests. */
   let [heldUntilMs, isShared, lookedAtMs, version] = [0, false, Number.NEGATIVE_INFINITY, 0];
@@ -82,7 +92,7 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
   function take({ token: value, renewAtMs = Number.POSITIVE_INFINITY }: Session): void {
     if (value === undefined || value === current?.value || now() >= renewAtMs) return;
     version += 1;
-    current = { value, renewAtMs, isOurs: false, uses: 0 };
+    current = { value, renewAtMs, isOurs: false, served: 0, pending: 0 };
   }
 
   const token = () => (current && current !== refused && now() < current.renewAtMs ? current : undefined);
@@ -94,7 +104,12 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
     /** The service refused the token, so that nobody uses it again. */
     refuse(token: Token): void {
       if (token === current) refused = token;
+      // A request that is refused alone says nothing of the others.
+      if (token.served + token.pending > 0) lived = token;
     },
+
+    /** How many requests a token serves: as many as the one before, or as this one has served already. */
+    lifeInUses: (): number => (lived ? Math.max(1, lived.served, current?.served ?? 0) : Number.POSITIVE_INFINITY),
 
     /**
      * Replaces the current token by the token of another process, or by a new one from `obtain`, which no two processes
@@ -102,9 +117,10 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
      */
     async renew(obtain: () => Promise<Required<Pick<Session, 'token' | 'renewAtMs'>> | undefined>): Promise<void> {
       const before = current === refused ? refused : undefined;
-      short = before?.isOurs && before.uses < fewUses ? short + 1 : 0;
+      const uses = before ? before.served + before.pending : 0;
+      short = before?.isOurs && uses < fewUses ? short + 1 : 0;
       if (short > 0) {
-        const forMs = Math.min(longestBackoffMs, 125 * 2 ** short);
+        const forMs = Math.min(uses > 0 ? longestBackoffMs : longestUselessBackoffMs, 125 * 2 ** short);
         onWait(forMs, 'the token was revoked soon after it was obtained');
         await sleep(forMs, stopped);
       }
@@ -115,10 +131,16 @@ export function openSession({ store, stopped, now, onWait }: SessionOptions) {
         const got = await obtain();
         if (got === undefined) return;
         version += 1;
-        current = { value: got.token, renewAtMs: got.renewAtMs, isOurs: true, uses: 0 };
-        const wasAccepted = before !== undefined && (before.uses > 0 || !before.isOurs);
+        // A token whose end is near as it comes is used until it is refused.
+        const renewAtMs = got.renewAtMs > now() ? got.renewAtMs : Number.POSITIVE_INFINITY;
+        current = { value: got.token, renewAtMs, isOurs: true, served: 0, pending: 0 };
+        const wasAccepted = before !== undefined && (before.served > 0 || !before.isOurs);
         const times = found.refusedAtMs?.filter((at) => at > now() - hourMs) ?? [];
-        await kept.set({ ...got, refusedAtMs: wasAccepted ? [...times, now()].slice(-100) : times });
+        await kept.set({
+          token: got.token,
+          renewAtMs,
+          refusedAtMs: wasAccepted ? [...times, now()].slice(-100) : times,
+        });
       };
       await (shared.alone ? shared.alone(work) : work(shared));
     },
