@@ -74,3 +74,16 @@ test('an order whose code the feed writes otherwise is the order of its own code
     ),
   ).toEqual([{ code: 'A0', email: '' }]);
 });
+
+test('a column that tells cases apart hides no order whose code the feed writes otherwise', async ({ openWorld }) => {
+  const feed = `select ' ' || lower(code) as code, updated_at as changed_at from o where updated_at >= :since`;
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders: feed }) } });
+  await world.place(order('Ab1', line('1', 7)));
+  // The first run reads the codes from orders.sql.
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
+  await world.place(order('NEW', line('1', 7)), order('new2', line('1', 7)));
+  await world.shop('update o set total_price = 7, updated_at = now()');
+  expect(await world.sync()).toMatchObject({ orders_pushed: 3, orders_gone: 0 });
+  await world.shop(`delete from o where code = 'NEW'`);
+  expect(await world.sync()).toMatchObject({ orders_unchanged: 2, orders_gone: 0 });
+});

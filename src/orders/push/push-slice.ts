@@ -1,12 +1,13 @@
 import { addCounts, type Counts, codesText, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
+import { isSameCode, normalText } from '../../base/normal-text.ts';
 import { sleep } from '../../base/timeout.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import type { OrderLink, OtherLease } from '../../warehouse/orders/order-links.ts';
+import { type OrderLink, type OtherLease, otherOrders } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -40,12 +41,10 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const { db, shop } = deps;
   const readAt = await warehouseNow(db);
-  const raws = await shop.orders(codes);
+  const { raws, gone } = await readSlice(deps, codes);
   await requireLines(deps, raws);
   const { orders, deadLetters, links, otherOrders } = await desiredOrders(deps, raws, rights);
   requireSameOrders(otherOrders, links);
-  const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
-  const gone = codes.filter((code) => !found.has(code));
   if (!rights.allowRemovals) await requireShown(deps, codes, gone);
   if (gone.length > 0)
     deps.log.warn(
@@ -79,6 +78,33 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   });
   const read = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
   return addCounts([read, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
+}
+
+/**
+ * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
+ * the shop does not show by its code is read by the code that the warehouse remembers, or in the usual forms of one.
+ *
+ * @returns `gone`: codes of which no order is shown.
+ */
+async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
+  const raws = await shop.orders(codes);
+  const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
+  const missing = codes.filter((code) => !found.has(code));
+  if (missing.length === 0) return { raws, gone: missing };
+  const known = await otherOrders(
+    db,
+    missing.map((orderCode) => ({ orderCode, orderId: null })),
+  );
+  const forms = [
+    ...missing.map(normalText).flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
+    ...known.flat().map(({ code }) => code),
+  ];
+  const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
+  const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));
+  return {
+    raws: [...raws, ...others.filter(({ order }) => !found.has(order.code))],
+    gone: missing.filter((code) => !isShown(code)),
+  };
 }
 
 /**
