@@ -247,6 +247,17 @@ describe('what is known after a request', () => {
     expect(after).toEqual(left === undefined ? [] : [{ ...known, ...left }]);
   });
 
+  test.each([
+    [refused, 'P', '422; product 7 is the newest known of code "P"'],
+    [refused, undefined, '422'],
+    [broken, 'P', '500'],
+  ] as const)('a creation that ends with %j, of product code %s, fails because of %j', (sent, code, reason) => {
+    const lines = [{ ...known, subOrderId: null, content: { ...content, ...(code && { product_code: code }) } }];
+    const request = { kind: 'create', lineCode: '1', body: content, isSentAgain: false } as const;
+    const [failure] = learned(request, sent, { lines }).failures;
+    expect(failure?.reason.split(':')[0]).toBe(reason);
+  });
+
   const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) =>
     ({ kind: 'change', lineCode: '1', subOrderId: 4, body, content: { ...content, price: '6' }, isHidden }) as const;
   const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;

@@ -74,13 +74,14 @@ function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
   for (const result of results) {
     const { request, sent } = result;
     const { kind, lineCode } = request;
+    const link = links.get(lineCode);
     const failure = { lineCode, ...failureOf(sent) };
     const isRefused = sent.kind === 'failed' && failure.failure === 'permanent';
+    if (kind === 'create' && (isRefused || sent.kind === 'absent')) failure.reason += link ? productHint(link) : '';
     const empty = kind === 'change' && !request.isHidden ? emptyFields(request.body).length : 0;
     const isRestLeft = kind === 'change' && isRefused && empty > 0 && empty < Object.keys(request.body).length;
     if (empty > 0 && (sent.kind === 'done' || isRestLeft)) emptied.push(lineCode);
 
-    const link = links.get(lineCode);
     const after = link && linkAfter(link, result);
     if (after) links.set(lineCode, after);
     else links.delete(lineCode);
@@ -114,6 +115,13 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
       return request satisfies never;
   }
 }
+
+/** Of a code with two product ids the higher one is sent. If that product was deleted, only a person knows. */
+const productHint = ({ content: { product_code: code, product_id: id } }: LineLink) =>
+  code === undefined
+    ? ''
+    : `; product ${id} is the newest known of code ${JSON.stringify(code)}: if the service has deleted it, ` +
+      'let order_lines.sql give the product_id';
 
 /** Why a request was not done. */
 function failureOf(sent: Sent<unknown>): PushFailure {
