@@ -267,7 +267,7 @@ test('of an order that neither the shop nor the service has nothing is missing',
   const previewed = JSON.parse((await world.cli('preview', 'order', 'B', '--json')).stdout);
   expect(previewed).toMatchObject({ nothingToSend: 'deleted in the shop', requests: [] });
   const diff = JSON.parse((await world.cli('backfill', 'orders', '--dry-run', '--diff', '--json')).stdout);
-  expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'same' }] });
+  expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'deleted' }] });
   await world.sync();
   expect(writes(world)).toEqual([]);
   // One that a repair deletes does not differ any more.

@@ -4,7 +4,8 @@ import { requireSameShop } from '../../app/require-same-shop.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
-import { type DifferingOrder, type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
+import type { ComparedOrder } from '../../orders/compare/look-at-order.ts';
+import { type OrderVerification, verifyOrders } from '../../orders/compare/verify-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -165,7 +166,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
 
 const seeWhy = 'See why with: review-sync explain order <code>';
 
-const differenceText = ({ code, kind, difference }: DifferingOrder): string[] =>
+const differenceText = ({ code, kind, difference }: ComparedOrder): string[] =>
   kind === 'missing'
     ? [`order ${code}: the service does not have it`]
     : [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)];

@@ -1,6 +1,7 @@
 import { differenceLines, notShownLines } from '../../app/difference-text.ts';
 import { counted, formatCount } from '../../base/counts.ts';
-import type { BackfillDiff, BackfilledOrder, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
+import type { BackfillDiff, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
+import type { ComparedOrder } from '../../orders/compare/look-at-order.ts';
 import { fieldsNotShown } from '../../orders/plan/order-difference.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
@@ -39,15 +40,15 @@ function faultLines({ faulty, faults }: OrdersForecast): string[] {
 
 /** What a backfill would change, an order after the other. */
 export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit: number): string {
-  const count = (kind: BackfilledOrder['kind']) => orders.filter((order) => order.kind === kind).length;
+  const count = (kind: ComparedOrder['kind']) => orders.filter((order) => order.kind === kind).length;
   const fields = orders.flatMap(({ difference }) => (difference ? fieldsNotShown(difference) : []));
   const notShown = Object.fromEntries(
     [...Map.groupBy(fields, (field) => field)].map(([name, all]) => [name, all.length]),
   );
   const summary = [
-    `${count('create')} would be created`,
-    `${count('change')} would change`,
-    `${count('same')} would be sent without a difference in what the service shows`,
+    `${count('missing')} would be created`,
+    `${count('differs')} would change`,
+    `${count('equal') + count('deleted')} would be sent without a difference in what the service shows`,
     `${count('not compared')} could not be compared`,
     `${count('dead letter')} cannot be sent and would become dead letters`,
   ];
@@ -61,16 +62,18 @@ export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit
   ].join('\n');
 }
 
-function orderText({ code, kind, reason, difference }: BackfilledOrder): string {
+function orderText({ code, kind, reason, difference }: ComparedOrder): string {
   const details = difference
     ? differenceLines(difference)
         .map((line) => `\n  ${line}`)
         .join('')
     : '';
+  const same = `would be sent; no difference in what could be compared${details}`;
   const texts: Readonly<Record<typeof kind, string>> = {
-    create: `would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`,
-    change: `would change${details}`,
-    same: `would be sent; no difference in what could be compared${details}`,
+    missing: `would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`,
+    differs: `would change${details}`,
+    equal: same,
+    deleted: same,
     'not compared': `could not be compared: ${reason}`,
     'dead letter': `cannot be sent: ${reason}`,
   };

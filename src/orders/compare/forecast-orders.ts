@@ -1,10 +1,9 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
 import { ordersByCreation } from '../select/orders-by-day.ts';
-import { openPlans, type PlannedOrder, shopOrders } from './look-at-order.ts';
+import { type ComparedOrder, openPlans, shopOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {
   orders: number;
@@ -73,29 +72,12 @@ export async function forecastOrders(
   };
 }
 
-/**
- * What a backfill would do to one order.
- *
- * - `create`: the service does not have it.
- * - `change`: the difference shows what would change.
- * - `same`: it would be sent, and nothing that the service shows would change.
- * - `not compared`: the service could not be asked about it.
- * - `dead letter`: its rows cannot be sent.
- */
-export type BackfilledOrder = {
-  code: string;
-  kind: 'create' | 'change' | 'same' | 'not compared' | 'dead letter';
-  reason: string | undefined;
-  /** Without the customer's name, e-mail address and phone number. */
-  difference: OrderDifference | undefined;
-};
-
 export type BackfillDiff = {
   /** Orders read from the shop. */
   read: number;
   /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
   unchanged: number;
-  orders: BackfilledOrder[];
+  orders: ComparedOrder[];
   /** True: there may be more orders in the range; `limit` ended the comparison. */
   isCut: boolean;
 };
@@ -115,25 +97,11 @@ export async function diffBackfill(
     diff.read += raws.length;
     const toSend = (await shopOrders(deps, raws, rights)).filter((one) => !plans.unseen(one)?.nothing);
     diff.unchanged += raws.length - toSend.length;
-    const looked = toSend.slice(0, limit - diff.orders.length).map((one) =>
-      deps.slots(async (): Promise<BackfilledOrder> => {
-        if (one.order) return backfilled(await plans.look(one));
-        return { code: one.code, kind: 'dead letter', reason: one.fault, difference: undefined };
-      }),
-    );
-    diff.orders.push(...(await Promise.all(looked)));
+    diff.orders.push(...(await plans.compare(toSend.slice(0, limit - diff.orders.length))));
     if (diff.orders.length >= limit) {
       diff.isCut = true;
       break;
     }
   }
   return diff;
-}
-
-function backfilled({ code, shown, fault, lookupFault, plan }: PlannedOrder): BackfilledOrder {
-  const difference = plan?.difference && withoutPersonalData(plan.difference);
-  const order = { code, reason: undefined, difference };
-  if (!difference || fault !== undefined) return { ...order, kind: 'not compared', reason: fault ?? lookupFault };
-  if (shown === 'absent') return { ...order, kind: plan.nothing === undefined ? 'create' : 'same' };
-  return { ...order, kind: isDifferent(difference) ? 'change' : 'same' };
 }

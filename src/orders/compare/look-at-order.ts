@@ -7,6 +7,7 @@ import { orderLines, otherOrders } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
+import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
 import { desiredOrders } from '../plan/read-orders.ts';
@@ -57,23 +58,67 @@ export async function lookUp(deps: OrderDeps, code: string, orderId: number | nu
 /** An order at both ends, and what a push would send. `plan` undefined: the order cannot be read. */
 export type PlannedOrder = ShopOrder & OrderLook & { plan: OrderPlan | undefined };
 
+/**
+ * How an order of the shop compares with the service.
+ *
+ * - `equal`: the same in every field that the service shows.
+ * - `deleted`: the shop marks it as deleted, and it was never pushed, or the service does not have it.
+ * - `missing`: the service does not have it.
+ * - `differs`: `difference` has the fields.
+ * - `not compared`: the service could not be asked, or a line cannot be read.
+ * - `dead letter`: its rows cannot be sent.
+ */
+export type ComparedOrder = {
+  code: string;
+  kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'not compared' | 'dead letter';
+  reason: string | undefined;
+  /** Without the customer's name, e-mail address and phone number. */
+  difference: OrderDifference | undefined;
+};
+
+/** If an order that the shop has deleted stays at the service, lines that the service lacks are no difference. */
+function comparedOrder({ code, order, fault, lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']) {
+  const difference = plan?.difference && withoutPersonalData(plan.difference);
+  const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
+  if (!order || !plan) return as('dead letter', fault);
+  if (fault !== undefined) return as('not compared', fault);
+  if (plan.nothing === 'deleted in the shop') return as('deleted');
+  if (!difference) return as('not compared', lookupFault);
+  if (shown === 'absent') return as('missing');
+  const stays = order.order.deletedAt !== undefined && deletes === 'off';
+  const subOrders = stays ? { ...difference.subOrders, create: [] } : difference.subOrders;
+  if (isDifferent({ ...difference, subOrders })) return as('differs');
+  // A line that waits for its product id can be compared later.
+  const [line] = order.faulty;
+  return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
+}
+
 /** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const now = ageClock(deps.now, await warehouseNow(deps.db));
   const othersOf = openBatch((asked: { orderId: number | null; orderCode: string }[]) => otherOrders(deps.db, asked));
   const plan = (order: DesiredOrder, shown: Shown, memory: OrderMemory) =>
     planOrder(order, shown, memory, rights, now());
+  const look = async (ours: ShopOrder): Promise<PlannedOrder> => {
+    const { code, order, memory } = ours;
+    const seen = await lookUp(deps, code, memory.orderId);
+    const orderId = typeof seen.shown === 'string' ? null : seen.shown.id;
+    const others = await othersOf({ orderId, orderCode: code });
+    const planned = order && plan(order, seen.shown, { ...memory, others });
+    return { ...ours, ...seen, plan: planned, fault: ours.fault ?? planned?.memory.stop?.reason };
+  };
+  const unseen = { shown: 'unknown', lookupFault: undefined, plan: undefined } as const;
   return {
     now,
     /** What a run would send first. Asks the service nothing. */
     unseen: ({ order, memory }: ShopOrder) => order && plan(order, 'unknown', memory),
-    async look(ours: ShopOrder): Promise<PlannedOrder> {
-      const { code, order, memory } = ours;
-      const look = await lookUp(deps, code, memory.orderId);
-      const orderId = typeof look.shown === 'string' ? null : look.shown.id;
-      const others = await othersOf({ orderId, orderCode: code });
-      const planned = order && plan(order, look.shown, { ...memory, others });
-      return { ...ours, ...look, plan: planned, fault: ours.fault ?? planned?.memory.stop?.reason };
-    },
+    look,
+    /** Side by side. Asks the service nothing about orders that cannot be read. */
+    compare: (some: readonly ShopOrder[]): Promise<ComparedOrder[]> =>
+      Promise.all(
+        some.map((one) =>
+          deps.slots(async () => comparedOrder(one.order ? await look(one) : { ...one, ...unseen }, rights.deletes)),
+        ),
+      ),
   };
 }

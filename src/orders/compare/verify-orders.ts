@@ -1,28 +1,14 @@
 import type { Counts } from '../../base/counts.ts';
 import { isoOf } from '../../base/time/span.ts';
-import type { RawOrder } from '../../shop/orders.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { fieldsNotShown, isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { fieldsNotShown } from '../plan/order-difference.ts';
 import { missingInShop } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
 import { inPages, ordersByCreation } from '../select/orders-by-day.ts';
-import { openPlans, type PlannedOrder, shopOrders } from './look-at-order.ts';
-
-/**
- * An order that is not the same at both ends.
- *
- * - `missing`: the service does not have it.
- * - `differs`: `difference` has the fields.
- */
-export type DifferingOrder = {
-  code: string;
-  kind: 'missing' | 'differs';
-  /** Without the customer's name, e-mail address and phone number. */
-  difference: OrderDifference | undefined;
-};
+import { type ComparedOrder, openPlans, shopOrders } from './look-at-order.ts';
 
 export type OrderVerification = {
   /** Orders of the shop that were read. */
@@ -42,7 +28,7 @@ export type OrderVerification = {
   /** The shop marks them as deleted, and they were never pushed, or the service does not have them. */
   deleted: number;
   /** The first of those that differ, and the first that were not compared. */
-  differences: DifferingOrder[];
+  differences: ComparedOrder[];
   unknown: { code: string; reason: string }[];
   /**
    * Sub-orders that match no line of the shop and that no push removes: another system created them, or they have
@@ -79,8 +65,8 @@ export async function verifyOrders(
   deps: VerifyDeps,
   { repair: mustRepair, rights }: { repair: boolean; rights: PushRights },
 ): Promise<OrderVerification> {
-  const { db, shop, signal, slots } = deps;
-  const { deletes, createdIn: range } = rights;
+  const { db, shop, signal } = deps;
+  const range = rights.createdIn;
   const plans = await openPlans(deps, rights);
   const report: OrderVerification = {
     orders: 0,
@@ -98,15 +84,15 @@ export async function verifyOrders(
   };
   const toRepair: string[] = [];
   const known: string[] = [];
-  const looks = async (raws: readonly RawOrder[]) =>
-    Promise.all((await shopOrders(deps, raws, rights)).map((one) => slots(() => plans.look(one))));
-
   for await (const raws of ordersByCreation(shop, range)) {
     signal.throwIfAborted();
-    for (const look of await looks(raws)) {
-      if (!enter(report, look, deletes)) continue;
-      toRepair.push(look.code);
-      if (look.memory.link) known.push(look.code);
+    const ours = await shopOrders(deps, raws, rights);
+    const compared = await plans.compare(ours);
+    for (const [at, one] of compared.entries()) {
+      enter(report, one);
+      if (!isToRepair(one)) continue;
+      toRepair.push(one.code);
+      if (ours[at]?.memory.link) known.push(one.code);
     }
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
@@ -117,7 +103,8 @@ export async function verifyOrders(
     const counts = await pushOrders(deps, toRepair, rights);
     const left = new Set(toRepair);
     for await (const raws of inPages(shop, toRepair)) {
-      for (const look of await looks(raws)) if (isFine(judge(look, deletes).kind)) left.delete(look.code);
+      for (const { code, kind } of await plans.compare(await shopOrders(deps, raws, rights)))
+        if (kind === 'equal' || kind === 'deleted') left.delete(code);
     }
     const leftCodes = [...left].slice(0, listedAtMost);
     report.repair = { repaired: toRepair.length - left.size, left: left.size, leftCodes, counts };
@@ -136,58 +123,29 @@ export async function verifyOrders(
   return report;
 }
 
-type Verdict = { kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'unknown'; reason?: string };
-
-/**
- * An order that the shop has deleted is no difference if it was never pushed. If it stays at the service, lines that the
- * shop lacks are no difference.
- */
-function judge({ order, fault, lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']): Verdict {
-  if (!order || !plan || fault !== undefined) return { kind: 'unknown', reason: fault ?? '' };
-  const { difference, nothing } = plan;
-  if (nothing === 'deleted in the shop') return { kind: 'deleted' };
-  if (!difference) return { kind: 'unknown', reason: lookupFault ?? '' };
-  if (shown === 'absent') return { kind: 'missing' };
-  const isDeleted = order.order.deletedAt !== undefined;
-  if (isDifferent(isDeleted && deletes === 'off' ? withoutNewLines(difference) : difference))
-    return { kind: 'differs' };
-  // A line that waits for its product id can be compared later.
-  const [line] = order.faulty;
-  return line ? { kind: 'unknown', reason: `line ${line.lineCode}: ${line.reason}` } : { kind: 'equal' };
-}
-
-const withoutNewLines = (difference: OrderDifference): OrderDifference => ({
-  ...difference,
-  subOrders: { ...difference.subOrders, create: [] },
-});
-
-const isFine = (kind: Verdict['kind']) => kind === 'equal' || kind === 'deleted';
-
-/** Enters an order into the report. @returns whether a repair is to push it. */
-function enter(report: OrderVerification, look: PlannedOrder, deletes: PushRights['deletes']): boolean {
-  const { code, shown, plan } = look;
-  const difference = plan?.difference;
-  const { kind, reason = '' } = judge(look, deletes);
+/** Enters an order into the report. */
+function enter(report: OrderVerification, one: ComparedOrder): void {
+  const { code, kind, reason = '', difference } = one;
   report.orders += 1;
   if (kind === 'equal' || kind === 'deleted') report[kind] += 1;
-  else if (kind === 'unknown') {
+  else if (isToRepair(one)) {
+    report.differing += 1;
+    list(report.differences, one);
+  } else {
     report.notCompared += 1;
     list(report.unknown, { code, reason });
-  } else {
-    report.differing += 1;
-    const isShown = kind === 'differs' && difference;
-    list(report.differences, { code, kind, difference: isShown ? withoutPersonalData(difference) : undefined });
   }
-  if (difference && shown !== 'absent') {
-    const { fieldsNotCompared, unmatched } = report;
-    for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
-    const kept = difference.subOrders.keep.length;
-    unmatched.subOrders += kept;
-    unmatched.orders += kept > 0 ? 1 : 0;
-    if (kept > 0) list(unmatched.codes, code);
-  }
-  return kind === 'missing' || kind === 'differs';
+  if (difference?.orderId === undefined) return;
+  const { fieldsNotCompared, unmatched } = report;
+  for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
+  const kept = difference.subOrders.keep.length;
+  if (kept === 0) return;
+  unmatched.subOrders += kept;
+  unmatched.orders += 1;
+  list(unmatched.codes, code);
 }
+
+const isToRepair = ({ kind }: ComparedOrder) => kind === 'missing' || kind === 'differs';
 
 /** Orders listed one by one; all are counted. */
 const listedAtMost = 20;
