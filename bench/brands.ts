@@ -114,7 +114,7 @@ const runs = (await ended(since)).reduce((sum, { n }) => sum + n, 0);
 const statements = await rows<{ ofwarehouse: string; ofqueue: string; looks: string }>(`
   select sum(calls) filter (where query !~ 'bullmq' and query ~ '_b\\d+"?\\.') as ofwarehouse,
     sum(calls) filter (where query ~ 'bullmq') as ofqueue,
-    sum(calls) filter (where query ~ 'sync.* set attempts = attempts|"finishedAt" is null\\s+order by|set attended_at|note_|jsonb_to_recordset($1::jsonb) as g') as looks
+    sum(calls) filter (where query ~ 'sync.* set attempts = attempts|"finishedAt" is null\\s+order by|set attended_at|field_shapes') as looks
   from stats.pg_stat_statements s join pg_database d on d.oid = s.dbid where datname = 'warehouse'`);
 const [found] = statements;
 const connections = await rows<{ name: string; n: number }>(
@@ -133,8 +133,9 @@ console.log(
   `memory of the worker: ${mb('VmRSS')} MB now, ${mb('VmHWM')} MB at most; processor ${((used / minutes / 60) * 100).toFixed(0)} %`,
 );
 for (const one of await rows<{ calls: number; query: string }>(`
-  select calls::integer, left(regexp_replace(regexp_replace(query, '_b\\d+', '', 'g'), '\\s+', ' ', 'g'), 100) as query from (
+  select calls::integer, left(regexp_replace(regexp_replace(query, '_b\\d+', '', 'g'), '\\s+', ' ', 'g'), 120) as query from (
     select sum(calls) as calls, min(query) as query from stats.pg_stat_statements s join pg_database d on d.oid = s.dbid
-    where datname = 'warehouse' group by regexp_replace(query, '_b\\d+', '', 'g')) as q order by calls desc limit 45`)) {
+    where datname = 'warehouse' and query ~ '_b\\d+"?\\.' group by regexp_replace(query, '_b\\d+', '', 'g')) as q
+  order by calls desc`)) {
   console.log(`${(one.calls / runs).toFixed(2).padStart(8)}  ${one.query}`);
 }

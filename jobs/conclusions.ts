@@ -1,7 +1,6 @@
 import type { App } from '../src/app/app.ts';
 import { type Conclusion, type Counts, counted } from '../src/base/counts.ts';
-import { countOpenDeadLetters } from '../src/warehouse/dead-letters.ts';
-import { heldRemovals } from '../src/warehouse/orders/removal-allowance.ts';
+import type { DeadLettersAtEnd } from '../src/warehouse/dead-letters.ts';
 import { spanTotals } from '../src/warehouse/reviews/export-windows.ts';
 import { pushOrdersStep } from './push-orders.ts';
 import { readWindowStep } from './read-window.ts';
@@ -10,20 +9,23 @@ import { readWindowStep } from './read-window.ts';
  * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
  * what its last attempt did.
  */
-async function countReviews(app: App, { id, startedAt }: { id: string; startedAt: Date }): Promise<Conclusion> {
-  const { db } = app.warehouse;
-  const { reviews, requests, spans } = await spanTotals(db, id);
-  const refused = await countOpenDeadLetters(db, ['review'], app.now().getTime() - startedAt.getTime());
+async function countReviews(
+  { warehouse }: App,
+  { id }: { id: string },
+  _counts: Counts,
+  { ofRun: refused }: DeadLettersAtEnd,
+): Promise<Conclusion> {
+  const { reviews, requests, spans } = await spanTotals(warehouse.db, id);
   return { counts: { spans, requests, reviews, refused } };
 }
 
 /** Says how many removals are held back, and how many orders the service had lost. */
 async function concludeOrders(
-  { warehouse }: App,
+  _app: App,
   _run: unknown,
   { orders_recreated: recreated = 0 }: Counts,
+  { removalsHeld: held }: DeadLettersAtEnd,
 ): Promise<Conclusion> {
-  const held = await heldRemovals(warehouse.db);
   const problems = [
     held > 0 &&
       `${counted(held, 'removal')} of orders and lines held back. ` +

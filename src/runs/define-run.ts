@@ -1,10 +1,9 @@
 import type { App } from '../app/app.ts';
 import { requireSameService } from '../app/require-same-service.ts';
-import { requireSameShop } from '../app/require-same-shop.ts';
 import { addCounts, type Conclusion, type Counts, counted } from '../base/counts.ts';
 import { mask } from '../base/mask.ts';
 import { recount } from '../warehouse/bi/recount.ts';
-import { countOpenDeadLetters } from '../warehouse/dead-letters.ts';
+import { type DeadLettersAtEnd, deadLettersAtEnd } from '../warehouse/dead-letters.ts';
 import { finishRun } from '../warehouse/runs/runs.ts';
 import type { DeadLetterKind, RunReason } from '../warehouse/schema.ts';
 import type { RunInfo, RunJob, RunReport, StepsEnd } from './job.ts';
@@ -28,7 +27,7 @@ type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'con
    */
   complete(app: App, at: Completing<State>): Promise<Conclusion>;
   /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
-  conclusion?(app: App, run: RunInfo, counts: Counts): Promise<Conclusion>;
+  conclusion?(app: App, run: RunInfo, counts: Counts, open: DeadLettersAtEnd): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
 };
@@ -41,7 +40,6 @@ export function defineRun<State, StepPayload>(
     ...definition,
     async plan(app, run, signal) {
       await requireSameService(app.warehouse.db, app.config.api);
-      if (definition.readsShop) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
       // The warehouse may have been restored since: what this process remembers of it ends with the run before.
       app.warehouse.knownProducts.clear();
       return definition.plan(app, run, signal);
@@ -51,13 +49,15 @@ export function defineRun<State, StepPayload>(
       const isComplete = end.failures.length === 0 || definition.completesAlways;
       const completed = isComplete ? await definition.complete(app, at) : undefined;
       const ofSteps = addCounts([...end.results, completed?.counts ?? {}]);
-      const concluded = await definition.conclusion?.(app, run, ofSteps);
+      const msSince = (date: Date | undefined) => date && app.now().getTime() - date.getTime();
+      const open = await deadLettersAtEnd(app.warehouse.db, definition.deadLetters, {
+        ofRunMs: msSince(run.startedAt) ?? 0,
+        withinMs: msSince(definition.deadLettersSince?.(end.state, run)),
+      });
+      const concluded = await definition.conclusion?.(app, run, ofSteps, open);
       const counts = { ...ofSteps, ...concluded?.counts };
       const problems = [completed?.problem, concluded?.problem].flatMap((one) => (one ? [mask(one)] : []));
-      const since = definition.deadLettersSince?.(end.state, run);
-      const withinMs = since && app.now().getTime() - since.getTime();
-      const deadLetters = await countOpenDeadLetters(app.warehouse.db, definition.deadLetters, withinMs);
-      const report = reportOf({ deadLetters, problems }, counts, end);
+      const report = reportOf({ deadLetters: open.counted, problems }, counts, end);
       await recount(app.warehouse.db);
       await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
       app.log[report.outcome === 'done' ? 'info' : 'warn'](

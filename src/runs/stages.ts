@@ -59,7 +59,8 @@ export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunRepor
       if (isWaiting && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
       signal.throwIfAborted();
       // A step of a run that has ended does nothing, and must not count as one that succeeded. Before the steps, `handle` looked.
-      const report = (isWaiting ? await held.endOfRun() : undefined) ?? (await takeStage(held, data));
+      const hadSteps = isWaiting && data.planned > 0;
+      const report = (hadSteps ? await held.endOfRun() : undefined) ?? (await takeStage(held, data));
       if (report) return report;
     }
   } catch (error) {

@@ -89,21 +89,33 @@ export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
   return rows;
 }
 
+export async function countOpenWebhooks(db: Db): Promise<number> {
+  const { n } = await rowOf<{ n: number }>(db)`
+    select count(*)::integer as n from sync.dead_letters where kind = 'webhook' and resolved_at is null`;
+  return n;
+}
+
 /**
- * How many dead letters of these kinds are open.
- *
- * @param withinMs only those that failed within the last so many milliseconds, by the warehouse's clock.
+ * Open dead letters at the end of a run. `counted`: those that make it incomplete. `ofRun`: those that failed since it
+ * began. `removalsHeld`: orders and sub-orders that are to be removed and stay, because the allowance is used up.
  */
-export async function countOpenDeadLetters(
+export type DeadLettersAtEnd = Record<'counted' | 'ofRun' | 'removalsHeld', number>;
+
+/**
+ * @param since.withinMs only those that failed within the last so many milliseconds are `counted`; undefined: all.
+ * @param since.ofRunMs so many milliseconds ago, by the warehouse's clock, the run began.
+ */
+export function deadLettersAtEnd(
   db: Db,
   kinds: readonly DeadLetterKind[],
-  withinMs?: number,
-): Promise<number> {
-  const since = withinMs === undefined ? sql`'-infinity'` : sql`now() - ${withinMs} * interval '1 millisecond'`;
-  const { n } = await rowOf<{ n: number }>(db)`
-    select count(*)::integer as n from sync.dead_letters
-    where kind = any(${kinds}) and resolved_at is null and last_failed_at >= ${since}`;
-  return n;
+  { withinMs, ofRunMs }: { withinMs: number | undefined; ofRunMs: number },
+): Promise<DeadLettersAtEnd> {
+  const failedWithin = (ms: number) => sql`last_failed_at >= now() - ${ms} * interval '1 millisecond'`;
+  return rowOf<DeadLettersAtEnd>(db)`
+    select count(*) filter (where ${withinMs === undefined ? sql`true` : failedWithin(withinMs)})::integer as counted,
+      count(*) filter (where ${failedWithin(ofRunMs)})::integer as "ofRun",
+      coalesce(sum((payload ->> 'removals_held')::integer) filter (where kind = 'order'), 0)::integer as "removalsHeld"
+    from sync.dead_letters where kind = any(${kinds}) and resolved_at is null`;
 }
 
 /** Opens these again if they were discarded. A webhook keeps nothing that could be retried. */

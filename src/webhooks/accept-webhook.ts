@@ -1,6 +1,6 @@
 import { contentKey } from '../base/json-text.ts';
 import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
-import { countOpenDeadLetters, putDeadLetters } from '../warehouse/dead-letters.ts';
+import { countOpenWebhooks, putDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import { type EventFault, mostEvents, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
@@ -68,8 +68,7 @@ export function storeEvents(
   });
 }
 
-export const roomForDeadLetters = async (db: Db) =>
-  Math.max(0, mostDeadLetters - (await countOpenDeadLetters(db, ['webhook'])));
+export const roomForDeadLetters = async (db: Db) => Math.max(0, mostDeadLetters - (await countOpenWebhooks(db)));
 
 function faultOf({ brandId, id, code, ...one }: SummaryEvent, brands: readonly number[]): EventFault {
   const reason =

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowOf } from '../index.ts';
+import type { Db } from '../index.ts';
 
 /**
  * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). One statement, and the row
@@ -22,14 +22,4 @@ export async function takeRemovals(
       select count(*) from sync.order_links where failed_pushes = 0 and pushed_at > clock_timestamp() - interval '1 day'
     )`.execute(db);
   return numAffectedRows > 0n;
-}
-
-/**
- * How many orders and sub-orders are to be removed at the service and stay there, because the allowance is used up.
- */
-export async function heldRemovals(db: Db): Promise<number> {
-  const { removals } = await rowOf<{ removals: number }>(db)`
-    select coalesce(sum((payload ->> 'removals_held')::integer), 0)::integer as removals from sync.dead_letters
-    where kind = 'order' and resolved_at is null and payload ? 'removals_held'`;
-  return removals;
 }

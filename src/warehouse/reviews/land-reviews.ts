@@ -55,6 +55,7 @@ export async function landPage(
 ): Promise<Landed> {
   const check = { ...found, lacking: found.lacking.filter((column) => !warehouse.acceptedGone.has(column)) };
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
+  if (check.count === 0) return landedOf({ inserted: 0, updated: 0 }, 0);
   await learnProducts(warehouse, check.products);
   if (check.faults.length === 0) {
     try {
