@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
+import { describeWithHint } from '../base/errors.ts';
 import { refreshReview } from '../reviews/refresh/refresh-review.ts';
 import { finishChangedReview, type TakenReview, takeChangedReview } from '../warehouse/changed-reviews.ts';
 
@@ -16,47 +17,56 @@ const graceMs = 10_000;
 const mostAttempts = 9;
 
 /**
- * Reads the reviews that webhooks named by their ids, as long as the process lives: two loops, each of which takes a
- * review and reads it. Any number of processes may do so.
+ * Reads the reviews that webhooks named by their ids, as long as the process lives: one loop takes them, and two at a time
+ * are read. Any number of processes may do so. If a reading fails, the lease of its review runs out.
  *
  * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
 export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close(): Promise<void> } {
-  const { warehouse, warehouseOutage, config } = app;
+  const { warehouse, warehouseOutage, config, log } = app;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = config.api;
-  const spacingMs = (atATime * 1000) / Math.min(mostPerSecond, requestsPerSecond / 4);
+  const spacingMs = 1000 / Math.min(mostPerSecond, requestsPerSecond / 4);
   const closing = new AbortController();
-  const wait = (ms: number) => delay(ms, undefined, { signal: closing.signal }).catch(() => {});
+  const inHand = new Set<Promise<void>>();
 
-  /** @returns false if no review is due. */
-  const readNext = async (): Promise<boolean> => {
-    const taken = await takeChangedReview(warehouse.db);
-    if (taken) await readChanged(app, taken);
-    return taken !== undefined;
-  };
-  const loop = async () => {
-    while (!closing.signal.aborted) {
-      // If it fails, the lease of a review that was taken runs out.
-      const reading = readNext().then(
-        (isTaken) => {
-          warehouseOutage.worked();
-          return isTaken;
-        },
-        (error: unknown) => {
-          warehouseOutage.failed(error);
-          return false;
-        },
-      );
-      const nextAtMs = performance.now() + spacingMs;
-      await wait((await reading) ? Math.max(0, nextAtMs - performance.now()) : everyMs);
+  /** The next review that is due; undefined if there is none, or the warehouse cannot be asked. */
+  async function take(): Promise<TakenReview | undefined> {
+    try {
+      const taken = await takeChangedReview(warehouse.db);
+      warehouseOutage.worked();
+      return taken;
+    } catch (error) {
+      warehouseOutage.failed(error);
+      return undefined;
     }
-  };
-  const loops = Array.from({ length: atATime }, loop);
+  }
+  function read(taken: TakenReview): void {
+    const reading: Promise<void> = readChanged(app, taken)
+      .catch((error: unknown) => {
+        if (app.abort.signal.aborted) return;
+        const facts = { review: String(taken.id), error: describeWithHint(error) };
+        log.warn(facts, 'a changed review could not be read and stored; it is due again when its lease runs out');
+      })
+      .finally(() => inHand.delete(reading));
+    inHand.add(reading);
+  }
+  async function work(): Promise<void> {
+    while (!closing.signal.aborted) {
+      const nextAtMs = performance.now() + spacingMs;
+      const taken = await take();
+      if (taken) read(taken);
+      if (inHand.size === atATime) await Promise.race(inHand);
+      const waitMs = taken ? Math.max(0, nextAtMs - performance.now()) : everyMs;
+      await delay(waitMs, undefined, { signal: closing.signal }).catch(() => {});
+    }
+    await Promise.all(inHand);
+  }
+  const working = work();
   return {
     async close() {
       closing.abort();
       const timer = setTimeout(() => app.abort.abort(), graceMs);
-      await Promise.all(loops);
+      await working;
       clearTimeout(timer);
     },
   };

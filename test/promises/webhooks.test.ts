@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
+import { openLog } from '../../src/base/log.ts';
+import { openOutage } from '../../src/base/outage.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
@@ -287,6 +289,23 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await serve.ended;
 });
 
+test('what fails for one review is said of that review, and is no outage of the warehouse', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  const said: string[] = [];
+  const log = openLog('info', (line) => void said.push(line));
+  await world.warehouse('alter table warehouse.reviews rename to away');
+  await world.warehouse('insert into sync.changed_reviews (review_id) select unnest($1::bigint[])', [
+    await addIds(world, 1),
+  ]);
+  const applier = startWebhookApplier({ ...app, log, warehouseOutage: openOutage(log, 'warehouse') });
+  await until(async () => said.length > 0);
+  await applier.close();
+  expect(said).toEqual([
+    expect.stringMatching(/reviews\\" does not exist.*a changed review could not be read and stored/),
+  ]);
+});
+
 test('a process ends what it began, and reads twenty reviews a second at most', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const proxy = await world.through(startRuleProxy);
@@ -317,6 +336,6 @@ test('a process ends what it began, and reads twenty reviews a second at most', 
   await until(async () => (await waiting(world)).length === 0);
   await next.close();
   expect(atMs).toHaveLength(20);
-  // Two loops with 100 ms for each review; the first of them waits for a token.
+  // 50 ms from one review to the next; the first waits for a token.
   expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThan(750);
 });
