@@ -1,107 +1,53 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
-import { secondOf } from '../../src/base/time/span.ts';
+import { intersection, secondOf } from '../../src/base/time/span.ts';
 import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { readWindow } from '../../src/reviews/read/read-window.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
-import { runCli } from '../harness/cli.ts';
-import { type ProxiedRequest, startRuleProxy } from '../harness/proxy.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { startRuleProxy } from '../harness/proxy.ts';
+import { hourMs, reviewAt, type World, worldTest } from '../harness/world.ts';
 
-const hour = 3_600_000;
-const review = (message: string, at: Date) => ({ product_code: 'P', message, created_at: at, updated_at: at });
-/** The service refuses these lists of reviews. */
-const refusing = (is: (request: ProxiedRequest) => boolean) => (request: ProxiedRequest) =>
-  request.path === '/v1/reviews' && !request.form.has('date_order_desc') && is(request) ? { status: 403 } : 'pass';
-const ago = (hours: number) => new Date(Date.now() - hours * hour);
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
+const ago = (hours: number) => new Date(Date.now() - hours * hourMs);
 
-test('a backfill that goes on where one was interrupted leaves the gaps open that the interrupted one had read before', async () => {
-  await using world = await openWorld({ shop: 'empty', environment: { REVIEW_OVERLAP_MINUTES: '0' } });
-  await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-
-  // A backfill reads the older window; the newer one fails.
-  const proxy = await startRuleProxy(world.serviceUrl);
-  const throughProxy = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
-  const timeOf = (form: URLSearchParams, name: string) => form.get(name) ?? '';
-  const newer = ago(35 * 24)
-    .toISOString()
-    .slice(0, 10);
-  proxy.use(refusing(({ form }) => timeOf(form, 'start_datetime') > newer));
-  expect(await runCli(['backfill', 'reviews'], throughProxy)).toMatchObject({ status: 1 });
-
-  // The older review is edited, and the sync that should read the edit is refused: an open gap.
-  await world.atService(
-    `update reference_service.reviews set message = 'edited', updated_at = now() - interval '3 hours' where message = 'old'`,
-  );
-  await seedReviews(world.serviceDatabaseUrl, [review('newest', ago(1))]);
-  const local = (at: Date) => at.toLocaleString('sv-SE', { timeZone: 'Asia/Seoul' });
-  proxy.use(
-    refusing(
-      ({ form }) =>
-        form.has('date_updated_at') &&
-        timeOf(form, 'start_datetime') <= local(ago(2.9)) &&
-        timeOf(form, 'end_datetime') >= local(ago(3.1)),
-    ),
-  );
-  expect(await runCli(['sync', 'reviews'], throughProxy)).toMatchObject({ status: 1 });
-  const gaps = `select start_at, end_at, kind, axis from sync.open_gaps where axis = 'updated' and start_at <= now() - interval '3 hours' and end_at > now() - interval '3 hours 10 seconds'`;
-  expect(await world.warehouse(gaps)).toHaveLength(1);
-
-  expect(await runCli(['backfill', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  await proxy.close();
-  expect(await world.warehouse(`select message from warehouse.reviews order by created_at limit 1`)).toEqual([
-    { message: 'edited' },
-  ]);
-});
-
-/** Two reviews are in the warehouse, and then the service refused every list of one run. */
-async function worldAfterRefusals(): Promise<World> {
-  const world = await openWorld({ shop: 'empty' });
-  await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
-  const proxy = await startRuleProxy(world.serviceUrl);
-  proxy.use(refusing(() => true));
-  const refused = await runCli(['sync', 'reviews'], { ...world.environment, REVIEW_API_BASE_URL: proxy.url });
-  expect(refused).toMatchObject({ status: 1 });
-  await proxy.close();
-  return world;
+/** Two reviews, of two months and of five hours ago, are in the warehouse. */
+async function syncTwo(world: World): Promise<void> {
+  await seedReviews(world.serviceDatabaseUrl, [reviewAt(ago(60 * 24)), reviewAt(ago(5))]);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
 }
 
-test('after a burst of refusals, or clocks that were set back, the next scheduled run reads what is written from then on', async () => {
-  await using world = await worldAfterRefusals();
+test('after refusals a scheduled run leaves out gaps that are not due, and reads what is new', async ({ world }) => {
+  await syncTwo(world);
+  const proxy = await world.through(startRuleProxy);
+  proxy.use(({ path, form }) => {
+    return path === '/v1/reviews' && !form.has('date_order_desc') ? { status: 403 } : 'pass';
+  });
+  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 1 });
   const app = await world.openApp();
+  const { db } = app.warehouse;
+  const planned = async () => {
+    const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
+    return plan.windows.map(({ span }) => span);
+  };
+  // However long ago a gap was found: the last attempt counts.
+  await world.warehouse(`update sync.open_gaps set first_seen_at = now() - interval '7 days'`);
+  const gaps = (await openGaps(db)).filter(({ axis }) => axis === 'updated');
+  expect(gaps).not.toEqual([]);
+  const spans = await planned();
+  for (const { span } of gaps) expect(spans.filter((one) => intersection(one, span))).toEqual([]);
+  // What is written from now on is read, also where clocks were set back.
   for (const aheadDays of [0, 3]) {
     await world.warehouse(`update sync.settings set reviews_cursor = reviews_cursor
       || jsonb_build_object('at', (reviews_cursor ->> 'at')::timestamptz + interval '${aheadDays} days')`);
-    const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
-    const now = Date.now() / 1000;
-    expect(plan.windows.filter(({ span }) => span.start <= now && span.end > now)).not.toEqual([]);
+    const now = secondOf(new Date());
+    expect((await planned()).filter(({ start, end }) => start <= now && now < end)).not.toEqual([]);
   }
 });
 
-test('a scheduled run leaves out a gap that is not due, although it lies in the overlap', async () => {
-  await using world = await worldAfterRefusals();
-  const gaps = await world.warehouse<{ start: number; end: number }>(
-    `select extract(epoch from start_at)::integer as start, extract(epoch from end_at)::integer as end
-     from sync.open_gaps where axis = 'updated'`,
-  );
-  expect(gaps).not.toEqual([]);
-  // However long ago it was found: the last attempt counts.
-  await world.warehouse(`update sync.open_gaps set first_seen_at = now() - interval '7 days'`);
-  const app = await world.openApp();
-  const plan = await planSyncReviews(reviewDeps(app, app.abort.signal), { overlapMinutes: 60, allGaps: false });
-  const isWithinGap = ({ start, end }: { start: number; end: number }) =>
-    gaps.some((gap) => gap.start < end && start < gap.end);
-  expect(plan.windows.filter(({ span }) => isWithinGap(span))).toEqual([]);
-});
-
-test('where a step failed, its updates are a gap before the cursor moves, although one of creations lies at the same time', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('the updates of a failed step are a gap before the cursor moves, beside one of creations', async ({ world }) => {
   const { db } = (await world.openApp()).warehouse;
   const readTo = secondOf(new Date());
   const span = { start: readTo - 7200, end: readTo - 3600 };
@@ -118,10 +64,8 @@ test('where a step failed, its updates are a gap before the cursor moves, althou
   ]);
 });
 
-test('a run that one machine plans and another one reads, whose clock is behind, leaves no gap', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  await seedReviews(world.serviceDatabaseUrl, [review('old', ago(60 * 24)), review('new', ago(5))]);
-  expect(await runCli(['sync', 'reviews'], world.environment)).toMatchObject({ status: 0 });
+test('a run that another machine reads, whose clock is behind, leaves no gap', async ({ world }) => {
+  await syncTwo(world);
   const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
   const ahead = { ...deps, now: () => new Date(Date.now() + 5000) };
   const plan = await planSyncReviews(ahead, { overlapMinutes: 60, allGaps: false });
@@ -133,10 +77,9 @@ test('a run that one machine plans and another one reads, whose clock is behind,
   expect(await openGaps(deps.warehouse.db)).toEqual([]);
 });
 
-test('the minute before a reading does not count as read, nor does the next run rely on it: a review of then may not be listed yet', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('the minute before a reading does not count as read: its reviews may not be listed yet', async ({ world }) => {
   const now = new Date();
-  await seedReviews(world.serviceDatabaseUrl, [review('just now', now)]);
+  await seedReviews(world.serviceDatabaseUrl, [reviewAt(now)]);
   const deps = { ...reviewDeps(await world.openApp(), AbortSignal.timeout(60_000)), now: () => now };
   // A review of after that, which a webhook has brought, is not suspected gone.
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
