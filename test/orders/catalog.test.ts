@@ -52,9 +52,7 @@ test('parents come before their children in any order; a second run sends nothin
   expect(world.service.requests()).not.toHaveProperty('GET /v1/orders');
 });
 
-test('a cycle and an unknown parent are dead letters that name it, and go once they are corrected', async ({
-  openWorld,
-}) => {
+test('a cycle and an unknown parent are dead letters until they are corrected', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(
     `insert into c values ('x', 'X', 'y'), ('y', 'Y', 'x'), ('below', 'Below', 'x'), ('lost', 'Lost', 'nowhere'), ('fine', 'Fine', null)`,
@@ -105,9 +103,7 @@ test('a grade is created once, renamed, and found by its name when its link is l
   expect(await world.warehouse(linked)).toEqual([{ id: 3 }]);
 });
 
-test('what the shop changes or clears of the catalog reaches the service, also below a bad row', async ({
-  openWorld,
-}) => {
+test('what the shop changes or clears reaches the service, also below a bad row', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null, null), ('C2', 'Boots', 'C1', 'visible'), ('C3', 'Hats', null, 'visible');
     insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
@@ -130,9 +126,7 @@ test('what the shop changes or clears of the catalog reaches the service, also b
   expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: null }]);
 });
 
-test('a service that lists only a hundred categories gets the shop’s; one with a web page none', async ({
-  openWorld,
-}) => {
+test('a service that lists a hundred categories gets the shop’s; a web page none', async ({ openWorld }) => {
   let body: unknown = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));
   const world = await catalogWorld(openWorld, {
     answer(answer, { method, path }) {
@@ -149,9 +143,7 @@ test('a service that lists only a hundred categories gets the shop’s; one with
   expect(await syncCatalog(world)).toMatchObject({ outcome: 'incomplete' });
 });
 
-test('two runs at once create each grade once, and an order carries the grade of its customer', async ({
-  openWorld,
-}) => {
+test('two runs at once create each grade once; an order carries that of its customer', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 8) n`);
   await Promise.all([byCommand(world), byCommand(world)]);
@@ -225,9 +217,7 @@ test('a run that loses the warehouse while it creates a grade leaves none twice'
   expect(await grades()).toBe(4);
 });
 
-test('a product that no review names is learned from the service’s orders for a line that waits', async ({
-  openWorld,
-}) => {
+test('a product that no review names is learned from orders of the service', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(
     `insert into o (code) values ('W'); insert into l (order_code, line_code, product_code) values ('W', '1', 'rare')`,
@@ -245,7 +235,7 @@ test('a product that no review names is learned from the service’s orders for 
   ).toEqual([{ product_id: 77 }]);
 });
 
-test('what was deleted of the catalog at the service is made again, and its orders get it', async ({ openWorld }) => {
+test('what was deleted of the catalog is made again, and its orders get it', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
     insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
@@ -311,7 +301,7 @@ test('grades that are not listed for a moment, or get another code, are not made
   ]);
 });
 
-test('what the service does not let be cleared is a dead letter, until it is changed there', async ({ openWorld }) => {
+test('what the service does not clear is a dead letter until it is changed there', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld, {
     call({ method, path, form }) {
       // A service that takes an empty value as "leave it".
@@ -356,7 +346,7 @@ test('absent columns and deleted rows clear and delete nothing at the service', 
   expect(await world.atService('select from reference_service.user_grades')).toHaveLength(1);
 });
 
-test('one bad row of the catalog costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {
+test('one bad row costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {
   const sent = new Map<string, number>();
   const world = await catalogWorld(openWorld, {
     call({ form }) {
@@ -431,7 +421,7 @@ test('a service that fails for five new records in a row counts as down', async 
   expect(await openLetters(world)).toHaveLength(6);
 });
 
-test('a product is stored when it is named again; of two ids of one code the higher counts', async ({ openWorld }) => {
+test('a product is stored when it is named again; the higher of two ids counts', async ({ openWorld }) => {
   const world = await openWorld({ shop: 'empty' });
   const [here, elsewhere] = [(await world.openApp()).warehouse, (await world.openApp()).warehouse];
   const learn = (ids: number[], warehouse = here) =>
@@ -473,7 +463,7 @@ test('a run looks in 3,000 orders of the service for products that lines wait fo
   expect(await counts(world)).toMatchObject({ products_learned: 2 });
 });
 
-test('each kind of dead letter says what a retry reads again: the catalog, or the order', async ({ openWorld }) => {
+test('the kind of a dead letter decides what a retry reads: the catalog or the order', async ({ openWorld }) => {
   const app = await (await catalogWorld(openWorld)).openApp();
   const again = async (...kinds: DeadLetter['kind'][]) => {
     const deadLetters = kinds.map((kind) => ({ kind, key: '7', orderCode: 'A' }) as DeadLetter);

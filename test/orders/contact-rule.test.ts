@@ -19,7 +19,7 @@ const rights = fc.record({
 const ofYoungOrders = ['sync', 'rescan', 'retry', 'show'];
 
 describe('whether a request may carry contact', () => {
-  test('without --with-email only the regular sync sends contact, of a young order that no backfill began; of a forgotten one none does', () => {
+  test('only the regular sync, or --with-email, sends contact; none of a forgotten order', () => {
     fc.assert(
       fc.property(decisions, ages, rights, (decision, createdAt, given) => {
         const { trigger, contactMaxAgeDays } = given;
@@ -44,7 +44,7 @@ describe('whether a request may carry contact', () => {
     expect(at.map((one) => may(one, [undefined, days[1]]))).toEqual([true, true, true, false]);
   });
 
-  test('what the first push decides holds for all later ones, whichever run they belong to', () => {
+  test('what the first push decides holds for those of all later runs', () => {
     fc.assert(
       fc.property(ages, rights, (createdAt, given) => {
         const decision = firstDecision({ createdAt, now }, given);
@@ -88,7 +88,7 @@ describe('the fingerprint', () => {
   };
   const phone = (at: number) => `010-${String(at).padStart(8, '0')}`;
 
-  test('covers 16 bits of a phone number: of 4,000 numbers about 122 pairs have the same, by which none can be given back', () => {
+  test('has 16 bits of a phone number: about 122 pairs of 4,000 numbers have the same', () => {
     const counts = new Map<string, number>();
     for (let at = 0; at < 4000; at += 1) counts.set(printOf(phone(at)), (counts.get(printOf(phone(at))) ?? 0) + 1);
     const pairs = [...counts.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
@@ -97,7 +97,7 @@ describe('the fingerprint', () => {
     expect(pairs).toBeLessThan(165);
   });
 
-  test('shows that a phone number or an e-mail address was changed, set or cleared, and which of both', () => {
+  test('shows which of phone number and e-mail address was changed, set or cleared', () => {
     const prints = [
       printOf(null),
       printOf(phone(1)),
@@ -108,7 +108,7 @@ describe('the fingerprint', () => {
     expect(new Set(prints).size).toBe(prints.length);
   });
 
-  test('of two numbers that collide in one order differs in most others: the bits are of the order’s code too', () => {
+  test('depends on the code: two numbers that collide in one order differ in most others', () => {
     const seen = new Map<string, string>();
     let pair: [string, string] | undefined;
     for (let at = 0; at < 4000 && pair === undefined; at += 1) {

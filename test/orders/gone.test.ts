@@ -25,7 +25,7 @@ async function placeOf(world: OrderWorld, all: number, shown: number): Promise<v
 const writes = (world: OrderWorld) => world.requests().filter(({ path }) => path.startsWith('/v1/orders'));
 const cursor = `select orders_cursor ->> 'at' as at from sync.settings`;
 
-test('a run that finds most of the orders gone that the shop named sends and settles none', async ({ world }) => {
+test('a run that finds most of the named orders gone sends and settles none', async ({ world }) => {
   await placeOf(world, 13, 6);
   // One of them was pushed before, and is due.
   await world.warehouse(

@@ -3,7 +3,7 @@ import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { line, order, serviceState, orderTest as test } from '../harness/order-world.ts';
 import { orderDeps, rightsOf } from '../harness/sync-orders.ts';
 
-test('a worker that read an order before another pushed a newer version does not undo it', async ({ world }) => {
+test('a worker with an older reading does not undo what another has pushed since', async ({ world }) => {
   await world.place(order('R', line('1', 1)));
   const app = await world.openApp();
   let meanwhile = async (): Promise<unknown> => undefined;

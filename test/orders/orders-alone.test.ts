@@ -24,9 +24,7 @@ test('an order whose response takes long does not keep the others of its slice w
   expect(await world.atService(atService)).toEqual([{ orders: 30, lines: 30 }]);
 });
 
-test('many orders to which the service always responds with 500 stop neither the others nor the cursor, in any run', async ({
-  world,
-}) => {
+test('many orders that always get a 500 stop neither the others nor the cursor', async ({ world }) => {
   await world.place(...orders(60));
   const bad = Array.from({ length: 7 }, (_, n) => `O${n * 8 + 1}`);
   world.serviceRule(({ method, path, form }) =>
@@ -46,22 +44,19 @@ test('many orders to which the service always responds with 500 stop neither the
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test.for([404, 500])(
-  'a product of which the service answers %i to each sub-order stops only its lines, however many orders have one',
-  async (status, { world }) => {
-    const numbered = Array.from({ length: 8 }, (_, index) => index + 1);
-    await world.place(...numbered.map((n) => order(`O${n}`, line('1', 7), line('2', 8))));
-    world.serviceRule(({ method, path, form }) =>
-      method === 'POST' && path.endsWith('/sub_orders') && form.get('product_id') === '7' ? { status } : 'pass',
-    );
-    const end = await world.cli('sync', 'orders', '--json');
-    expect(end.status).toBe(1);
-    expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 8, lines_failed: 8 });
-    const good = 'select count(*)::integer as n from reference_service.sub_orders where product_id = 8';
-    expect(await world.atService(good)).toEqual([{ n: 8 }]);
-    expect(await world.openDeadLetters()).toHaveLength(8);
-  },
-);
+test.for([404, 500])('a product whose sub-orders always get %i stops only its lines', async (status, { world }) => {
+  const numbered = Array.from({ length: 8 }, (_, index) => index + 1);
+  await world.place(...numbered.map((n) => order(`O${n}`, line('1', 7), line('2', 8))));
+  world.serviceRule(({ method, path, form }) =>
+    method === 'POST' && path.endsWith('/sub_orders') && form.get('product_id') === '7' ? { status } : 'pass',
+  );
+  const end = await world.cli('sync', 'orders', '--json');
+  expect(end.status).toBe(1);
+  expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 8, lines_failed: 8 });
+  const good = 'select count(*)::integer as n from reference_service.sub_orders where product_id = 8';
+  expect(await world.atService(good)).toEqual([{ n: 8 }]);
+  expect(await world.openDeadLetters()).toHaveLength(8);
+});
 
 test('a service that fails for every order stops the run and leaves no dead letter', async ({ world }) => {
   await world.place(...orders(30));
@@ -77,9 +72,7 @@ test('a service that fails for every order stops the run and leaves no dead lett
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test('a dead letter closes when the value goes back, when the row is deleted and when the order is deleted', async ({
-  world,
-}) => {
+test('a dead letter closes when its value goes back, its row or its order is deleted', async ({ world }) => {
   await world.place(...orders(4));
   await world.sync();
   await world.shop(`update o set order_device = 'fridge', updated_at = now() where code in ('O1', 'O2');
@@ -98,9 +91,7 @@ test('a dead letter closes when the value goes back, when the row is deleted and
   expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
-test('a push of an order does not begin the wait of its lines again, and of two lines that wait one may go', async ({
-  world,
-}) => {
+test('a push does not begin the wait of its lines again; one of two lines may go', async ({ world }) => {
   await world.place(order('W', line('1', 'new'), line('2', 'other')));
   await world.sync();
   expect(await world.openDeadLetters()).toEqual([]);
@@ -122,9 +113,7 @@ test('a push of an order does not begin the wait of its lines again, and of two 
 const slowOf = (codes: string) => `create or replace function slow(code text) returns text stable language plpgsql as
   $$ begin if code ~ '${codes}' then perform pg_sleep(60); end if; return 'paid'; end $$`;
 
-test('two orders that take the shop too long are dead letters that say what to do, and the others go on, in every run', async ({
-  openWorld,
-}) => {
+test('two orders that take the shop too long are dead letters in every run', async ({ openWorld }) => {
   const slowOrders = 'select code, created_at, updated_at, total_price, slow(code) as user_name from o';
   const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ orders: slowOrders }) } });
   const database = new URL(world.shopUrl).pathname.slice(1);

@@ -162,7 +162,7 @@ describe('the fields of an order', () => {
     expect(isDifferent(difference({ shown: atService({ created_at: null }) }))).toBe(false);
   });
 
-  test('what the service does not show is named once, and whether it is of the order or of its lines', () => {
+  test('what the service does not show is named once, as of the order or of its lines', () => {
     const shop = ofShop({ mileage: '5' }, [{}, { line_code: '2' }]);
     const { status: _, ...lacking } = subOrder();
     const shown = atService({ sub_orders: [lacking, { ...lacking, id: 12 }] });
@@ -208,7 +208,7 @@ describe('the fields of an order', () => {
 });
 
 describe('contact', () => {
-  test('that the rule withholds is neither sent nor a difference, also where the service shows another one', () => {
+  test('that the rule withholds is neither sent nor a difference from another one', () => {
     for (const user_email of [null, 'old@example.com']) {
       const given = { shown: atService({ user_email }), withContact: false };
       expect(difference(given).fields).toEqual([]);
@@ -258,7 +258,7 @@ describe('the lines of an order', () => {
     expect(isDifferent(found)).toBe(false);
   });
 
-  test('keep a reviewed sub-order whose product was registered again under another id, and no other', () => {
+  test('keep a reviewed sub-order only if its product was registered again', () => {
     const known = (product_code: string, reviews_count: number | null = 1) => {
       const content = { ...link('1', 11).content, product_code };
       return { shown: atService({ sub_orders: [subOrder({ reviews_count })] }), lines: [link('1', 11, { content })] };
@@ -275,7 +275,7 @@ describe('the lines of an order', () => {
     expect(requestsOf({ ...known('P', 0), shop })[1]?.body).toEqual({ price: '13', product_id: 9 });
   });
 
-  test('lose their links where the service made the order again under another id, but for creations that are open', () => {
+  test('lose their links if the order has another id by now, but for open creations', () => {
     const shop = ofShop({}, [{}, { line_code: '2' }, { line_code: '3', product_id: null, product_code: 'P' }]);
     const lines = [link('1', 11), link('2', null, { idsBefore: [] }), link('3', 13), link('gone', 14)];
     const shown = atService({ id: 2, sub_orders: [subOrder({ id: 21 })] });
@@ -297,7 +297,7 @@ describe('the lines of an order', () => {
     }
   });
 
-  test('are different where a push would change, create or remove a sub-order, and not for one that stays', () => {
+  test('differ if a push would change, create or remove a sub-order', () => {
     const differs = (given: Given) => isDifferent(difference(given));
     expect(differs({ shown: atService({ sub_orders: [subOrder(), subOrder({ id: 14, product_id: 10 })] }) })).toBe(
       false,
@@ -316,7 +316,7 @@ describe('an order that the shop has deleted', () => {
   const shop = ofShop({ deleted_at: '2026-11-02T00:00:00.000000Z' });
   const isDeletion = (given: Given) => difference({ shop, deletes: 'send', ...given }).isDeletion;
 
-  test('is deleted at the service with ORDER_DELETES=send, unless it has, or may have, reviews', () => {
+  test('is deleted with ORDER_DELETES=send, unless it has, or may have, reviews', () => {
     expect(isDeletion({})).toBe(true);
     expect(isDeletion({ deletes: 'off' })).toBe(false);
     expect(isDeletion({ shop: ofShop() })).toBe(false);
@@ -337,7 +337,7 @@ describe('an order that the shop has deleted', () => {
 });
 
 describe('the requests of a push', () => {
-  test('are the order, then changes, removals and creations, with amounts as they are sent', () => {
+  test('are the order, changes, removals and creations, with amounts as they are sent', () => {
     const shop = ofShop({ total_price: '12.5000000000' }, [{ price: '13.00000' }, { line_code: '3', product_id: '8' }]);
     const shown = atService({ sub_orders: [subOrder(), subOrder({ id: 12, product_id: 9 })] });
     const requests = requestsOf({ shop, shown, lines: [link('1', 11), link('2', 12)] });
@@ -363,7 +363,7 @@ describe('the requests of a push', () => {
     expect(requestsOf({})).toHaveLength(1);
   });
 
-  test('remove a line that is gone also where all others wait or break the contract, and none where no other is left', () => {
+  test('remove a gone line if others wait or are faulty, none if no other is left', () => {
     const methods = (rows: RawRow[]) =>
       requestsOf({ shop: ofShop({}, rows), lines: [link('gone', 11)] }).map(({ method }) => method);
     for (const one of [{ product_id: null, product_code: 'P' }, { price: 'dear' }])

@@ -77,14 +77,14 @@ const recorded = (known: Partial<OrderMemory>) => {
   return recordOf(desiredOf(), leased, memory, at);
 };
 
-test('a creation that nobody answered leaves open whether the service has the order, and a refusal does not', () => {
+test('a creation without response leaves open whether the service has the order', () => {
   const failed = (failure: 'transient' | 'permanent', orderId: number | null) =>
     recorded({ orderId, stop: { reason: 'no', failure } }).isAnswered;
   expect([failed('transient', null), failed('permanent', null), failed('transient', 1)]).toEqual([false, true, true]);
 });
 
 describe('desiredOrder', () => {
-  test('lines of two orders never have the same dead letter, also where codes have slashes', () => {
+  test('lines of two orders never share a dead letter, also where codes have slashes', () => {
     const key = (code: string, lineCode: string) => {
       const bad = { ...line(lineCode, { price: 'much' }), order_code: code };
       return desiredOf({ code }, [bad]).faulty[0]?.key;
@@ -93,7 +93,7 @@ describe('desiredOrder', () => {
     expect(new Set([key('A/1', '2'), key('A', '1/2'), key('A%2F1', '2')]).size).toBe(3);
   });
 
-  test('each line is pushed, waits or is faulty, and no two dead letters have the same key', () => {
+  test('each line is pushed, waits or is faulty; each dead letter has a key of its own', () => {
     const anyLine = fc.record({
       lineCode: fc.constantFrom('1', '2', '', null),
       more: fc.constantFrom({}, { product_id: null, product_code: 'P' }, { product_id: null }, { price: 'much' }),
@@ -110,7 +110,7 @@ describe('desiredOrder', () => {
     );
   });
 
-  test('two lines with one code are one dead letter with both rows, and neither is pushed', () => {
+  test('two lines with one code are one dead letter with both rows; neither is pushed', () => {
     const rows = [line('1', { price: '5' }), line('1', { price: '6' })];
     expect(desiredOf({}, [...rows, line('2')])).toMatchObject({
       lines: [{ lineCode: '2' }],
@@ -123,7 +123,7 @@ describe('desiredOrder', () => {
     expect(desiredOf({}, rows, new Map([['P', 8]])).lines.map(({ content }) => content.product_id)).toEqual([7, 8]);
   });
 
-  test('a blank value counts as no value, so that no guest becomes the customer with the blank code', () => {
+  test('a blank value counts as none: no guest becomes the customer with a blank code', () => {
     expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_code');
     expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_email');
   });
@@ -136,7 +136,7 @@ describe('desiredOrder', () => {
 });
 
 describe('fingerprint', () => {
-  test('it is the same for the same values in any order of keys, and different for different values', () => {
+  test('is the same in any order of keys, and another one for other values', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const reversed = Object.fromEntries(Object.entries(value).reverse());
@@ -146,7 +146,7 @@ describe('fingerprint', () => {
     );
   });
 
-  test('it changes with the order, with every line, and with lines that wait or are faulty; with each field: promises/each-field', () => {
+  test('changes with the order and every line; with each field: promises/each-field', () => {
     const prints = [
       desiredOf(),
       desiredOf({ total_price: '11' }),
@@ -169,7 +169,7 @@ describe('whether a run sends anything', () => {
   const isUnchanged = (order: DesiredOrder, pushed: OrderLink, rights: PushRights) =>
     planOrder(order, 'unknown', memoryOf(pushed, []), rights, new Date()).nothing === 'unchanged';
 
-  test('an order whose contact was withheld is unchanged for the regular sync, and changed for --with-email', () => {
+  test('an order whose contact was withheld is changed for --with-email only', () => {
     const desired = desiredOf({ user_email: 'a@example.com' });
     const pushed = link({ fingerprint: desired.fingerprint });
     const always = { ...usualRights, trigger: 'backfill with e-mail' } as const;
@@ -178,7 +178,7 @@ describe('whether a run sends anything', () => {
     expect(isUnchanged(desired, { ...pushed, sentFields: ['user_email'] }, always)).toBe(true);
   });
 
-  test('an order whose last push failed is unchanged until its next attempt is due, but not for --allow-removals', () => {
+  test('an order that failed is unchanged until it is due, but for --allow-removals', () => {
     const desired = desiredOf();
     const pushed = link({ fingerprint: desired.fingerprint, failedPushes: 1, dueAt: new Date() });
     expect(isUnchanged(desired, pushed, usualRights)).toBe(true);
@@ -202,7 +202,7 @@ describe('requestBody', () => {
 describe('retryDelayMs', () => {
   const minutes = (kind: 'transient' | 'permanent', failedPushes: number) => retryDelayMs(kind, failedPushes) / 60_000;
 
-  test('a transient failure is tried again by the next run, then with twice the distance each time, up to a day', () => {
+  test('a transient failure is tried by the next run, then after 10, 20, 40 … minutes', () => {
     expect([1, 2, 3, 4, 8, 9, 10, 100].map((failed) => minutes('transient', failed))).toEqual([
       0, 10, 20, 40, 640, 1280, 1440, 1440,
     ]);
@@ -212,7 +212,7 @@ describe('retryDelayMs', () => {
     expect([1, 2, 50].map((failed) => minutes('permanent', failed))).toEqual([1440, 1440, 1440]);
   });
 
-  test('an order with a refused line and one that failed for a passing reason is tried again by the next run', () => {
+  test('an order with a refused line and one that may pass is tried by the next run', () => {
     const dueAfter = (...kinds: ('transient' | 'permanent')[]) =>
       recorded({ failures: kinds.map((failure) => ({ lineCode: '1', reason: 'r', failure })) }).dueAfterMs;
     expect(dueAfter('permanent')).toBe(86_400_000);
@@ -346,7 +346,7 @@ describe('what counts as the same', () => {
     expect(moneyUnitOf([amount('19900', 1_990_000), amount('5', 500), amount('100', 100)])).toBe(100);
   });
 
-  test('texts agree whatever their composition, outer spaces and escapes; options in any case', () => {
+  test('texts agree whatever their composition, spaces and escapes; options in any case', () => {
     const decomposed = '김하나'.normalize('NFD');
     expect(isSameText(decomposed, '김하나')).toBe(true);
     expect(isSameText('D&#39;Angelo &amp; Co ', "D'Angelo & Co")).toBe(true);
@@ -386,7 +386,7 @@ test('a step that another version enqueued is refused with its type, not its val
   expect(() => named(jobs, 'mail')).toThrow('The queue holds a job "mail", which this version does not know');
 });
 
-test('a batch of a thousand and one orders is three steps, and each order is in one of them', () => {
+test('a batch of 1,001 orders is three steps, and each order is in one of them', () => {
   const codes = Array.from({ length: 1001 }, (_, n) => `O${n}`);
   const { steps } = stepsOf({ codes, state: {} });
   expect(steps.map((step) => step.codes.length)).toEqual([500, 500, 1]);
@@ -425,7 +425,7 @@ describe('the requests of one record', () => {
     expect(sent.kind === 'failed' ? sent.failure : sent.kind).toBe(ends);
   });
 
-  test('after one that kept failing are sent once only; the lease is checked before those that write', async () => {
+  test('after a failure are sent once; the lease is checked before those that write', async () => {
     let checks = 0;
     const { write, read } = open(() => {
       checks += 1;
@@ -458,7 +458,7 @@ describe('the requests of one record', () => {
   });
 });
 
-test('the service counts as down after five records in a row that fail, were they begun after the last one that succeeded', () => {
+test('the service counts as down after five failures begun since the last success', () => {
   const breaker = openBreaker();
   const begun = (count: number, hasFailedBefore = false) =>
     Array.from({ length: count }, () => breaker.begin(hasFailedBefore));

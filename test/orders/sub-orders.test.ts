@@ -211,7 +211,7 @@ describe('lines and sub-orders', () => {
     expect(effects(given).sort()).toEqual(expected);
   });
 
-  test('a taken sub-order stays ours or foreign, and watched; the own content stays for now', () => {
+  test('a taken sub-order stays ours or foreign, and watched; own content stays for now', () => {
     const linksAfter = (links: LineLink[], wanted = line('new')) =>
       subOrderDifference([shownAs(2, line(''))], [wanted], links).links;
     expect(linksAfter([])).toMatchObject([{ lineCode: 'new', subOrderId: 2, isOurs: false }]);
@@ -236,7 +236,7 @@ describe('lines and sub-orders', () => {
 });
 
 describe('what is sent', () => {
-  test('only the fields that differ are sent, and those that the shop has cleared are null', () => {
+  test('only fields that differ are sent; those that the shop has cleared are null', () => {
     const now = line('1', { status: 'delivery_started' });
     const shown = [shownAs(3, line('1', { status: 'paid', invoice: 'A' }))];
     const [only] = subOrderDifference(shown, [now], [linked(now, 3)]).matched;
@@ -279,13 +279,13 @@ describe('what is sent', () => {
     },
   );
 
-  test('a status that the shop does not have is never cleared: the service shows one of its own', () => {
+  test('a status that the shop does not have is never cleared', () => {
     const one = line('1');
     const shown = [shownAs(3, one, { status: 'created' })];
     expect(effects({ shown, lines: [one], links: [linked(one, 3)] })).toEqual([]);
   });
 
-  test('a linked sub-order that the service does not show is sent whole, and no other one is taken in its place', () => {
+  test('a linked sub-order that is not shown is sent whole, and none takes its place', () => {
     const one = line('1', { ...small, status: 'paid' });
     const given = { shown: [shownAs(4, one)], lines: [one], links: [linked(one, 3)] };
     expect(effects(given)).toEqual(['change 3: price, product_options, status', `keep 4: ${isForeign}`]);
@@ -294,7 +294,7 @@ describe('what is sent', () => {
 });
 
 describe('what is removed', () => {
-  test('a sub-order with reviews, with an unknown number of them, or that somebody else created stays', () => {
+  test('a sub-order that has, or may have, reviews, or that is not ours stays', () => {
     const gone = line('1');
     const of = (subOrder: SubOrder, more: Partial<LineLink>) =>
       effects({ shown: [subOrder], links: [linked(gone, 3, more)] });
@@ -315,7 +315,7 @@ describe('a creation whose response was lost', () => {
   const links = [pending(one, [5])];
   const before = shownAs(5, one);
 
-  test('is found again among the sub-orders that were not there before, although the line has changed since', () => {
+  test('is found among sub-orders that are new, although the line has changed since', () => {
     const now = line('1', { price: '12' });
     const shown = [before, shownAs(9, one)];
     expect(effects({ shown, lines: [now], links })).toEqual(['1 gets 9', 'change 9: price', `keep 5: ${isForeign}`]);
@@ -328,7 +328,7 @@ describe('a creation whose response was lost', () => {
     expect(effects({ ...given, lines: [m, s] })).toEqual(['s gets 5', 'create m again']);
   });
 
-  test('is sent again where it is not shown, with what was there before the first request', () => {
+  test('is sent again if it is not shown, with what was there before the first request', () => {
     const shown = [shownAs(5, line('', { product_id: 9 })), shownAs(6, line('', { product_id: 9 }))];
     expect(effects({ shown, lines: [one], links })).toContain('create 1 again');
     expect(subOrderDifference(shown, [one], links).links).toEqual(links);
@@ -376,7 +376,7 @@ describe('a creation whose response was lost', () => {
     ]);
   });
 
-  test('a sub-order that is not as the creation without a response was sent is somebody else’s', () => {
+  test('does not own a sub-order that is not as it was sent', () => {
     const [one, other] = [line('1', small), line('2', medium)];
     const shown = [shownAs(11, one), shownAs(12, other)];
     const { links } = subOrderDifference(shown, [one, other], [linked(one, 11, { idsBefore: [] })]);

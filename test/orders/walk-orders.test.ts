@@ -8,9 +8,7 @@ const hoursAgo = (hours: number) => new Date(Date.now() - hours * hourMs);
 const range = { start: Math.floor(hoursAgo(72).getTime() / 1000), end: undefined };
 const absent = 'select order_code as code from sync.order_links where absent_since is not null order by 1';
 
-test('a walk reads the orders created in its range once, a batch at a time, and marks the pushed ones that are gone', async ({
-  world,
-}) => {
+test('a walk reads the orders of its range once, and marks pushed ones that are gone', async ({ world }) => {
   const created = { OLD: 100, A: 70, B: 70, C: 40, D: 30, E: 20, F: 1 };
   const placed = Object.entries(created).map(([code, hours]) => order(code, { created_at: hoursAgo(hours) }));
   await world.place(...placed);
@@ -51,9 +49,7 @@ test('a walk over all orders goes by code, and marks those that are gone in betw
   expect(await world.warehouse(absent)).toEqual([{ code: 'A' }, { code: 'C' }, { code: 'E' }]);
 });
 
-test('a backfill of a day reads the orders from midnight to midnight of the zone of the service', async ({
-  openWorld,
-}) => {
+test('a backfill of a day goes from midnight to midnight in the zone of the service', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_BATCH_SIZE: '1' } });
   const created = ['2026-01-01T14:59:59Z', '2026-01-01T15:00:00Z', '2026-01-02T14:59:59Z', '2026-01-02T15:00:00Z'];
   await world.place(...created.map((at) => order(at, { created_at: new Date(at) })));

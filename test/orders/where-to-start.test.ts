@@ -108,7 +108,7 @@ test.for([
   },
 );
 
-test('a run that meets no change leaves the cursor where it is, and says when it looked', async ({ world }) => {
+test('a run without a change leaves the cursor where it is, and says when it looked', async ({ world }) => {
   const { shop, warehouse } = await world.openApp();
   const deps = { shop, db: warehouse.db };
   const cursor = { at: '2026-03-01T11:00:00Z', readTo: '2026-03-01T11:05:00Z' };
