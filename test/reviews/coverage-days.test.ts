@@ -22,38 +22,35 @@ test.each([
   ['America/New_York', '2026-03-08T05:00:00Z', '2026-03-08'],
   ['America/New_York', '2026-03-09T03:59:00Z', '2026-03-08'],
   ['UTC', '2026-03-08T12:00:00Z', '2026-03-08'],
-])(
-  'in %s a hole at %s, of a minute or of half a day, is one of that day and of no other',
-  async (timeZone, at, day) => {
-    const { ask, warehouse } = await openTestWarehouse();
-    await ask(`insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+])('in %s a hole at %s, of a minute or half a day, is one of that day alone', async (timeZone, at, day) => {
+  const { ask, warehouse } = await openTestWarehouse();
+  await ask(`insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
      values ('2026-03-20', '2026-03-01T12:00:00Z', '2026-03-15T12:00:00Z')`);
-    await ask('update sync.settings set time_zone = $1', [timeZone]);
-    const hours = Date.parse(at) % 86_400_000 === 43_200_000 ? '12 hours' : '1 minute';
-    for (const [hole, expected] of [
-      ['0 seconds', []],
-      [hours, [day]],
-    ] as const) {
-      await ask('truncate sync.export_windows');
-      await ask(
-        `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
+  await ask('update sync.settings set time_zone = $1', [timeZone]);
+  const hours = Date.parse(at) % 86_400_000 === 43_200_000 ? '12 hours' : '1 minute';
+  for (const [hole, expected] of [
+    ['0 seconds', []],
+    [hours, [day]],
+  ] as const) {
+    await ask('truncate sync.export_windows');
+    await ask(
+      `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
        values ('a', 'created', '2026-03-01T12:00:00Z', $1, 1, 1, 1, now(), now()),
          ('a', 'created', $1::timestamptz + $2::interval, '2026-03-15T12:00:01Z', 1, 1, 1, now(), now())`,
-        [at, hole],
-      );
-      expect(await holesOf({ ask })).toEqual(expected);
-      const [month] = coverageByMonth(await coverageByDay(warehouse.db));
-      expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
-    }
-  },
-);
+      [at, hole],
+    );
+    expect(await holesOf({ ask })).toEqual(expected);
+    const [month] = coverageByMonth(await coverageByDay(warehouse.db));
+    expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
+  }
+});
 
 test.each([
   ['before it was followed', '2026-03-14', '2026-03-10T23:00:00Z', ['2026-03-14']],
   ['that left a newer one unread', '2026-03-16', '2026-03-13', ['2026-03-11', '2026-03-12']],
   ['after it was followed', '2026-03-16', '2026-03-10T23:00:00Z', []],
 ])(
-  'days between the last reading and followed updates count as read from the last review that an overview named until it was taken: %s',
+  'days between the last reading and updates count as an overview says: %s',
   async (_, capturedAt, lastReviewAt, holes) => {
     const { ask, warehouse } = await openTestWarehouse();
     await ask(
@@ -112,20 +109,17 @@ test.each<[situation: string, readTo: Date, overviews: [capturedAt: Date, last: 
     [[at(0, 0.2), at(-3, 5)]],
     [dayAt(-4), dayAt(-3)],
   ],
-])(
-  'a day is complete once it was read to its end, and today up to the newest review; `status` counts none since the last run: %s',
-  async (_, readTo, overviews, holes) => {
-    const { ask, warehouse } = await openTestWarehouse();
-    for (const [capturedAt, last] of overviews)
-      await ask('insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
-    const cursor = JSON.stringify({ at: at(-20, 0), readTo });
-    await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
-    expect(await holesOf({ ask })).toEqual(holes);
-    expect(await countedHolesOf({ warehouse })).toEqual([]);
-  },
-);
+])('a day is complete once read to its end, today up to the newest review: %s', async (_, readTo, overviews, holes) => {
+  const { ask, warehouse } = await openTestWarehouse();
+  for (const [capturedAt, last] of overviews)
+    await ask('insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
+  const cursor = JSON.stringify({ at: at(-20, 0), readTo });
+  await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
+  expect(await holesOf({ ask })).toEqual(holes);
+  expect(await countedHolesOf({ warehouse })).toEqual([]);
+});
 
-test('the months of the coverage count reviews by these counts, and end where dates are no longer plausible', async () => {
+test('the months of the coverage have counts, and end where dates are not plausible', async () => {
   const { ask, warehouse } = await openTestWarehouse();
   await ask(`insert into warehouse.review_overview values (now(), '0001-01-01T00:00:00Z', '9999-12-31T00:00:00Z')`);
   await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2024-02-03T00:00:00Z', now()),

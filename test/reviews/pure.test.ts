@@ -76,7 +76,7 @@ describe('planWindows', () => {
     );
   });
 
-  test('windows are as many as a process reads at a time, if so many lists are wanted; then three lists each', () => {
+  test('windows are as many as a process reads at a time, and then three lists each', () => {
     const count = (days: number) => planWindows({ start: 0, end: days * 86_400 }).length;
     expect([1, 2, 8, 15, 16, 24, 25, 92].map((lists) => count(44 * lists))).toEqual([1, 2, 8, 15, 8, 8, 9, 31]);
   });
@@ -94,7 +94,7 @@ test('a product code that comes as a number is the code of its product', () => {
   expect(products).toEqual([{ product_id: 3, product_code: '7' }]);
 });
 
-test('a page without the records beside its span refuses the faulty ones of the others, and no other', () => {
+test('a page without the records beside its span refuses only faults of the others', () => {
   const faults = [0, 2].map((index) => ({ index, reason: `record ${index}` }));
   const page: ListPage = {
     ...{ kind: 'page', lastPage: 1, requestedAt: new Date(), ids: ['1', '2', '3', '4'], seconds: [9, 10, 19, 20] },
@@ -137,7 +137,7 @@ describe('spans', () => {
     expect(first?.end).toBeGreaterThanOrEqual(to ?? 0);
   });
 
-  test('an hour that daylight saving repeats is asked for whole, from both sides; a skipped one is never named', () => {
+  test('an hour that is repeated is asked for whole; a skipped one is never named', () => {
     // 01:00 to 02:00 of 2026-11-01 happens twice in New York: first at UTC-4, then at UTC-5.
     const inside = Date.parse('2026-11-01T05:30:00Z') / 1000;
     expect(localPeriod({ start: inside, end: inside + 1 }, 'America/New_York')).toEqual({
@@ -239,7 +239,7 @@ test.each([full, busy])('a review that gets $status is asked for again behind th
   expect([await askReview({ reviews }, 1), asked]).toMatchObject([{ kind: 'shown' }, ['review', 'overview', 'review']]);
 });
 
-test('a span counts as read from when its first request was sent: what is written after that may not have been shown', async () => {
+test('a span counts as read from when its first request was sent', async () => {
   const span = { start: 0, end: 100 };
   let second = 0;
   const page = async () => {
@@ -255,7 +255,7 @@ test('a span counts as read from when its first request was sent: what is writte
 test.each([
   [null, 'It should be marked deleted: review-sync verify reviews --repair does that.'],
   [new Date(), 'Neither the service nor the warehouse shows it.'],
-])('of a review that is gone, and in the warehouse marked deleted at %s, explain says: %s', (deleted_at, verdict) => {
+])('explain says of a review that is gone and marked deleted at %s: %s', (deleted_at, verdict) => {
   const nothing = { service: undefined, serviceFault: undefined, windows: [], missed: undefined };
   const review = { ...nothing, id: 1, warehouse: { id: 1, deleted_at }, deadLetters: [], differences: [] };
   expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
@@ -303,7 +303,7 @@ test('a day ends where the next one begins, also if that one or itself has no mi
   }
 });
 
-test('two backfills are the same only if both ends of their days, and whether they read gaps only, are the same', () => {
+test('two backfills are the same if both ends of their days and --gaps are the same', () => {
   const [from, to] = ['2026-01-01', '2026-02-01'] as const;
   const ranges = [{}, { from }, { to }, { from, to }];
   const keys = ranges.flatMap((range) => [false, true].map((gaps) => backfillReviewsKey({ ...range, gaps })));
@@ -317,7 +317,7 @@ test.each([
   [undefined, 1, true, 2],
   [undefined, 0, false, 2],
 ])(
-  'of a window whose first page names %s as the last and has %i reviews, more than is named may be there: %s',
+  'a window whose first page names last page %s and has %i reviews may be more: %s',
   async (lastPage, count, atLeast, requests) => {
     const items = Array.from({ length: count }, (_, n) => ({
       id: n + 1,

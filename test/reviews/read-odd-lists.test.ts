@@ -98,7 +98,7 @@ async function readsAll(service: Service, reviews: readonly ModelReview[], reque
   expect({ ...what, requests: read.requests }).toEqual({ ...what, requests: Math.min(read.requests, requests - 1) });
 }
 
-test('3,500 reviews in the hour that comes twice cost no request for each of its seconds', async () => {
+test('3,500 reviews in the hour that comes twice cost no request for each second', async () => {
   const reviews = [
     ...spread(3500, at('2026-11-01T05:00:00Z'), 7200),
     ...spread(150, at('2026-10-25T00:00:00Z'), 86_400),
@@ -120,7 +120,7 @@ test.each([
   ['cached', 480, 30, 50],
   ['cached', 300, 100, 20],
 ] as const)(
-  'a service that names the last page %s: all of %i reviews in pages of %i are read with at most %i requests',
+  'a last page named %s: %i reviews in pages of %i are read with %i requests',
   async (lastPage, count, pageSize, requests) => {
     const reviews = ofDay(count);
     for (const behind of [200, 404, 422, 'the last again'] as const) {
@@ -135,7 +135,7 @@ test.each([
   ['for the limit', 100, 120],
   ['absent', 10, 1000],
 ] as const)(
-  'a service that shows page 1 whatever the page, last %s, of %i, is read in spans of one page',
+  'a service that always shows page 1, last %s, of %i, is read in spans of a page',
   async (lastPage, pageSize, requests) => {
     const reviews = ofDay(450);
     const service = listed(reviews, { lastPage, pageSize });
@@ -158,7 +158,7 @@ test.each([
   },
 );
 
-test('a short last page is believed where numbers were right before, a full one never, and one wrong number ends that', async () => {
+test('a short last page is believed while numbers are right, a full one never', async () => {
   const pages = freshPages();
   const long = spread(350, at('2026-10-28T12:00:00Z'), 86_400);
   const costs: number[] = [];
@@ -249,7 +249,7 @@ test('a service that ignores the period is given up after a bounded number of li
   expect(read.requests).toBeLessThan(300);
 });
 
-test('a service that refuses dates ahead of its clock is read up to now, with few requests and no gap', async () => {
+test('a service that refuses dates ahead of its clock is read up to now, without a gap', async () => {
   const now = at('2026-11-01T00:00:00Z');
   const service = listed(ofDay(450), { zone: 'UTC', lastPage: 'real' });
   const local = (text = '') => Date.parse(`${text.replace(' ', 'T')}Z`);
@@ -264,7 +264,7 @@ test('a service that refuses dates ahead of its clock is read up to now, with fe
   expect(read.requests).toBeLessThan(15);
 });
 
-test('a zone that is an hour wrong, which planning a run finds, does not make a list be read second by second', async () => {
+test('a zone that is an hour wrong does not make a list be read second by second', async () => {
   const service = listed(spread(5000, at('2026-10-28T00:00:00Z'), 86_400), { zone: 'Asia/Seoul', lastPage: 'real' });
   const { requests } = await idsRead(service, 'Asia/Shanghai');
   expect(requests).toBeLessThan(100);
@@ -388,7 +388,7 @@ test.each(['real', 'absent'] as const)(
   },
 );
 
-test('two readings that both show a review twice prove nothing: the one that both missed is read by the next', async () => {
+test('two readings that both show a review twice prove nothing', async () => {
   const reviews = ofDay(150);
   // A reading is page 1, page 2 and the empty one behind them.
   const service = answering(listed(reviews), ({ items: [first, ...others] }, { page, number }) =>
@@ -397,7 +397,7 @@ test('two readings that both show a review twice prove nothing: the one that bot
   await readsAll(service, reviews);
 });
 
-test('a record without an id whose link is signed again in each response does not make its list look changed', async () => {
+test('a record without an id whose link is signed again is no change of its list', async () => {
   const reviews = ofDay(250);
   for (const lastPage of ['real', 'absent'] as const) {
     const service = answering(listed(reviews, { lastPage }), ({ items: [...items] }, { page, number }) => ({
@@ -412,7 +412,7 @@ test('a record without an id whose link is signed again in each response does no
   }
 });
 
-test('one review with a date far from what was asked for does not stop the others, nor make its span unproven', async () => {
+test('a review dated far from its span stops no others, nor makes the span unproven', async () => {
   const reviews = ofDay(500);
   const odd = (item: unknown) =>
     (item as { id: number }).id === reviews[42]?.id
@@ -459,7 +459,7 @@ test.each([
   expect(read.requests).toBeLessThan(150);
 });
 
-test('a service that responds, but fails on all of what is left to read, leaves a gap: it would be tried by every run as if it were down', async () => {
+test('a service that fails on all of what is left to read leaves a gap', async () => {
   const all: [string, string] = ['2026-10-20T00:00:00Z', '2026-11-10T00:00:00Z'];
   const service = failingFor(listed([], { zone: 'UTC' }), all, new UnavailableError(failure));
   const read = await idsRead(service, 'UTC');
@@ -468,7 +468,7 @@ test('a service that responds, but fails on all of what is left to read, leaves 
   expect(read.requests).toBe(2 * (1 + 2 * 24));
 });
 
-test('what the service refuses and what it fails on beside it are two gaps, each with its own reason', async () => {
+test('a refused span and a failing one beside it are two gaps with their reasons', async () => {
   const middle = '2026-10-30T12:00:00Z';
   const [refusal, fault] = [new RefusedError({ ...failure, status: 403 }), new UnavailableError(failure)];
   const failing = failingFor(listed([], { zone: 'UTC' }), [middle, '2026-11-10T00:00:00Z'], fault);
@@ -484,22 +484,19 @@ test.each([
   new UnavailableError(failure),
   new UnavailableError(noResponse),
   new LimitedError({ ...failure, status: 429 }),
-])(
-  'a service that fails on everything (status $status) is down: an error after a few requests, not a list of gaps',
-  async (error) => {
-    let requests = 0;
-    const down: Service = {
-      async page() {
-        requests += 1;
-        throw error;
-      },
-    };
-    await expect(idsRead(down)).rejects.toBe(error);
-    expect(requests).toBeLessThan(20);
-  },
-);
+])('a service that fails on everything (status $status) is down, and leaves no gaps', async (error) => {
+  let requests = 0;
+  const down: Service = {
+    async page() {
+      requests += 1;
+      throw error;
+    },
+  };
+  await expect(idsRead(down)).rejects.toBe(error);
+  expect(requests).toBeLessThan(20);
+});
 
-test('a review that is deleted between two pages that are requested side by side hides none that moved', async () => {
+test('a review that is deleted between two requests hides none that moved', async () => {
   const stood = ofDay(350);
   let held = stood;
   const service = listed(() => held, { lastPage: 'real' });
@@ -522,7 +519,7 @@ test('a review that is deleted between two pages that are requested side by side
   });
 });
 
-test('a service that refuses everything is asked for 24 halves of the window at the most', async () => {
+test('a service that refuses everything is asked for 24 halves of the window at most', async () => {
   const refusing: Service = {
     async page() {
       throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 403 });

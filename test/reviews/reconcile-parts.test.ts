@@ -10,16 +10,14 @@ import { reviewAt, syncHourly, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
-test('a reconcile that is stopped while it asks about missing reviews does not end as done', async ({ world }) => {
+test('a reconcile that is stopped while it asks about reviews does not end as done', async ({ world }) => {
   await syncHourly(world, 3);
   await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (1, 'reconcile')`);
   const deps = reviewDeps(await world.openApp(), AbortSignal.abort());
   await expect(concludeReconcile(deps, { recentDays: 45, allDays: 30 })).rejects.toThrow('aborted');
 });
 
-test('a service that has lost more than half is not believed, however few of them one reconcile asks about', async ({
-  world,
-}) => {
+test('a service that lost more than half is not believed, however few are asked for', async ({ world }) => {
   await syncHourly(world, 60);
   const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
   const afterLossUpTo = async (id: number, askedAtMost: number) => {
@@ -42,9 +40,7 @@ test('a service that has lost more than half is not believed, however few of the
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
-test('verify asks about a bounded number of reviews that no list shows, and says that there are more', async ({
-  world,
-}) => {
+test('verify asks about so many reviews that no list shows, and says there are more', async ({ world }) => {
   await syncHourly(world, 12);
   await world.atService('delete from reference_service.reviews where id <= 5');
   const app = await world.openApp();
@@ -58,9 +54,7 @@ test('verify asks about a bounded number of reviews that no list shows, and says
   expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
 });
 
-test('verify says what it could not read, if only one span, and does not call both sides repaired', async ({
-  world,
-}) => {
+test('verify says what it could not read, and does not call both sides repaired', async ({ world }) => {
   await syncHourly(world, 3);
   const app = await world.openApp();
   const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
@@ -76,7 +70,7 @@ test('verify says what it could not read, if only one span, and does not call bo
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });
 
-test('a review dated in the second in which one window ends and the next begins is counted once', async ({ world }) => {
+test('a review of the second in which one window ends and the next begins counts once', async ({ world }) => {
   // Sixty days are two windows of thirty.
   const at = new Date('2026-01-31T00:00:00+09:00');
   await seedReviews(world.serviceDatabaseUrl, [reviewAt(at)]);
@@ -93,9 +87,7 @@ test('a review dated in the second in which one window ends and the next begins 
   ]);
 });
 
-test('of the reviews that the warehouse refused, those that were not asked for the longest time come first, until the service fails on five in a row', async ({
-  world,
-}) => {
+test('refused reviews are asked for, oldest attempt first, until five in a row fail', async ({ world }) => {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
     select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 12) n`);
   const app = await world.openApp();
@@ -117,7 +109,7 @@ test('of the reviews that the warehouse refused, those that were not asked for t
   expect(await world.warehouse(again)).toHaveLength(9);
 });
 
-test('rows of the ledger go with age, and no day that was read turns into one that was not', async ({ world }) => {
+test('rows of the ledger go with age, and every day that was read stays read', async ({ world }) => {
   const daily = Array.from({ length: 100 }, (_, days) => reviewAt(Date.now() - days * 86_400_000));
   await seedReviews(world.serviceDatabaseUrl, daily);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });

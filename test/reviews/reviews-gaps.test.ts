@@ -19,7 +19,7 @@ async function syncTwo(world: World): Promise<void> {
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
 }
 
-test('after refusals a scheduled run leaves out gaps that are not due, and reads what is new', async ({ world }) => {
+test('a scheduled run leaves out gaps that are not due, and reads what is new', async ({ world }) => {
   await syncTwo(world);
   const proxy = await world.through(startRuleProxy);
   proxy.use(({ path, form }) => {
@@ -47,7 +47,7 @@ test('after refusals a scheduled run leaves out gaps that are not due, and reads
   }
 });
 
-test('the updates of a failed step are a gap before the cursor moves, beside one of creations', async ({ world }) => {
+test('updates of a failed step are a gap before the cursor moves', async ({ world }) => {
   const { db } = (await world.openApp()).warehouse;
   const readTo = secondOf(new Date());
   const span = { start: readTo - 7200, end: readTo - 3600 };
@@ -77,7 +77,7 @@ test('a run that another machine reads, whose clock is behind, leaves no gap', a
   expect(await openGaps(deps.warehouse.db)).toEqual([]);
 });
 
-test('the minute before a reading does not count as read: its reviews may not be listed yet', async ({ world }) => {
+test('the minute before a reading is not read: its reviews may not be listed yet', async ({ world }) => {
   const now = new Date();
   await seedReviews(world.serviceDatabaseUrl, [reviewAt(now)]);
   const deps = { ...reviewDeps(await world.openApp(), AbortSignal.timeout(60_000)), now: () => now };
