@@ -36,7 +36,7 @@ test('a duration is shown in its two largest units', () => {
   );
 });
 
-test('a range of days begins and ends at midnight of its zone; what is not a range is refused', () => {
+test('a range of days goes from midnight to midnight of its zone; no other is taken', () => {
   const second = (text: string) => Date.parse(text) / 1000;
   // The clocks of New York go forward on that day.
   expect(spanOfDays({ from: '2026-03-08', to: '2026-03-08' }, 'America/New_York')).toEqual({
@@ -52,7 +52,7 @@ test('a range of days begins and ends at midnight of its zone; what is not a ran
     expect(() => spanOfDays(range, 'UTC')).toThrow(new UsageError(message, { hint }));
 });
 
-test('an outage is logged as it begins, once a minute and as it ends, however many loops meet it', () => {
+test('an outage is logged at its beginning, each minute and at its end, by one loop', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const lines: Record<string, unknown>[] = [];
@@ -77,7 +77,7 @@ test('an outage is logged as it begins, once a minute and as it ends, however ma
   ]);
 });
 
-test('a record without a key has the same one when the warehouse gives it back with its fields in another order', () => {
+test('a record without a key gets the same one in whatever order its fields come', () => {
   const key = contentKey([{ brand_id: 1, products: [{ id: 2, name: 'b' }] }]);
   expect(contentKey([{ products: [{ name: 'b', id: 2 }], brand_id: 1 }])).toBe(key);
   expect(contentKey([{ products: [{ name: 'c', id: 2 }], brand_id: 1 }])).not.toBe(key);

@@ -29,7 +29,7 @@ test('a blank code of an order is refused by each command that takes one', async
   }
 });
 
-test('an option that takes one value is refused a second time, and one that collects is not', async () => {
+test('an option of one value is refused a second time, one that collects is not', async () => {
   for (const command of [
     'migrate --promote extra.a:text --promote extra.b:text',
     'verify orders --to 2026-01-01 --to=x',

@@ -16,7 +16,7 @@ test('every test that a promise names is there', async () => {
   expect(missing).toEqual([]);
 });
 
-test('README and the pages of docs are at most 110 KB, apart from those that are generated or copied', async () => {
+test('README and the written pages of docs are at most 110 KB', async () => {
   const names = (await readdir(packagePath('docs')))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`);

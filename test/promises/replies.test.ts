@@ -152,7 +152,7 @@ test('a review of which a list counts a hidden comment is not read again each ti
   expect(asked(world)).toBe(before);
 });
 
-test('comments are read later if the response is older, a 404, without a list, or cannot be held', async () => {
+test('comments are read later if the response is older, a 404, no list, or odd', async () => {
   await using world = await openWorld();
   const wrong: Record<number, object> = {
     1: { updated_at: '2024-01-01T00:00:00+09:00', comments: [] },

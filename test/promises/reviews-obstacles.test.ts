@@ -211,7 +211,7 @@ test('a dead letter closes once its review is deleted, or its id corrected', asy
   expect(await openLetters(world)).toEqual([]);
 });
 
-test('a bad review is asked for less and less often, and fails no backfill of other days', async ({ hourly }) => {
+test('a bad review is asked for less and less often; no backfill of other days fails', async ({ hourly }) => {
   const { world, cli } = await hourly(60, 5);
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 5%')`);
   await world.atService(`update reference_service.reviews set message = 'fine' where id > 5`);

@@ -133,7 +133,7 @@ test('the views of bi follow a run of hours, counted again at most once a minute
   expect(await countedAfter(61, 60)).toBe(10);
 });
 
-test('verify neither offers to repair what the warehouse cannot hold, nor says that it did', async ({ world }) => {
+test('verify never offers to repair, or says it did, what the warehouse cannot hold', async ({ world }) => {
   const odd = new Map<unknown, unknown>([
     [3, 0],
     [4, 'four'],

@@ -32,7 +32,7 @@ test('a brand whose steps do not end leaves the others a step', async () => {
   expect(order).toEqual(['sync', 'backfill']);
 });
 
-test('backfills and a brand with many runs leave half of the runs to what keeps the others up to date', () => {
+test('backfills and a brand with many runs leave half of the seats to regular runs', () => {
   const seats = openRunSeats(8);
   const takes = (times: number, own: number, isLive: boolean) =>
     Array.from({ length: times }, () => seats.take(own, isLive)).filter(Boolean).length;
@@ -96,7 +96,7 @@ async function expectDueRuns(url: string, connections: () => Promise<number>): P
   expect((await plannedRuns(ab)).map(({ job }) => job).sort()).toEqual(['sync-orders', 'sync-reviews']);
 }
 
-test('the due runs of all brands wait on one connection, and a brand that hangs delays no other', async () => {
+test('due runs of all brands wait on one connection; a brand that hangs delays none', async () => {
   const url = await createDatabase('migrated');
   const waiting = `select from pg_stat_activity where datname = current_database() and application_name like 'review-sync-scheduled%'`;
   await expectDueRuns(url, async () => (await query(url, waiting)).length);

@@ -134,7 +134,7 @@ test('refusals are sent once', async () => {
   }
 });
 
-test('a redirect is a failure of the service; it is not followed, and its token is not quoted', async () => {
+test('a redirect is a failure; it is not followed, and its token is not quoted', async () => {
   const location = 'http://127.0.0.1:1/x?access_token=t';
   const service = await tinyService((_seen, nth) =>
     nth < 3 ? { status: 302, headers: { location } } : json(order(1)),

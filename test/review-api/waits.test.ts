@@ -166,7 +166,7 @@ test.each([
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
 });
 
-test('a 503 with Retry-After that comes before others are sent holds them until one was carried out', async () => {
+test('a 503 with Retry-After holds what is sent later until one was carried out', async () => {
   const refused = Promise.withResolvers<void>();
   const service = await tinyService(async (seen) => {
     if (seen.path.endsWith('/2')) {

@@ -124,7 +124,7 @@ test('a product with a new code is one product, and what has no product is none'
   }
 });
 
-test('a sub-order is shown with its status, its price and its day of delivery in the zone', async () => {
+test('a sub-order is shown with status, price and the day of delivery in the zone', async () => {
   const { ask } = await createWarehouse();
   await ask(`insert into sync.order_links (order_code, ordered_at) values ('a', '2026-01-31')`);
   await ask(`insert into sync.sub_order_links

@@ -153,7 +153,7 @@ test('a count leaves touches that are committed later to the next one', async ()
   expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
 });
 
-test('counting everything again needs no touches: rows changed by hand, deleted rows, no rows at all', async () => {
+test('counting everything again needs no touches: changed, deleted, no rows at all', async () => {
   await land(
     Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
   );
@@ -177,7 +177,7 @@ test('counting everything again needs no touches: rows changed by hand, deleted 
   expect(await differencesByRow(run)).toEqual([]);
 });
 
-test('after a backfill, which touches more than can be found one by one, everything is counted', async () => {
+test('after a backfill that touches very much, everything is counted', async () => {
   await land(Array.from({ length: 10 }, (_, n) => version(n + 1)));
   await recount(warehouse.db);
   await run('delete from sync.review_day_counts');
@@ -186,7 +186,7 @@ test('after a backfill, which touches more than can be found one by one, everyth
   expect(await differencesByRow(run)).toEqual([]);
 });
 
-test('a count reads the reviews of the products and days that were touched, not all of their month', async () => {
+test('a count reads what was touched, and not all of its month', async () => {
   await run(`
     insert into warehouse.reviews (id, created_at, updated_at, product_id)
     select n, timestamptz '2026-01-02' + n * interval '10 minutes', now(), n % 1000 from generate_series(1, 4000) n`);
@@ -211,7 +211,7 @@ test('a count reads the reviews of the products and days that were touched, not 
   expect(after - before).toBeLessThan(1000);
 });
 
-test('a delivery is counted again when a review of its order comes, changes, moves or goes', async () => {
+test('a delivery is counted again when a review of its order changes in any way', async () => {
   const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const line = { lineCode: '1', subOrderId: 1, product: 1 };
   await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
@@ -260,7 +260,7 @@ async function whileHeldUp(table: string, waiting: () => Promise<unknown>, work:
   await held;
 }
 
-test('a count that began before the time zone changed does not pass for one of the new zone', async () => {
+test('a count begun before the time zone changed is none of the new zone', async () => {
   await land([version(1)]);
   await whileHeldUp(
     'sync.touches',
@@ -270,7 +270,7 @@ test('a count that began before the time zone changed does not pass for one of t
   expect(await run('select counted_at from sync.settings')).toEqual([{ counted_at: null }]);
 });
 
-test('months of which something lands while an export counts have a version of their own', async () => {
+test('months that change while an export counts have a version of their own', async () => {
   await land([version(1)]);
   const before = await versions();
   let during = before;
@@ -289,7 +289,7 @@ test('months of which something lands while an export counts have a version of t
   expect(await versions()).toEqual(after);
 });
 
-test('forget leaves the order of no masked review behind, also where somebody has just counted', async () => {
+test('forget leaves the order of no masked review behind, also just after a count', async () => {
   await land([version(1, { user_code: 'kim', order_code: 'jan' })]);
   await recount(warehouse.db);
   await maskTraces(warehouse.db, { userCode: 'kim', orders: [] });

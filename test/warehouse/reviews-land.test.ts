@@ -276,7 +276,7 @@ test('what only a review alone shows outlives a list, and the other way round', 
   expect(await compareAlone({ ...alone, tag_name: null, mood: 'bad' })).toMatchObject([{ fields: ['mood'] }]);
 });
 
-test('only a list says that comments are due, and a number that moves meanwhile leaves them due', async () => {
+test('only a list says that comments are due; a number that moves leaves them due', async () => {
   await ask('truncate sync.comments_due');
   const due = () => ask('select review_id::integer as id, moves from sync.comments_due');
   await landAlone(review(1, { comments: [{ id: 1 }] }));

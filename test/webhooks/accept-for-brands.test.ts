@@ -3,7 +3,7 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { acceptForBrands } from '../../src/webhooks/accept-for-brands.ts';
 import { createDatabase } from '../harness/database.ts';
 
-test('a file that claims the brand_id of a brand that is served stops none of its webhooks', async () => {
+test('a file that claims the brand_id of another brand stops none of its webhooks', async () => {
   await using warehouse = await openWarehouse({ url: await createDatabase('migrated'), connections: 1 });
   const accepted: unknown[] = [];
   const accept = async (body: unknown) => {

@@ -133,7 +133,7 @@ test('an earlier summary undoes no later one; one without a code keeps the code'
   }
 });
 
-test('events of a brand that cannot be served now are to come again, and none of them is a dead letter', async () => {
+test('events of a brand that cannot be served now come again, without a dead letter', async () => {
   const { db } = warehouse;
   const nord = { db, brandIds: [1], accept: (body: unknown) => acceptWebhook(db, { brandIds: [1] }, body) };
   const statusOf = async (receivers: (typeof nord)[], ...ids: number[]) => {
