@@ -70,11 +70,19 @@ const link = (more: Partial<OrderLink> = {}): OrderLink => ({
 });
 
 /** What is recorded of a push of the order after which this is known. */
-const recorded = (known: Partial<OrderMemory>) => {
-  const memory = { ...memoryOf(link(), []), ...known };
-  const leased = { orderCode: 'A', token: 't', link: link(), isNew: false, lines: [], others: [], renewedAtMs: 0 };
+const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, order = desiredOf()) => {
+  const memory = { ...memoryOf(link(before), []), ...known };
+  const leased = {
+    orderCode: 'A',
+    token: 't',
+    link: link(before),
+    isNew: false,
+    lines: [],
+    others: [],
+    renewedAtMs: 0,
+  };
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
-  return recordOf(desiredOf(), leased, memory, at);
+  return recordOf(order, leased, memory, at);
 };
 
 test('a creation without response leaves open whether the service has the order', () => {
@@ -176,6 +184,8 @@ describe('whether a run sends anything', () => {
     expect(isUnchanged(desired, pushed, usualRights)).toBe(true);
     expect(isUnchanged(desired, pushed, always)).toBe(false);
     expect(isUnchanged(desired, { ...pushed, sentFields: ['user_email'] }, always)).toBe(true);
+    // Nor does an order that forget has masked cost a request any more.
+    expect(isUnchanged(desired, { ...pushed, contact: 'forgotten' }, always)).toBe(true);
   });
 
   test('an order that failed is unchanged until it is due, but for --allow-removals', () => {
@@ -197,6 +207,22 @@ describe('requestBody', () => {
     const sent = link({ sentFields: optionalFields });
     expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
   });
+});
+
+test('of what was never sent, contact that the service keeps is named, and no stand-in for a name', () => {
+  const nobody = { user_email: null, user_phone: null, user_name: null };
+  const kept = { total_price: null, username: 'Guest', phone: '010-9', user_email: 'k@example.com' };
+  const accepted = { body: nobody, detail: kept } as unknown as OrderMemory['accepted'];
+  const { deadLetters } = recorded({ accepted }, { sentFields: ['user_email'] }, desiredOf(nobody));
+  const reason = expect.stringMatching(/^the service keeps user_email, user_phone although/);
+  expect(deadLetters).toMatchObject([{ key: 'A', reason }]);
+});
+
+test('failures are counted while the order is the same, and a change begins again', () => {
+  const failed = (fingerprint: string) =>
+    recorded({ stop: { reason: '500', failure: 'transient' } }, { fingerprint, failedPushes: 3 });
+  expect(failed(desiredOf().fingerprint)).toMatchObject({ failedPushes: 4, dueAfterMs: 2_400_000 });
+  expect(failed('another')).toMatchObject({ failedPushes: 1, dueAfterMs: 0 });
 });
 
 describe('retryDelayMs', () => {

@@ -68,24 +68,6 @@ test('a discarded order stays so until it fails for another reason', async ({ wo
   expect(await failing(refused(413))).toMatchObject({ open: [{ reason: expect.stringContaining('413') }] });
 });
 
-test('an order that always fails is tried at growing distances; a change starts again', async ({ world }) => {
-  await world.place(...orders(2));
-  const triesAfter = async (...times: string[]) => {
-    const tries: boolean[] = [];
-    for (const time of times) {
-      await world.timePasses(time);
-      world.serviceRule((request) => (isPostOf('O2', request) ? { status: 500 } : 'pass'));
-      await world.sync();
-      tries.push(writes(world).length > 0);
-    }
-    return tries;
-  };
-  const times = ['0', '0', '9 minutes', '1 minute', '19 minutes', '1 minute'];
-  expect(await triesAfter(...times)).toEqual([true, true, false, true, false, true]);
-  await world.shop(`update o set total_price = 7, updated_at = now() where code = 'O2'`);
-  expect(await triesAfter('0', '0', '0')).toEqual([true, true, false]);
-});
-
 test('a fault of the program, or of the warehouse, in one order is its dead letter', async ({ world }) => {
   await world.place(...orders(4));
   await world.warehouse(`alter table sync.sub_order_links add constraint bad check (order_code <> 'O3')`);

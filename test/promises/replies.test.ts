@@ -181,17 +181,6 @@ test('comments are read later if the response is older, a 404, no list, or odd',
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 
-test('forget reaches the comments', async () => {
-  await using world = await openWorld();
-  await world.cli('sync', 'reviews');
-  await comment(world, 1, [{ id: 1, user_code: 'minji', message: 'I am Minji', created_at: '2026-03-01T09:00:00Z' }]);
-  await world.cli('sync', 'reviews');
-  expect(await world.cli('forget', 'user', 'minji', '--apply')).toMatchObject({ status: 0 });
-  expect(
-    await world.warehouse('select user_code, created_at, comment from warehouse.review_comments where review_id = 1'),
-  ).toEqual([{ user_code: null, created_at: null, comment: { forgotten: true } }]);
-});
-
 test('migrate --promote makes a column of a field of extra, which later pages fill', async () => {
   await using world = await openWorld();
   const tiers: Record<number, unknown> = { 1: 'gold', 2: 7, 3: "it's", 4: null };
