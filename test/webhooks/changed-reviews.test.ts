@@ -135,12 +135,19 @@ test('an earlier summary undoes no later one; one without a code keeps the code'
 
 test('events of a brand that cannot be served now come again, without a dead letter', async () => {
   const { db } = warehouse;
-  const nord = { db, brandIds: [1], accept: (body: unknown) => acceptWebhook(db, { brandIds: [1] }, body) };
-  const statusOf = async (receivers: (typeof nord)[], ...ids: number[]) => {
-    const body = ids.map((brand_id) => ({ brand_id, reviews: [{ id: 4711 }] }));
-    return (await acceptForBrands(receivers, [2], body)).status;
+  const accepted: number[][] = [];
+  const accept = (body: unknown) => {
+    accepted.push((body as { brand_id: number }[]).map(({ brand_id }) => brand_id));
+    return acceptWebhook(db, { brandIds: [1] }, body);
   };
-  expect([await statusOf([nord], 1), await statusOf([nord], 2), await statusOf([nord], 1, 2)]).toEqual([200, 503, 503]);
-  expect(await statusOf([], 1)).toBe(503);
+  const statusOf = async (ids: number[], unserved = [2], receivers = [{ db, brandIds: [1], accept }]) => {
+    const body = ids.map((brand_id) => ({ brand_id, reviews: [{ id: 4711 }] }));
+    return (await acceptForBrands(receivers, unserved, body)).status;
+  };
+  expect([await statusOf([1]), await statusOf([2]), await statusOf([1, 2])]).toEqual([200, 503, 503]);
+  // A file of a brand that claims the brand_id of another one stops none of its webhooks.
+  expect(await statusOf([1], [1])).toBe(200);
+  expect(await statusOf([1], [2], [])).toBe(503);
+  expect(accepted).toEqual([[1], [1], [1]]);
   expect(await openDeadLetters(db)).toEqual([]);
 });
