@@ -122,7 +122,7 @@ describe('lines and sub-orders', () => {
         lines: [as('1', of.p2)],
         links: positions.slice(0, 1),
       },
-      ['create 1', `keep 11: ${isForeign}`, `keep 13: ${isForeign}`],
+      ['create 1', `keep 11: ${hasReviews}`, `keep 13: ${isForeign}`],
     ],
     [
       'nor does one that a lost creation made; a line that is exactly so takes it',
@@ -134,13 +134,58 @@ describe('lines and sub-orders', () => {
       ['2 gets 11', 'create 1 again', 'create 3 again', `keep 12: ${hasReviews}`],
     ],
     [
-      'one without does, its own or another that is free',
+      'one without does, its own',
       {
         shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m)],
         lines: [as('1', of.p2), as('2', { ...of.p2, product_id: 3 })],
         links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12)],
       },
-      ['1 gets 12', 'change 12: product_id, product_options', 'create 2', `keep 11: ${isForeign}`],
+      ['change 12: product_id, product_options', 'create 1', `keep 11: ${hasReviews}`],
+    ],
+    [
+      'or another that is free',
+      {
+        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m), shows(13, of.p2)],
+        lines: [as('1', { ...of.p2, product_id: 3 }), as('2', of.p2)],
+        links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12), linked(as('3', of.p2), 13)],
+      },
+      ['1 gets 12', '2 gets 13', 'change 12: product_id, product_options', `keep 11: ${hasReviews}`],
+    ],
+    [
+      'codes move with the sizes of one product, and a review stays with its size',
+      {
+        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m, { reviews_count: 1 })],
+        lines: [as('1', of.m)],
+        links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12)],
+      },
+      ['1 gets 12', `keep 11: ${hasReviews}`],
+    ],
+    [
+      'or with prices',
+      {
+        shown: [shows(11, of.s), shows(12, of.s, dear)],
+        lines: [as('1', { ...of.s, price: '99' })],
+        links: [linked(as('1', of.s), 11), linked(as('2', { ...of.s, price: '99' }), 12)],
+      },
+      ['1 gets 12', 'remove 11'],
+    ],
+    [
+      'a price that changed alone moves no line',
+      {
+        shown: [shows(11, of.s), shows(12, of.s, dear)],
+        lines: [as('1', { ...of.s, price: '99' }), as('2', { ...of.s, price: '99' })],
+        links: [linked(as('1', of.s), 11), linked(as('2', { ...of.s, price: '99' }), 12)],
+      },
+      ['change 11: price'],
+    ],
+    [
+      'or with a product that was registered again meanwhile',
+      {
+        shown: [shows(11, of.s), shows(12, of.p2, { reviews_count: 1 })],
+        lines: [as('1', { ...of.p2, product_id: 9, product_code: 'P' })],
+        links: [linked(as('1', of.s), 11), linked(as('2', { ...of.p2, product_code: 'P' }), 12)],
+      },
+      ['1 gets 12', 'remove 11'],
     ],
     [
       'a line that got another product keeps its own sub-order, whatever else there is',

@@ -127,22 +127,21 @@ function retire(
 ): Pick<SubOrderDifference, 'remove' | 'keep'> {
   const remove: SubOrderDifference['remove'] = [];
   const keep: SubOrderDifference['keep'] = [];
-  const held = new Set([...left].map(({ link }) => link?.lineCode));
+  const removableFirst = [...left].sort((a, b) => Number(mayHaveReviews(a.one)) - Number(mayHaveReviews(b.one)));
+  const held = new Set(removableFirst.map(({ link }) => link?.lineCode));
   const vacated = gone.filter((lineCode) => !held.has(lineCode));
   for (const lineCode of vacated) linkOf.delete(lineCode);
-  for (const entry of left) {
+  for (const entry of removableFirst) {
     const { one, link } = entry;
     const subOrderId = one.id;
     const of = link ?? copied(entry);
-    if (!of) {
-      keep.push({ lineCode: null, subOrderId, why: 'review-sync did not create it' });
-      continue;
-    }
-    const lineCode = link && !gone.includes(link.lineCode) ? (vacated.shift() ?? of.lineCode) : of.lineCode;
-    if (link && linkOf.get(lineCode)?.subOrderId !== subOrderId)
+    // The code of its link may be that of another sub-order by now.
+    const lineCode = (link && !gone.includes(link.lineCode) ? vacated.shift() : of?.lineCode) ?? null;
+    if (link && lineCode !== null && linkOf.get(lineCode)?.subOrderId !== subOrderId)
       linkOf.set(lineCode, { ...link, lineCode, subOrderId });
-    if (mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
-    else if (!of.isOurs) keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
+    if (of && mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
+    else if (!of?.isOurs || lineCode === null)
+      keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
     else remove.push({ lineCode, subOrderId });
   }
   return { remove, keep };
@@ -182,9 +181,9 @@ type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
 /**
  * Which sub-order is a line's, in this order:
  *
- * 1. The sub-order of its link, unless that has another product: the shop's line codes may be positions, which move when a
+ * 1. The sub-order of its link, if that is exactly as the line. The shop's line codes may be positions, which move when a
  *    line is removed.
- * 2. A linked sub-order that is exactly as the line; otherwise the sub-order of its link, which gets the other product.
+ * 2. A linked sub-order that is exactly as the line; otherwise the sub-order of its link, which is changed.
  * 3. If the response of the creation was lost: a sub-order that was not there before and is as it was sent.
  * 4. The sub-order of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
  *
@@ -210,9 +209,7 @@ function match(
       if (like === 'similar' && !wanted.has(lineCode)) continue;
       const now = wanted.get(lineCode) ?? content;
       const mayBeIts: Is = (entry) =>
-        !entry.link &&
-        !idsBefore?.includes(entry.one.id) &&
-        !(mayHaveReviews(entry.one) && isOtherProduct({ ...entry, link }, now));
+        !entry.link && !idsBefore?.includes(entry.one.id) && mayBecome({ ...entry, link }, now);
       const found = take(pool, lineCode, waysOf(content, unit)[like], mayBeIts);
       // It stays watched: the creation may have been sent twice, and both responses lost.
       if (found) found.link = link;
@@ -254,29 +251,28 @@ function takeLinked(
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
 ): void {
-  const entryOf = new Map([...pool.left].map((entry) => [entry.one.id, entry]));
-  const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const misplaced = new Map<Entry, Line>();
+  const entryOf = new Map<number | null, Entry>([...pool.left].map((entry) => [entry.one.id, entry]));
+  const lineOf = new Map(lines.map((line) => [line.lineCode, line]));
+  const unlike = new Map<Entry, Line>();
   for (const link of links) {
-    const { lineCode, subOrderId } = link;
-    const content = contentOf.get(lineCode);
-    const entry = subOrderId === null ? undefined : entryOf.get(subOrderId);
+    const entry = entryOf.get(link.subOrderId);
     if (!entry) continue;
     entry.link = link;
-    if (content && isOtherProduct(entry, content)) misplaced.set(entry, { lineCode, content });
-    else if (content || untouched.has(lineCode)) take(pool, lineCode, [(one) => one === entry]);
+    const line = lineOf.get(link.lineCode);
+    if (line && !waysOf(line.content, unit).exact.some((is) => is(entry))) unlike.set(entry, line);
+    else if (line || untouched.has(link.lineCode)) take(pool, link.lineCode, [(one) => one === entry]);
   }
-  for (const { lineCode, content } of misplaced.values())
+  for (const { lineCode, content } of unlike.values())
     take(pool, lineCode, waysOf(content, unit).exact, ({ link }) => link !== undefined);
-  const mayChange: Is = (entry) => misplaced.has(entry) && !mayHaveReviews(entry.one);
-  for (const [own, { lineCode }] of misplaced)
-    take(pool, lineCode, [(entry) => entry === own && mayChange(entry), mayChange]);
-  for (const entry of misplaced.keys()) {
-    if (!pool.left.has(entry) || mayChange(entry)) continue;
-    entry.link = undefined;
-    if (entry.isHidden) pool.left.delete(entry);
-  }
+  for (const [own, { lineCode, content }] of unlike)
+    take(pool, lineCode, [(entry) => entry === own], (entry) => mayBecome(entry, content));
+  for (const { lineCode } of unlike.values())
+    take(pool, lineCode, [(entry) => unlike.has(entry) && !mayHaveReviews(entry.one)]);
 }
+
+/** A sub-order that may have reviews gets no other product (promise 6). */
+const mayBecome = (entry: Entry, content: SubOrderContent) =>
+  !mayHaveReviews(entry.one) || !isOtherProduct(entry, content);
 
 /** Gives a line without a sub-order the first that is so, those of the first way before the others. */
 function take({ ofLines, left }: Pool, lineCode: string, ways: readonly Is[], isAllowed: Is = () => true) {
@@ -296,11 +292,13 @@ function take({ ofLines, left }: Pool, lineCode: string, ways: readonly Is[], is
  * product and the price, for example if the service, or another integration, reads prices or options in its own way. The
  * product alone is never enough: sizes S and M of one product would be taken for each other.
  */
-function waysOf({ product_id, product_options, price }: SubOrderContent, unit: MoneyUnit | undefined) {
-  const key = optionsKey(product_options);
-  const amounts = new Set<bigint | undefined>(centsAs(price, unit));
-  const hasOptions: Is = ({ one, options }) => one.product_id === product_id && options === key;
-  const hasPrice: Is = ({ one, cents }) => one.product_id === product_id && amounts.has(cents);
+function waysOf(content: SubOrderContent, unit: MoneyUnit | undefined) {
+  const key = optionsKey(content.product_options);
+  const amounts = new Set<bigint | undefined>(centsAs(content.price, unit));
+  const hasProduct: Is = (entry) =>
+    entry.one.product_id === content.product_id || (entry.one.product_id !== null && isRegisteredAgain(entry, content));
+  const hasOptions: Is = (entry) => hasProduct(entry) && entry.options === key;
+  const hasPrice: Is = (entry) => hasProduct(entry) && amounts.has(entry.cents);
   return { exact: [(entry: Entry) => hasOptions(entry) && hasPrice(entry)], similar: [hasOptions, hasPrice] };
 }
 
