@@ -81,69 +81,14 @@ export type OrderStore = Awaited<ReturnType<typeof openOrderStore>>;
 export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const parts = { write_line_links: `, ${await statement('write_line_links')}` };
   const withLinks = async (name: string) => filledIn(await statement(name), parts);
-
-  type Given = { orderCode: string; token: string };
-  /** Runs a statement that returns the code of each order whose lease is still ours. */
-  const areOurs = async (on: Db, text: string, items: readonly Given[], ...more: unknown[]) => {
-    const ours = await rowsOfText<{ orderCode: string }>(on, text, [asStorableJson(items), ...more]);
-    const codes = new Set(ours.map((row) => row.orderCode));
-    return items.map((item) => codes.has(item.orderCode));
-  };
-  const whereOurs = (text: string, ...more: unknown[]) =>
+  const ifOurs = (text: string, ...more: unknown[]) =>
     openBatch((items: readonly Given[]) => areOurs(db, text, items, ...more));
-  const renew = whereOurs(await statement('renew_order_leases'), leaseMs);
-  const save = whereOurs(await withLinks('save_order_lines'), leaseMs);
+  const renew = ifOurs(await statement('renew_order_leases'), leaseMs);
+  const save = ifOurs(await withLinks('save_order_lines'), leaseMs);
+  const forget = ifOurs(await statement('forget_orders'));
   const recordText = await withLinks('record_orders');
-  const record = openBatch(async (pushes: readonly (Given & Pick<PushRecord, 'deadLetters'>)[]) => {
-    const write = async (on: Db) => {
-      const ours = await areOurs(on, recordText, pushes);
-      await putDeadLetters(
-        on,
-        pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),
-      );
-      return ours;
-    };
-    const isFine = pushes.every(({ deadLetters }) => deadLetters.length === 0);
-    return isFine ? write(db) : db.transaction().execute(write);
-  });
-  const forget = whereOurs(await statement('forget_orders'));
-
-  const lease = openBatch(async (wanted: readonly WantedLease[]) => {
-    const items = wanted.map((one) => ({ ...one, token: newOwner() }));
-    const renewedAtMs = performance.now();
-    const leased = await rowsOf<OrderLink & { token: string; isNew: boolean }>(
-      db,
-      'lease_orders',
-      JSON.stringify(items),
-      leaseMs,
-    );
-    const byToken = new Map(leased.map((row) => [row.token, row]));
-    const codesOf = (isOurs: boolean) => items.flatMap((item) => (byToken.has(item.token) === isOurs ? item.code : []));
-    const lines = await orderLines(db, codesOf(true));
-    const others = await otherOrders(db, leased);
-    const othersOf = new Map(leased.map(({ orderCode }, at) => [orderCode, others[at] ?? []]));
-    const leases = await otherLeases(db, codesOf(false));
-    return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
-      const row = byToken.get(token);
-      if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
-      const { token: _, isNew, ...link } = row;
-      const known = { lines: lines.get(orderCode) ?? [], others: othersOf.get(orderCode) ?? [] };
-      return { orderCode, token, link, ...known, isNew, renewedAtMs };
-    });
-  });
-
-  const claim = openBatch(async (claimed: readonly (Given & { orderId: number })[]) => {
-    await sql`
-      update sync.order_links l set order_id = ours.id
-      from (
-        select l.order_code, g."orderId" as id
-        from sync.order_links l join jsonb_to_recordset(${asStorableJson(claimed)}::jsonb) as g ("orderCode" text, token text, "orderId" bigint)
-          on l.order_code = g."orderCode" and l.lease_owner = g.token
-        where l.order_id is null order by l.order_code for update of l
-      ) as ours
-      where l.order_code = ours.order_code`.execute(db);
-    return otherOrders(db, claimed);
-  });
+  const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, recordText, pushes));
+  const claim = openBatch((claimed: readonly Claim[]) => claimIds(db, claimed));
 
   return {
     /**
@@ -151,12 +96,12 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      *
      * @returns what is remembered of the order, or which process has the lease.
      */
-    lease,
+    lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(db, leaseMs, wanted)),
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
       const askedAtMs = performance.now();
-      if (!(await save({ ...leaseOf(leased), ...lineColumns(leased, lines) }))) throw new LeaseLostError(lost(leased));
+      requireOurs(leased, await save({ ...leaseOf(leased), ...lineColumns(leased, lines) }));
       leased.lines = lines;
       leased.renewedAtMs = askedAtMs;
     },
@@ -182,37 +127,21 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      *
      * @throws LeaseLostError
      */
-    assertLease(leased: LeasedOrder): void {
-      if (performance.now() - leased.renewedAtMs > leaseMs / 4) throw new LeaseLostError(lost(leased));
-    },
+    assertLease: (leased: LeasedOrder): void =>
+      requireOurs(leased, performance.now() - leased.renewedAtMs <= leaseMs / 4),
 
     /** Records the outcome of a push in one transaction, and gives the lease back. @throws LeaseLostError */
-    async record(leased: LeasedOrder, push: PushRecord): Promise<void> {
-      if (!(await record({ ...leaseOf(leased), ...recordColumns(leased, push) })))
-        throw new LeaseLostError(lost(leased));
-    },
+    record: async (leased: LeasedOrder, push: PushRecord): Promise<void> =>
+      requireOurs(leased, await record({ ...leaseOf(leased), ...recordColumns(leased, push) })),
 
     /** Forgets an order that was deleted at the service. @throws LeaseLostError */
-    async forget(leased: LeasedOrder): Promise<void> {
-      if (!(await forget(leaseOf(leased)))) throw new LeaseLostError(lost(leased));
-    },
+    forget: async (leased: LeasedOrder): Promise<void> => requireOurs(leased, await forget(leaseOf(leased))),
 
     /**
      * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due;
      * otherwise nothing was sent, and it is as due as before.
      */
-    async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
-      const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
-      if (isNew && !isBrokenOff) {
-        await sql`delete from sync.order_links where ${isOurs}`.execute(db);
-        return;
-      }
-      await sql`
-        update sync.order_links set lease_owner = null, lease_expires_at = null,
-          fingerprint = case when not ${isBrokenOff} then fingerprint end,
-          due_at = case when ${isBrokenOff} then clock_timestamp() else due_at end
-        where ${isOurs}`.execute(db);
-    },
+    release: (leased: LeasedOrder, how: { isBrokenOff: boolean }): Promise<void> => releaseLease(db, leased, how),
 
     /**
      * Writes down the id of an order whose first push is under way, and asks for the other orders again: of two pushes of one
@@ -222,9 +151,84 @@ export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   };
 }
 
-const leaseOf = ({ orderCode, token }: LeasedOrder) => ({ orderCode, token });
+type Given = { orderCode: string; token: string };
+type RecordedPush = Given & Pick<PushRecord, 'deadLetters'>;
+type Claim = Given & { orderId: number };
 
-const lost = ({ orderCode }: LeasedOrder) => `the lease of order ${orderCode} was not renewed in time`;
+const leaseOf = ({ orderCode, token }: LeasedOrder): Given => ({ orderCode, token });
+
+/** @throws LeaseLostError */
+function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
+  if (!isOurs) throw new LeaseLostError(`the lease of order ${orderCode} was not renewed in time`);
+}
+
+/** Runs a statement that returns the code of each order whose lease is still ours. */
+async function areOurs(db: Db, text: string, items: readonly Given[], ...more: unknown[]): Promise<boolean[]> {
+  const ours = await rowsOfText<{ orderCode: string }>(db, text, [asStorableJson(items), ...more]);
+  const codes = new Set(ours.map((row) => row.orderCode));
+  return items.map((item) => codes.has(item.orderCode));
+}
+
+async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease[]) {
+  const items = wanted.map((one) => ({ ...one, token: newOwner() }));
+  const renewedAtMs = performance.now();
+  type Row = OrderLink & { token: string; isNew: boolean };
+  const leased = await rowsOf<Row>(db, 'lease_orders', JSON.stringify(items), leaseMs);
+  const byToken = new Map(leased.map((row) => [row.token, row]));
+  const ours = leased.map(({ orderCode }) => orderCode);
+  const lines = await orderLines(db, ours);
+  const others = new Map((await otherOrders(db, leased)).map((some, at) => [ours[at], some]));
+  const elsewhere = items.filter(({ token }) => !byToken.has(token)).map(({ code }) => code);
+  const leases = await otherLeases(db, elsewhere);
+  return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
+    const row = byToken.get(token);
+    if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
+    const { token: _, isNew, ...link } = row;
+    const known = { lines: lines.get(orderCode) ?? [], others: others.get(orderCode) ?? [] };
+    return { orderCode, token, link, ...known, isNew, renewedAtMs };
+  });
+}
+
+async function recordPushes(db: Db, text: string, pushes: readonly RecordedPush[]): Promise<boolean[]> {
+  if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, text, pushes);
+  return db.transaction().execute(async (trx) => {
+    const ours = await areOurs(trx, text, pushes);
+    await putDeadLetters(
+      trx,
+      pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),
+    );
+    return ours;
+  });
+}
+
+async function claimIds(db: Db, claimed: readonly Claim[]): Promise<OtherOrder[][]> {
+  await sql`
+    update sync.order_links l set order_id = ours.id
+    from (
+      select l.order_code, g."orderId" as id
+      from sync.order_links l join jsonb_to_recordset(${asStorableJson(claimed)}::jsonb) as g ("orderCode" text, token text, "orderId" bigint)
+        on l.order_code = g."orderCode" and l.lease_owner = g.token
+      where l.order_id is null order by l.order_code for update of l
+    ) as ours
+    where l.order_code = ours.order_code`.execute(db);
+  return otherOrders(db, claimed);
+}
+
+async function releaseLease(
+  db: Db,
+  { orderCode, token, isNew }: LeasedOrder,
+  { isBrokenOff }: { isBrokenOff: boolean },
+): Promise<void> {
+  const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
+  const text =
+    isNew && !isBrokenOff
+      ? sql`delete from sync.order_links where ${isOurs}`
+      : sql`update sync.order_links set lease_owner = null, lease_expires_at = null,
+          fingerprint = case when not ${isBrokenOff} then fingerprint end,
+          due_at = case when ${isBrokenOff} then clock_timestamp() else due_at end
+        where ${isOurs}`;
+  await text.execute(db);
+}
 
 /** The links that are written, and the line codes of all that the order has then. */
 const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[]) => ({
