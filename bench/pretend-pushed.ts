@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { desiredOrders } from '../src/orders/plan/read-orders.ts';
+import { readOrders } from '../src/orders/plan/read-orders.ts';
 import { ordersByCreation } from '../src/orders/select/orders-by-day.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
@@ -33,11 +33,12 @@ export async function pretendPushed(urls: {
       db,
       raws.map(({ order }) => order.code ?? ''),
     );
-    const { orders } = await desiredOrders(
+    const read = await readOrders(
       { db },
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
       { deletes: 'off' },
     );
+    const orders = read.flatMap(({ order }) => order ?? []);
     const rows = orders.map(({ body, fingerprint, order, lines }) => {
       const sent = { ...body, user_email: undefined, user_phone: undefined };
       const fields = Object.keys(JSON.parse(JSON.stringify(sent)));

@@ -8,7 +8,7 @@ import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
 import { defaultLimits } from '../src/orders/limits.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
-import { desiredOrders } from '../src/orders/plan/read-orders.ts';
+import { readOrders } from '../src/orders/plan/read-orders.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
 import { ordersByCreation, type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
@@ -78,7 +78,7 @@ const rights = { ...usualRights, trigger: 'rescan' } as const;
 const now = new Date().toISOString();
 await advanceCursor(db, 'orders', { at: now, readTo: now });
 for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
-  const { orders } = await desiredOrders({ db }, raws, rights);
+  const orders = (await readOrders({ db }, raws, rights)).flatMap(({ order }) => order ?? []);
   const links = orders.map((one, index) => ({
     order_code: one.code,
     order_id: index + 1,

@@ -10,36 +10,28 @@ import type { DesiredOrder } from '../plan/desired-order.ts';
 import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
-import { desiredOrders } from '../plan/read-orders.ts';
+import { type ReadOrder, readOrders } from '../plan/read-orders.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
-/** What the shop has of an order, and what review-sync remembers of it. */
-export type ShopOrder = {
-  code: string;
-  raw: RawOrder;
-  memory: OrderMemory;
-  /** Undefined if the order cannot be read, or must not be sent; `fault` says why. */
-  order: DesiredOrder | undefined;
-  fault: string | undefined;
-};
+/** An order of the shop with all that is remembered of it. `fault`: why it is not sent. */
+export type ShopOrder = ReadOrder & { memory: OrderMemory; fault?: string | undefined };
 
 /** An order as the service shows it. `lookupFault`: why it is not known what the service has. */
 export type OrderLook = { shown: Shown; lookupFault: string | undefined };
 
 /** What the shop gave, with what is remembered of it. */
 export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rights: PushRights): Promise<ShopOrder[]> {
-  const codes = raws.map((raw) => raw.order.code ?? '');
-  const lines = await orderLines(deps.db, codes);
-  const { orders, deadLetters, links } = await desiredOrders(deps, raws, rights);
-  const byCode = new Map(orders.map((one) => [one.code, one]));
-  const faults = new Map(deadLetters.map(({ key, reason }) => [key, reason]));
-  return raws.map((raw): ShopOrder => {
-    const code = raw.order.code ?? '';
-    const memory = memoryOf(links.get(code), lines.get(code));
-    const order = byCode.get(code);
-    return { code, raw, memory, order, fault: order ? undefined : (faults.get(code) ?? 'the order cannot be read') };
-  });
+  const read = await readOrders(deps, raws, rights);
+  const lines = await orderLines(
+    deps.db,
+    read.map(({ code }) => code),
+  );
+  return read.map((one) => ({
+    ...one,
+    memory: memoryOf(one.link, lines.get(one.code)),
+    fault: one.deadLetter?.reason,
+  }));
 }
 
 /** Looks an order up at the service. @throws the client's errors where the service as a whole fails. */

@@ -10,24 +10,21 @@ import { productIds } from '../../warehouse/orders/products.ts';
 import type { PushRights } from '../contact-rule.ts';
 import { type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
 
-export type ReadOrders = {
-  orders: DesiredOrder[];
-  deadLetters: NewDeadLetter[];
-  /** What is remembered of the orders, by the codes that their rows show. */
-  links: ReadonlyMap<string, OrderLink>;
-  /** Codes of the dead letters that are other orders than those pushed under these codes (otherOrderFault). */
-  otherOrders: string[];
-};
-
 /**
- * The shop's rows as the service should have them, with the ids that are known so far. Orders that cannot be read, and
- * other orders than those that were pushed under their codes, are dead letters.
+ * An order of the shop, and what is remembered of it. `code`: as its row shows it. An order that cannot be read, or must not
+ * be sent, is a dead letter; `isOther`: it is another order than the one that was pushed under its code.
  */
-export async function desiredOrders(
+export type ReadOrder = { code: string; raw: RawOrder; link: OrderLink | undefined } & (
+  | { order: DesiredOrder; deadLetter?: undefined; isOther: false }
+  | { order?: undefined; deadLetter: NewDeadLetter; isOther: boolean }
+);
+
+/** The shop's rows as the service should have them, with the ids that are known so far. */
+export async function readOrders(
   { db }: { db: Db },
   raws: readonly RawOrder[],
   { deletes }: Pick<PushRights, 'deletes'>,
-): Promise<ReadOrders> {
+): Promise<ReadOrder[]> {
   const codes = raws.flatMap((raw) => raw.lines.flatMap((line) => normalCode(line.product_code ?? undefined) ?? []));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
@@ -35,17 +32,15 @@ export async function desiredOrders(
     db,
     raws.flatMap(({ order }) => order.code ?? []),
   );
-  const read: ReadOrders = { orders: [], deadLetters: [], links, otherOrders: [] };
-  for (const raw of raws) {
-    const one = desiredOrder(raw, products, grades, deletes);
-    const otherOrder = 'lines' in one ? otherOrderFault(one.order, links.get(one.code)) : undefined;
-    if (otherOrder !== undefined) {
-      read.otherOrders.push(raw.order.code ?? '');
-      read.deadLetters.push(orderDeadLetter(raw.order, otherOrder));
-    } else if ('lines' in one) read.orders.push(one);
-    else read.deadLetters.push(one);
-  }
-  return read;
+  return raws.map((raw): ReadOrder => {
+    const code = raw.order.code ?? '';
+    const own = { code, raw, link: links.get(code) };
+    const order = desiredOrder(raw, products, grades, deletes);
+    if (!('lines' in order)) return { ...own, deadLetter: order, isOther: false };
+    const fault = otherOrderFault(order.order, own.link);
+    if (fault === undefined) return { ...own, order, isOther: false };
+    return { ...own, deadLetter: orderDeadLetter(raw.order, fault), isOther: true };
+  });
 }
 
 /** The codes that the shop does not show. Codes are compared exactly: a column may ignore case. */

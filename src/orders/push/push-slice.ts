@@ -7,14 +7,14 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { type OrderLink, type OtherLease, otherOrders } from '../../warehouse/orders/order-links.ts';
+import { type OtherLease, otherOrders } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
 import { memoryOf } from '../plan/order-memory.ts';
 import { planOrder } from '../plan/plan-order.ts';
-import { desiredOrders, sameOrders } from '../plan/read-orders.ts';
+import { type ReadOrder, readOrders, sameOrders } from '../plan/read-orders.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
@@ -43,42 +43,50 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const readAt = await warehouseNow(db);
   const { raws, gone } = await readSlice(deps, codes);
   await requireLines(deps, raws);
-  const { orders, deadLetters, links, otherOrders } = await desiredOrders(deps, raws, rights);
-  requireSameOrders(otherOrders, links);
+  const read = await readOrders(deps, raws, rights);
+  requireSameOrders(read);
   if (!rights.allowRemovals) await requireShown(deps, codes, gone);
   if (gone.length > 0)
     deps.log.warn(
       { orders: gone.slice(0, 20) },
       `${counted(gone.length, 'order')} gone from the shop since they were planned`,
     );
+  const deadLetters = deadLettersOf(read);
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
   const now = ageClock(deps.now, readAt);
-  const planned = (order: DesiredOrder) => planOrder(order, 'unknown', memoryOf(links.get(order.code)), rights, now());
   const {
     unchanged = [],
     'deleted in the shop': deleted = [],
     changed = [],
-  } = Object.groupBy(orders, (order) => planned(order).nothing ?? 'changed');
+  } = Object.groupBy(
+    read.filter((one) => one.order !== undefined),
+    ({ order, link }) => planOrder(order, 'unknown', memoryOf(link), rights, now()).nothing ?? 'changed',
+  );
   // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
   const shown = new Set(raws.map(({ order }) => order.code));
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
-  const pushed = await pushAll(deps, changed, {
-    rights,
-    readAt,
-    now,
-    breaker: openBreaker(),
-    readAgain: openBatch(async (some: string[]) => {
-      const { orders: now, deadLetters: unsent } = await desiredOrders(deps, await shop.orders(some), rights);
-      await recordUnreadable(db, unsent, retryDelaysMs);
-      const again = new Map(now.map((one) => [one.code, one]));
-      return some.map((code) => again.get(code));
-    }),
-  });
-  const read = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
-  return addCounts([read, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
+  const pushed = await pushAll(
+    deps,
+    changed.map(({ order }) => order),
+    {
+      rights,
+      readAt,
+      now,
+      breaker: openBreaker(),
+      readAgain: openBatch(async (some: string[]) => {
+        const again = await readOrders(deps, await shop.orders(some), rights);
+        await recordUnreadable(db, deadLettersOf(again), retryDelaysMs);
+        return some.map((code) => again.find((one) => one.code === code)?.order);
+      }),
+    },
+  );
+  const counts = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
+  return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
+
+const deadLettersOf = (read: readonly ReadOrder[]) => read.flatMap(({ deadLetter }) => deadLetter ?? []);
 
 /**
  * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
@@ -112,12 +120,13 @@ async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
  *
  * @throws IncompleteError
  */
-function requireSameOrders(otherOrders: readonly string[], links: ReadonlyMap<string, OrderLink>): void {
-  const pushed = [...links.values()].filter(({ orderId }) => orderId !== null).length;
-  if (otherOrders.length <= fewOrders || otherOrders.length * 2 <= pushed) return;
-  const codes = codesText(otherOrders.slice(0, 3), otherOrders.length);
+function requireSameOrders(read: readonly ReadOrder[]): void {
+  const pushed = read.filter(({ link }) => link && link.orderId !== null).length;
+  const others = read.filter(({ isOther }) => isOther).map(({ code }) => code);
+  if (others.length <= fewOrders || others.length * 2 <= pushed) return;
+  const codes = codesText(others.slice(0, 3), others.length);
   throw new IncompleteError(
-    `${otherOrders.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
+    `${others.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
       `(${codes}): its orders were numbered again, or created_at of orders.sql has changed. Nothing of them is sent. ` +
       `If they are the same orders, and the new dates are right: ${sameOrders}`,
   );
