@@ -156,7 +156,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     queues,
     orderStore,
     // As many pages land as are requested at a time.
-    pages: { slots: pLimit(2 * concurrency), largest: 0, guess: 1, areNumbersRight: false },
+    pages: { slots: pLimit(2 * concurrency), guess: 1, areNumbersRight: false },
     sliceSlots: pLimit(slicesAtATime),
     orderSlots: pLimit(ordersAtATime),
     abort,

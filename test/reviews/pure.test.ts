@@ -246,7 +246,7 @@ test('a span counts as read from when its first request was sent', async () => {
     second += 10;
     return { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date(second * 1000) };
   };
-  const at = { now: () => new Date(), pages: { slots: pLimit(1), largest: 0, guess: 1, areNumbersRight: false } };
+  const at = { now: () => new Date(), pages: { slots: pLimit(1), guess: 1, areNumbersRight: false } };
   const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span, ...at };
   const end = await readSpan(deps, 'created', { span }, async () => {});
   expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt: new Date(10_000) });

@@ -98,7 +98,7 @@ export async function openProcess(
       api,
       queues,
       orderStore,
-      pages: { slots: pLimit(concurrency + 4), largest: 0, guess: 1, areNumbersRight: false },
+      pages: { slots: pLimit(concurrency + 4), guess: 1, areNumbersRight: false },
       sliceSlots: pLimit(2),
       orderSlots: pLimit(384),
       abort,

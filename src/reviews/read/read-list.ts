@@ -16,8 +16,10 @@ export type ListEnd =
   | { kind: 'too-long'; page: ListPage; pages?: number }
   | Obstacle;
 
-/** Readings of a list by number, and as many upwards. 16: thirty pages in a new order each time are complete after eleven. */
+/** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
+/** Empty pages in a row behind which records are looked for that the list shows otherwise. */
+const skippedAtMost = 3;
 /** Looks for the last page of a list. A list that stands still takes three. */
 const looksAtMost = 8;
 
@@ -25,113 +27,73 @@ const looksAtMost = 8;
  * Reads a list by page numbers (docs/interface.md, "Reviews"). The number `last` says where to look; the pages say what
  * is there.
  *
- * 1. Find the last page by the number that the service names. A list of one page is one response: one moment.
- * 2. Read all pages before it side by side. The page behind it must show nothing: it is asked for once, unless the
- *    service's numbers were right before and the last page is short. Read the last page again: its number and its length
- *    say how many records there are.
- * 3. The list is whole if at least that many different records were shown, and the last page still has its first
- *    records. Then nothing was deleted: a deletion shifts records to pages that were read already.
- * 4. Otherwise something was added or deleted, or the count is of no use (hidden reviews). The list is read again, from
- *    the last page to the first: deletions shift records to pages that are still to be read. The list is whole by its
- *    count, or if two readings in turn show the same records.
- *
- * If the pages contradict the number, or there is none, the list is read from page 1 to the page behind which nothing is
- * shown, until two readings in turn show the same.
+ * 1. `findTop`: the last page, by the number that the service names. If there is no number, or the pages contradict it,
+ *    page 1.
+ * 2. `readFrom`: the pages below it, side by side.
+ * 3. `readOn`: the end. In descending order, the list begins with records that were just read. If other records come
+ *    first, or the list has no order, the pages behind are read one by one, up to one that shows nothing. Nothing of
+ *    this is done for a short last page behind full ones, if the service's numbers were right before.
+ * 4. The last page is read again. The list is whole if at least as many different records were shown as its
+ *    number and its length say, and it still has its first records. Then nothing was deleted: a deletion shifts records
+ *    to pages that were read already. A list of one page is one response, which is one moment: its end proves it.
+ * 5. Otherwise something was added or deleted, or the count is of no use (hidden reviews, no number). The list is read
+ *    again, the pages below the last one by one and downwards: deletions shift records to pages that are still to be
+ *    read. It is whole by its count, or if two readings in turn show the same records.
  *
  * If a page is empty although others follow, or although it is the only one, all its records are hidden, or the service
- * is wrong. Before two readings prove the list, each empty page is requested again with a page size of 99. If the list
- * is read without a number, the end and the two pages behind it are requested so, too. If all pages are empty, these
- * requests alone prove the list.
+ * is wrong. Before two readings prove the list, each empty page is requested again with a page size of 99.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
 export async function readList(reader: Reader, query: PageQuery, start: Start = {}): Promise<ListEnd> {
-  const end = await readByNumber(reader, query, start);
-  return end.kind === 'contradicted' ? readUpwards(reader, query, end.first) : end;
+  const list: List = { shown: new Set(), awaited: new Set(), end: start.last && reader.most, isFirst: true };
+  let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
+  let guess = start.guess ?? 1;
+  let earlier: string[] | undefined;
+  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
+    const top = known ?? (await findTop(reader, query, guess));
+    const read = 'kind' in top ? top : await readFrom(reader, query, list, top);
+    known = undefined;
+    list.isFirst = false;
+    if (read.kind !== 'read' && read.kind !== 'moved') return read;
+    guess = read.guess;
+    const ids = read.kind === 'read' && !read.isLonger ? idsOf(read.pages) : undefined;
+    const isShown = ids && (ids.length === 0 || (earlier && showsSame(earlier, ids)));
+    earlier = isShown ? undefined : ids;
+    if (read.kind !== 'read' || !isShown) continue;
+    const more = await moreOn(reader, query, read);
+    if ('kind' in more) return more;
+    if (more.length === 0) return { kind: 'whole' };
+    for (const id of more) list.awaited.add(id);
+  }
+  return { kind: 'changing' };
 }
 
 type Start = { guess?: number | undefined; last?: ListPage | undefined };
 
-/** A page and its number. */
-type Last = { number: number; page: ListPage };
-
-/** What one reading shows. `empty`: pages that showed nothing; `pageWithMore` checks that they are empty. */
-type Reading = { kind: 'read'; ids: string[]; empty: number[] };
-
-/** The list became longer or shorter. `number`: the page to look at first. */
-type Moved = { kind: 'moved'; number: number };
-
-/** No number is named, or the pages contradict it. `first`: page 1, if it was just shown and nothing speaks against it. */
-type Contradicted = { kind: 'contradicted'; first?: ListPage | undefined };
-
-/** What the readings of one list have shown so far: its records, and the page behind which nothing is. */
-type Shown = { ids: Set<string>; end?: number };
-
-/** Reads the list by the number of its last page, until a reading proves it or the number turns out to be wrong. */
-async function readByNumber(reader: Reader, query: PageQuery, start: Start): Promise<ListEnd | Contradicted> {
-  // The page that another list has shown shows there what comes behind it.
-  const shown: Shown = { ids: new Set(), ...(start.last && { end: reader.most }) };
-  let last = start.last && { number: reader.most, page: start.last };
-  let guess = start.guess ?? 1;
-  let earlier: Reading | undefined;
-  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
-    const top = last ?? (await findLast(reader, query, guess));
-    const read = 'kind' in top ? top : await readBelow(reader, query, shown, top, attempt === 1);
-    last = undefined;
-    if (read.kind === 'moved') {
-      guess = read.number;
-      earlier = undefined;
-      continue;
-    }
-    if (read.kind !== 'read') return read;
-    const end = await endOf(reader, query, earlier, read);
-    if (end && end.kind !== 'more') return end;
-    earlier = end ? undefined : read;
-  }
-  return { kind: 'changing' };
-}
+/** The page from which a list is read. `isNamed`: the service calls it the last one. */
+type Top = { number: number; page: ListPage; isNamed: boolean };
 
 /**
- * Reads the list from page 1 to the page behind which nothing is, until two readings agree.
- *
- * @param first page 1, if it was just requested.
+ * What is known of a list beyond one reading. `shown`: records of all readings. `awaited`: records that smaller pages
+ * showed. `end`: the last page, if nothing is behind it. `isFirst`: whether the list is read for the first time.
  */
-async function readUpwards(reader: Reader, query: PageQuery, first: ListPage | undefined): Promise<ListEnd> {
-  /** A page that shows records, although an empty one before it looked like the end. */
-  let least = 1;
-  let earlier: Reading | undefined;
-  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
-    const read = await readUp(reader, query, least, attempt === 1 ? first : undefined);
-    if (read.kind !== 'read') return read;
-    const end = await endOf(reader, query, earlier, read);
-    if (end && end.kind !== 'more') return end;
-    if (end) least = end.number;
-    earlier = end ? undefined : read;
-  }
-  return { kind: 'changing' };
-}
+type List = { shown: Set<string>; awaited: Set<string>; end: number | undefined; isFirst: boolean };
 
 /**
- * What two readings, one after the other, prove. A single reading is enough if it shows nothing.
- *
- * @returns `more`: the number of a page that looked empty and shows records. Undefined: they differ; the list is read again.
+ * One reading: its pages from the first. `behind`: other pages that must be empty. `isLonger`: the list shows more records
+ * from its other end. `guess`: the page to look at first in the next reading.
  */
-async function endOf(
-  reader: Reader,
-  query: PageQuery,
-  earlier: Reading | undefined,
-  read: Reading,
-): Promise<{ kind: 'whole' } | { kind: 'more'; number: number } | Obstacle | undefined> {
-  if (read.ids.length > 0 && !(earlier && showsSame(earlier.ids, read.ids))) return undefined;
-  return pageWithMore(reader, query, read);
-}
+type Reading = { kind: 'read'; pages: ListPage[]; behind: number[]; isLonger: boolean; guess: number };
+
+/** The list became longer or shorter, or the number of its last page is wrong. */
+type Moved = { kind: 'moved'; guess: number };
+
+/** The guess if the numbers of the last page are of no use: the list is read upwards from page 1. */
+const unnamed = 0;
 
 /** Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so. */
-async function findLast(
-  reader: Reader,
-  query: PageQuery,
-  guess: number,
-): Promise<Last | ListEnd | Moved | Contradicted> {
+async function findTop(reader: Reader, query: PageQuery, guess: number): Promise<Top | ListEnd | Moved> {
   const { most } = reader;
   let number = Math.max(1, Math.min(most, guess));
   let first: ListPage | undefined;
@@ -139,13 +101,14 @@ async function findLast(
     const page = await reader.ask(query, number);
     if (page.kind === 'failed' || (page.kind === 'refused' && number === 1)) return page;
     if (page.kind === 'page' && number === 1) first = page;
-    if (page.kind === 'refused' || (page.lastPage === undefined && !first)) {
+    if (!first && (page.kind === 'refused' || page.lastPage === undefined)) {
       const asked = await reader.ask(query, 1);
       if (asked.kind !== 'page') return asked;
       first = asked;
     }
     const last = (page.kind === 'page' ? page.lastPage : undefined) ?? first?.lastPage;
-    if (last === undefined) return { kind: 'contradicted', first };
+    if (first && (last === undefined || guess === unnamed)) return { number: 1, page: first, isNamed: false };
+    if (last === undefined) return { kind: 'moved', guess: unnamed };
     if (Math.min(last, most) !== number) {
       number = Math.min(last, most);
       continue;
@@ -153,13 +116,15 @@ async function findLast(
     if (page.kind === 'refused') {
       // A service that always names the same number refuses all pages that the list does not have.
       const before = await reader.ask(query, number - 1);
-      return before.kind === 'page' && before.ids.length > 0 ? page : { kind: 'contradicted' };
+      return before.kind === 'page' && before.ids.length > 0 ? page : { kind: 'moved', guess: unnamed };
     }
-    if (last === number) return { number, page };
-    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return { kind: 'contradicted' };
+    if (last === number) return { number, page, isNamed: true };
+    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) {
+      return { kind: 'moved', guess: unnamed };
+    }
     return { kind: 'too-long', page, pages: last };
   }
-  return { kind: 'moved', number };
+  return { kind: 'moved', guess: number };
 }
 
 /** Whether the last page that may be asked for shows another page again, as behind the end of a list. */
@@ -170,63 +135,49 @@ async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, firs
   return before.kind === 'page' && isSame(page, before);
 }
 
-/**
- * Reads the pages below the last one, and the last one again: steps 2 and 3 of `readList`.
- *
- * @param isFirst the first reading of the list.
- */
-async function readBelow(
-  reader: Reader,
-  query: PageQuery,
-  shown: Shown,
-  { number, page: top }: Last,
-  isFirst: boolean,
-): Promise<Reading | ListEnd | Moved | Contradicted> {
-  const landing = reader.take(top);
+/** One reading of the list: steps 2 to 4 of `readList`. */
+async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top): Promise<Reading | ListEnd | Moved> {
+  const { deps } = reader;
+  const { pageSize } = limitsOf(deps);
+  const { number } = top;
+  const landing = reader.take(top.page);
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
-  const below = await takeAll(reader, query, numbers, isFirst ? reader.deps.pages.slots : pLimit(1));
+  const below = await takeAll(reader, query, numbers, list.isFirst ? deps.pages.slots : pLimit(1));
   if ('kind' in below) return below.kind === 'refused' ? refusedOrMoved(reader, query, below) : below;
   await landing;
+  const pages = [...below.toReversed(), top.page];
+  if (pages.some((page, index) => isSame(page, pages[index - 1]))) return contradicted(reader);
 
-  const pages = [top, ...below];
-  if (below.some((page, index) => isSame(page, pages[index] ?? page))) return contradicted(reader);
-  // A number may be too small, and a page short because hidden reviews were taken off it.
-  const isFull = recordsOn(top) >= reader.largest() && !isSmall(reader);
-  const isEnd = shown.end === number || (number === 1 && top.ids.length === 0);
-  const areOthersFull = below.every((page) => recordsOn(page) === limitsOf(reader.deps).pageSize);
-  const isBelieved = reader.deps.pages.areNumbersRight && areOthersFull && !isFull && !isSmall(reader);
-  if (!isEnd && !isBelieved) {
-    const next = await pageBehind(reader, query, { number, page: top });
-    if (next.kind === 'failed') return next;
-    const isLonger = next.kind === 'page' && (next.lastPage ?? 0) > number;
-    if (isLonger) return { kind: 'moved', number: next.lastPage ?? number };
-    if (next.kind === 'page' || next.kind === 'unknown') return contradicted(reader);
-    shown.end = number;
-    if (number > 1 && areOthersFull) reader.deps.pages.areNumbersRight = true;
-  }
+  const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
+  const isBelieved = deps.pages.areNumbersRight && areOthersFull && recordsOn(top.page) < pageSize;
+  const isKnown = top.isNamed && list.awaited.size === 0 && (list.end === number || isBelieved);
+  const read: Reading = { kind: 'read', pages, behind: [], isLonger: false, guess: top.isNamed ? number : unnamed };
+  const end = isKnown ? 'known' : await readOn(reader, query, list, read);
+  if (typeof end !== 'string') return end;
+  if (end === 'shown' && pages.length === 1) return { kind: 'whole' };
+  if (top.isNamed && lastOf(pages).number > number) read.guess = contradicted(reader).guess;
+  if (read.guess === unnamed || read.isLonger || pages.every(({ ids }) => ids.length === 0)) return read;
 
-  // A single page is consistent. If it is full, a record may follow it, and a deletion may shift that record onto it.
-  const end = number > 1 || isFull ? await reader.ask(query, number) : top;
-  if (end.kind === 'failed') return end;
-  if (end.kind === 'refused') return refusedOrMoved(reader, query, { ...end, number });
-  if ((end.lastPage ?? number) !== number) return { kind: 'moved', number: end.lastPage ?? number };
-  const ids = pages.flatMap((page) => page.ids);
-  const before = new Set(ids);
-  const isNew = (id: string, index: number) => !before.has(id) && (end.seconds[index] ?? 0) < reader.span.end;
-  if (end.ids.some(isNew)) await reader.take(end);
-  for (const id of [...ids, ...end.ids]) shown.ids.add(id);
-
+  list.end = number;
+  if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
+  const again = number > 1 || end === 'unclear' ? await reader.ask(query, number) : top.page;
+  if (again.kind === 'failed') return again;
+  if (again.kind === 'refused') return refusedOrMoved(reader, query, { ...again, number });
+  if ((again.lastPage ?? number) !== number) return { kind: 'moved', guess: again.lastPage ?? number };
+  const before = new Set(idsOf(pages));
+  const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
+  if (again.ids.some(isNew)) await reader.take(again);
+  for (const id of [...before, ...again.ids]) list.shown.add(id);
   // The service counts what it hides, and it counts at least one record on its last page.
-  const full = Math.max(...[...below, end].map(recordsOn));
-  const isCounted = end.ids.length > 0 && shown.ids.size >= (number - 1) * full + recordsOn(end);
-  const empty = [number, ...numbers].filter((_, index) => pages[index]?.ids.length === 0);
-  const isStill = top.ids.every((id) => end.ids.includes(id));
-  return isCounted && (isStill || !isFirst) ? { kind: 'whole' } : { kind: 'read', ids, empty };
+  const full = Math.max(...[...below, again].map(recordsOn));
+  const isCounted = again.ids.length > 0 && list.shown.size >= (number - 1) * full + recordsOn(again);
+  const isStill = top.page.ids.every((id) => again.ids.includes(id));
+  return isCounted && (isStill || !list.isFirst) ? { kind: 'whole' } : read;
 }
 
-function contradicted({ deps }: Reader): Contradicted {
+function contradicted({ deps }: Reader): Moved {
   deps.pages.areNumbersRight = false;
-  return { kind: 'contradicted' };
+  return { kind: 'moved', guess: unnamed };
 }
 
 /** A page that was there a moment ago is refused: the list has become shorter, or page 1 says that it has not. */
@@ -238,103 +189,100 @@ async function refusedOrMoved(
   const first = number === 1 ? refused : await reader.ask(query, 1);
   if (first.kind !== 'page') return first;
   const last = first.lastPage ?? 1;
-  return last >= number ? refused : { kind: 'moved', number: last };
+  return last >= number ? refused : { kind: 'moved', guess: last };
 }
 
 /**
- * Reads upwards from page 1. A short page is no end, since a service may take hidden reviews off the pages that it has
- * cut.
+ * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Empty pages are skipped while
+ * records are missing.
  *
- * @param least a page up to which empty pages are no end. `first`: page 1, if it was just requested.
+ * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the next page shows nothing.
  */
-async function readUp(
+async function readOn(
   reader: Reader,
   query: PageQuery,
-  least: number,
-  first: ListPage | undefined,
-): Promise<Reading | ListEnd> {
-  const ids: string[] = [];
-  const empty: number[] = [];
-  let last: ListPage | undefined;
+  { awaited }: List,
+  read: Reading,
+): Promise<'shown' | 'unclear' | ListEnd> {
+  const { pages } = read;
+  const { pages: pagesAtMost } = limitsOf(reader.deps);
+  const ids = new Set(idsOf(pages));
+  const isEmptyList = ids.size === 0;
+  const asked = isEmptyList ? undefined : await reader.ask({ ...query, desc: true }, 1);
+  const other = asked?.kind === 'page' ? asked : { ids: [], seconds: [] };
+  const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < reader.span.end);
+  const lacks = (some: Iterable<string>) => [...some].some((id) => !ids.has(id));
   let landing: Promise<unknown> | undefined;
-  let page = first ?? (await reader.ask(query, 1));
-  for (let number = 1; ; number += 1) {
-    if (page.kind !== 'page') return page;
-    const isEmpty = page.ids.length === 0;
-    if (isEmpty) {
-      empty.push(number);
-    } else {
+  let skipped = 0;
+  while (lacks(atEnd) || lacks(awaited) || !(isEmptyList || endsWith(pages, other.seconds))) {
+    const number = pages.length + 1;
+    const last = lastOf(pages);
+    const next = await reader.ask(query, number);
+    if (next.kind === 'failed') return next;
+    const isEmpty = next.kind === 'page' && next.ids.length === 0;
+    if (next.kind === 'page' && !isEmpty && !isSame(next, last.page)) {
+      if (number > reader.most) return { kind: 'too-long', page: last.page };
       await landing;
-      landing = reader.take(page);
-      last = page;
-      ids.push(...page.ids);
+      landing = reader.take(next);
+      for (const id of next.ids) ids.add(id);
+      skipped = 0;
+    } else if (isEmpty && number < pagesAtMost && skipped < skippedAtMost && (lacks(atEnd) || lacks(awaited))) {
+      skipped += 1;
+    } else {
+      read.isLonger = lacks(atEnd);
+      const isEnd = isEmpty ? number < pagesAtMost : !read.isLonger && (await endsHere(reader, query, last, next));
+      if (!isEnd) return next.kind === 'refused' ? next : { kind: 'too-long', page: last.page };
+      if (isEmpty) read.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
+      return 'unclear';
     }
-    let next = isEmpty ? ({ kind: 'nothing' } as const) : await pageBehind(reader, query, { number, page });
-    if (next.kind === 'nothing') {
-      // Pages that are empty, or refused because of a record on them, may lie between.
-      const from = isEmpty ? number : number + 1;
-      const namesMore = (page.lastPage ?? 0) > number;
-      const isMore = number < least || (namesMore && (await showsBehind(reader, query, from, page)));
-      if (!isMore) {
-        empty.push(...[from, from + 1, from + 2].filter((one) => one <= limitsOf(reader.deps).pages));
-        break;
-      }
-      next = await reader.ask(query, number + 1);
-    }
-    const isLong = next.kind === 'unknown' || (next.kind === 'page' && number === reader.most);
-    if (isLong) return { kind: 'too-long', page: last ?? page };
-    if (next.kind !== 'unknown') page = next;
+    pages.push(next);
   }
-  await landing;
-  return { kind: 'read', ids, empty };
+  if (!isEmptyList) return 'shown';
+  if (read.guess === unnamed) read.behind = [2, 3];
+  return 'unclear';
 }
 
-/** Requests each empty page again, one record shorter. @returns `more`: the first that shows a record unknown to the reading. */
-async function pageWithMore(
-  reader: Reader,
-  query: PageQuery,
-  { ids, empty }: Reading,
-): Promise<{ kind: 'whole' } | { kind: 'more'; number: number } | Obstacle> {
-  const known = new Set(ids);
-  for (const number of new Set(empty)) {
-    const page = await reader.ask(query, number, limitsOf(reader.deps).pageSize - 1);
+/**
+ * Whether nothing is behind the pages, if their records are all that the list shows first in descending order: these are
+ * of more than one second. If they are not in order, the service has none, or ignores it.
+ */
+function endsWith(pages: readonly ListPage[], downwards: ListPage['seconds']): boolean {
+  const upwards = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
+  const atEnd = downwards.filter((second) => second !== undefined).reverse();
+  const [first, last] = [atEnd[0], upwards.at(-1)];
+  return first !== undefined && last !== undefined && first < last && isRising(upwards) && isRising(atEnd);
+}
+
+const isRising = (seconds: readonly number[]) => seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
+
+/** Requests each empty page again, one record shorter. @returns records that the reading does not have. */
+async function moreOn(reader: Reader, query: PageQuery, { pages, behind }: Reading): Promise<string[] | Obstacle> {
+  const known = new Set(idsOf(pages));
+  const empty = pages.flatMap(({ ids }, index) => (ids.length === 0 ? [index + 1] : []));
+  for (const number of [...empty, ...behind]) {
+    // A list that shows nothing may show something from its other end.
+    const page = await reader.ask({ ...query, desc: known.size === 0 }, number, limitsOf(reader.deps).pageSize - 1);
     if (page.kind === 'failed') return page;
-    if (page.kind === 'page' && page.ids.some((id) => !known.has(id))) return { kind: 'more', number };
+    const more = page.kind === 'page' ? page.ids.filter((id) => !known.has(id)) : [];
+    if (more.length > 0) return more;
   }
-  return { kind: 'whole' };
+  return [];
 }
 
-/**
- * What lies behind a page.
- *
- * - `nothing`: the next page is empty, or, behind the end of a list, refused or the same again.
- * - `unknown`: the next page is the same again, but this page is full, and with one record less a page the list goes on.
- */
-async function pageBehind(
+/** Whether a list ends with this page, although the one behind it is refused, or shows it again. */
+async function endsHere(
   reader: Reader,
   query: PageQuery,
-  { number, page }: Last,
-): Promise<ListPage | { kind: 'nothing' } | { kind: 'unknown' } | Obstacle> {
-  const next = await reader.ask(query, number + 1);
-  if (next.kind === 'failed') return next;
-  if (next.kind === 'page' && !isSame(next, page)) return next.ids.length > 0 ? next : { kind: 'nothing' };
+  { number, page }: Omit<Top, 'isNamed'>,
+  next: ListPage | Obstacle,
+): Promise<boolean> {
   if (next.kind === 'refused' && page.lastPage === number) {
-    const again = await reader.ask(query, number + 1);
-    return again.kind === 'refused' ? { kind: 'nothing' } : again;
+    return (await reader.ask(query, number + 1)).kind === 'refused';
   }
-  const namesMore = (page.lastPage ?? 0) > number;
-  const isShort = recordsOn(page) < reader.largest() || isSmall(reader);
-  const isEnd = next.kind === 'page' ? isShort : isShort && !namesMore;
-  if (isEnd || (await endsFull(reader, query, number, recordsOn(page)))) return { kind: 'nothing' };
-  return next.kind === 'refused' ? next : { kind: 'unknown' };
-}
-
-/**
- * Whether a list ends with this full page. Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4
- * of 99.
- */
-async function endsFull(reader: Reader, query: PageQuery, number: number, size: number): Promise<boolean> {
+  // Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4 of 99.
+  const size = recordsOn(page);
   const { pages, pageSize } = limitsOf(reader.deps);
+  if (size <= Math.max(1, pageSize * shortPage)) return true;
   const limit = [size - 1, size - 2].find((less) => less > 0 && (number * size) % less > 0) ?? pageSize;
   const last = Math.ceil((number * size) / limit);
   // A service that ignores the limit shows more than was asked for.
@@ -343,25 +291,23 @@ async function endsFull(reader: Reader, query: PageQuery, number: number, size: 
   return rest.kind === 'page' && rest.ids.length > 0 && recordsOn(rest) <= (number * size) % limit;
 }
 
-/** Whether a page behind this one shows records, although this one shows none: some of them are looked at. */
-async function showsBehind(reader: Reader, query: PageQuery, number: number, last: ListPage): Promise<boolean> {
-  for (let step = 1; number < limitsOf(reader.deps).pages; step *= 2) {
-    number = Math.min(limitsOf(reader.deps).pages, number + step);
-    const page = await reader.ask(query, number);
-    if (page.kind === 'page' && page.ids.length > 0 && !isSame(page, last)) return true;
-  }
-  return false;
+/** No known service returns pages this small, two records of a hundred, and no smaller page would show more. */
+const shortPage = 0.02;
+
+/** The last page that shows records, or page 1. */
+function lastOf(pages: readonly ListPage[]): Omit<Top, 'isNamed'> {
+  const index = Math.max(
+    0,
+    pages.findLastIndex(({ ids }) => ids.length > 0),
+  );
+  return { number: index + 1, page: pages[index] as ListPage };
 }
 
-/**
- * No known service returns pages this small, two records of a hundred, and no smaller page would show more. A list
- * without a larger page is therefore short.
- */
-const shortPage = 0.02;
-const isSmall = ({ deps, largest }: Reader) => largest() <= Math.max(1, limitsOf(deps).pageSize * shortPage);
+const idsOf = (pages: readonly ListPage[]) => pages.flatMap((page) => page.ids);
 
 /** Whether a page shows what another one shows, as a service may that repeats its last page behind the end of a list. */
-const isSame = (one: ListPage, other: ListPage) => one.ids.length > 0 && one.ids.join() === other.ids.join();
+const isSame = (one: ListPage, other: ListPage | undefined) =>
+  one.ids.length > 0 && one.ids.join() === other?.ids.join();
 
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
 

@@ -12,8 +12,6 @@ export type ReadDeps = PageDeps & {
 /** What a process shares over all windows. `slots`: pages that are requested or land at a time. */
 export type Pages = {
   slots: LimitFunction;
-  /** The most records that a page has shown. */
-  largest: number;
   /** The page at which the list of a long span ended last: the next one is looked at there first. */
   guess: number;
   /**
@@ -40,10 +38,7 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
   async function ask(query: PageQuery, number: number, limit?: number): Promise<ListPage | Obstacle> {
     const page = await fetchPage(deps, query, number, limit);
     requests += 1;
-    if (page.kind === 'page') {
-      startedMs = Math.min(startedMs, page.requestedAt.getTime());
-      deps.pages.largest = Math.max(deps.pages.largest, new Set(page.ids).size);
-    }
+    if (page.kind === 'page') startedMs = Math.min(startedMs, page.requestedAt.getTime());
     return page;
   }
 
@@ -65,8 +60,6 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     deps,
     /** The last page whose number is certain: page 30 may be a cap, with more behind it. */
     most: limitsOf(deps).pages - 1,
-    /** Records of a full page, so far. */
-    largest: () => deps.pages.largest,
     ask,
     take,
     /** Resolves when every page has landed. */
