@@ -112,8 +112,9 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { baseUrl, clientId, clientSecret, concurrency } = config.api;
   const wanted = concurrency + stepsAtATime + 2;
   const connections = options.shared ? Math.min(wanted, connectionsOfBrands / 2) : wanted;
-  const { warehouseDatabaseUrl: url, brand } = config;
-  const warehouse = opened.use(await openWarehouse({ url, brand, connections, shared: options.shared?.warehouse }));
+  const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
+  const shared = options.shared?.warehouse;
+  const warehouse = opened.use(await openWarehouse({ url, brand, connections, lockSeconds, shared }));
   await requireMigrated(warehouse);
   const fieldShapes = openFieldShapes(warehouse);
   opened.defer(() => fieldShapes.close());

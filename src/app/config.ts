@@ -115,6 +115,8 @@ const shopOf = ({ required, optional }: Reader) => ({
 export type Config = Readonly<ReturnType<typeof allOf>> & {
   /** Whose schemas are used; undefined without BRANDS_DIR. */
   readonly brand: string | undefined;
+  /** How long a statement waits for a lock of another session; undefined: without an end. */
+  readonly lockSeconds?: number | undefined;
 };
 /** What all brands of a process share. */
 export type Deployment = Readonly<ReturnType<typeof deploymentOf>>;

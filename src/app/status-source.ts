@@ -1,7 +1,7 @@
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { openQueues } from '../queue/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
-import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { isLockedOut, openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { compareMigrations } from '../warehouse/migrate.ts';
 import type { Config } from './config.ts';
 import type { StatusSource } from './status-report.ts';
@@ -13,9 +13,8 @@ import type { StatusSource } from './status-report.ts';
  */
 export async function openStatusSource(config: Config): Promise<StatusSource & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
-  const warehouse = opened.use(
-    await openWarehouse({ url: config.warehouseDatabaseUrl, brand: config.brand, connections: 2 }),
-  );
+  const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
+  const warehouse = opened.use(await openWarehouse({ url, brand, lockSeconds, connections: 2 }));
   await requireMigrated(warehouse);
   const names = await queueNames(warehouse.db, config.api, config.brand);
   const queues = await openQueues(config.queueUrl, names).catch((error: Error) => error);
@@ -27,7 +26,7 @@ export async function openStatusSource(config: Config): Promise<StatusSource & A
 /** @throws ReviewSyncError when the warehouse does not respond or is not migrated. */
 export async function requireMigrated(warehouse: Warehouse): Promise<void> {
   const { pending } = await compareMigrations(warehouse.db).catch((cause) => {
-    if (cause instanceof ReviewSyncError) throw cause;
+    if (cause instanceof ReviewSyncError || isLockedOut(cause)) throw cause;
     throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
       cause,
       hint: 'Check that it is up and that WAREHOUSE_DATABASE_URL is right; review-sync doctor says more.',

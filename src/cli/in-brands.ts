@@ -1,5 +1,8 @@
 import { type Brand, readBrands } from '../app/brands.ts';
+import { readWarehouseUrl } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
+import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
+import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
 import type { Context, Reach, Report } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
 import { openContext } from './open-context.ts';
@@ -36,7 +39,8 @@ export async function inBrands(
   }
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
-    const report = await ofBrand(around, brand, () => work(openContext(around, brand, brand === brands.at(-1))));
+    const turn = { isLast: brand === brands.at(-1), lockSeconds };
+    const report = await ofBrand(around, brand, () => work(openContext(around, brand, turn)));
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
   }
@@ -48,12 +52,16 @@ export async function inBrands(
   };
 }
 
+/** Longer than a statement of review-sync holds a lock that another one needs, but for counts of all reviews. */
+const lockSeconds = 5;
+
 /** The report of one brand, of its failure too, which is said at once on standard error. */
 async function ofBrand(around: Around, brand: Brand, work: () => ReturnType<Work>): Promise<Report | undefined> {
   try {
     return await work();
   } catch (error) {
     around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
+    if (isLockedOut(error)) around.writeError(await holdersText(brand).catch(() => ''));
     const isWrongUsage = exitStatus(error) === 2;
     return {
       text: 'failed: standard error says why',
@@ -62,4 +70,11 @@ async function ofBrand(around: Around, brand: Brand, work: () => ReturnType<Work
       isWrongUsage,
     };
   }
+}
+
+/** Which sessions may hold the lock that a statement did not get. */
+async function holdersText({ name, environment }: Brand): Promise<string> {
+  await using warehouse = await openWarehouse({ url: readWarehouseUrl(environment), brand: name, connections: 1 });
+  const sessions = await sessionsOnOurTables(warehouse.db);
+  return sessions.map(({ what }) => `brand ${name}: a transaction is open in its schemas: ${what}\n`).join('');
 }

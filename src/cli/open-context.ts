@@ -1,7 +1,7 @@
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
 import { logLevels } from '../app/config.ts';
 import { UsageError } from '../base/errors.ts';
-import type { Context } from './command.ts';
+import type { Context, Turn } from './command.ts';
 import type { Surroundings } from './program.ts';
 
 type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
@@ -11,12 +11,12 @@ type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
  *
  * @param brand the brand that the command is for; default: the only one, without BRANDS_DIR.
  */
-export function openContext(around: Around, brand?: Brand, isLast = true): Context {
+export function openContext(around: Around, brand?: Brand, turn?: Turn): Context {
   const { signal, draw, isTerminal, writeLog } = around;
   const { name, environment } = brand ?? { name: undefined, environment: around.environment };
   const prefix = name === undefined ? '' : `${name}: `;
   return {
-    config: () => configOf(brand ?? { name, environment }),
+    config: () => ({ ...configOf(brand ?? { name, environment }), lockSeconds: turn?.lockSeconds }),
     async log(level = 'info') {
       // Some commands log nothing, status for one: they start without the 22 modules of pino.
       const { openLog } = await import('../base/log.ts');
@@ -27,7 +27,7 @@ export function openContext(around: Around, brand?: Brand, isLast = true): Conte
     signal,
     environment,
     brand: name,
-    isLast,
+    turn,
     brands: () => readBrands(around.environment) ?? [{ name: undefined, environment: around.environment }],
   };
 }

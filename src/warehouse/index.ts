@@ -51,6 +51,8 @@ type PoolOptions = {
    * How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes.
    */
   silenceMs?: number;
+  /** A statement that waits so long for a lock of another session fails. Undefined: it waits. */
+  lockSeconds?: number | undefined;
 };
 
 /**
@@ -76,6 +78,7 @@ export function openPool(options: PoolOptions): WarehousePool {
   const pool = new pg.Pool({
     connectionString: withSearchPath(options.url, 'pg_catalog', {
       idle_in_transaction_session_timeout: `${longestIdleSeconds}s`,
+      ...(options.lockSeconds && { lock_timeout: `${options.lockSeconds}s` }),
     }),
     max: options.connections,
     application_name: 'review-sync',

@@ -1,5 +1,8 @@
 import pg from 'pg';
-import { statement } from './index.ts';
+import { type Db, rowsOf, statement } from './index.ts';
+
+/** The sessions with an open transaction on tables of ours, the oldest first, three at most. */
+export const sessionsOnOurTables = (db: Db) => rowsOf<{ pid: number; what: string }>(db, 'sessions_in_the_way', null);
 
 /** A statement that waits for a lock for so long, in seconds, is worth a word. */
 const worthAWordSeconds = 5;

@@ -5,7 +5,8 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut, rowOf, rowsOf } from './index.ts';
+import { type Db, isLockedOut, rowOf } from './index.ts';
+import { sessionsOnOurTables } from './lock-waits.ts';
 
 const folder = packagePath('sql', 'warehouse');
 
@@ -91,7 +92,7 @@ async function hasBookkeeping(db: Db): Promise<boolean> {
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */
 async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait): Promise<ReviewSyncError> {
-  const rows = await rowsOf<{ pid: number; what: string }>(db, 'sessions_in_the_way', null);
+  const rows = await sessionsOnOurTables(db);
   const who = rows.length > 0 ? `: ${rows.map(({ what }) => what).join('; ')}` : '';
   const end = rows.map(({ pid }) => `select pg_terminate_backend(${pid});`).join(' ');
   return new ReviewSyncError(

@@ -118,6 +118,26 @@ test('two brands with the same order numbers, product ids and review ids end exa
   for (const name of names) expect(await brands.cli('verify', 'orders', '--brand', name)).toMatchObject({ status: 0 });
 });
 
+test('commands over all brands go on with the others where one is locked, and name it and the session', async () => {
+  const holder = new pg.Client({ connectionString: both.warehouseUrl, application_name: 'psql of somebody' });
+  await holder.connect();
+  await using _ = { [Symbol.asyncDispose]: () => holder.end() };
+  await holder.query('begin; lock table sync_nord.runs, sync_nord.settings');
+  const commands = [['status'], ['doctor'], ['verify', 'reviews'], ['sync', 'reviews'], ['sync', 'orders']];
+  const ends = await Promise.all(commands.map((args) => both.cli(...args, '--json')));
+  for (const [at, end] of ends.entries()) {
+    const { nord, sued } = documentOf(end);
+    expect({ at, status: end.status, sued: sued?.error }).toEqual({ at, status: 1, sued: undefined });
+    const said = JSON.stringify(nord);
+    expect(said).toContain('another session holds a lock on the table');
+  }
+  const [status, doctor] = ends;
+  expect(status?.stderr).toMatch(/^brand nord: a transaction is open in its schemas: .*application psql of somebody/m);
+  expect(doctor?.stdout).toContain('let it finish, or end that session');
+  await holder.query('rollback');
+  expect(await both.cli('status')).toMatchObject({ status: 0 });
+});
+
 test('bi shows all brands, a question about one reads only that one, and a role reads one or all', async () => {
   const brands = both;
   expect(await brands.warehouse('select brand, count(*)::integer as n from bi.reviews group by 1 order by 1')).toEqual([

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { describeError, ReviewSyncError, type UsageError } from '../../base/errors.ts';
+import { describeError, hintOf, ReviewSyncError, type UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/is-loopback.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
 import type { Schedule } from '../../queue/schedules.ts';
@@ -34,11 +34,8 @@ export type Diagnosis = (Finding & { area: Area })[];
  */
 export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
   // A connection for each area: an area that waits must not hold up the others.
-  const warehouse = await openWarehouse({
-    url: config.warehouseDatabaseUrl,
-    brand: config.brand,
-    connections: 6,
-  });
+  const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
+  const warehouse = await openWarehouse({ url, brand, lockSeconds, connections: 6 });
   const { db } = warehouse;
   return withClosing(warehouse, async () => {
     const parts = await Promise.all([
@@ -120,8 +117,7 @@ async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diag
 }
 
 function asFault(error: unknown): Finding {
-  const hint = error instanceof ReviewSyncError ? error.hint : undefined;
-  return fault(describeError(error), hint ?? 'read the error');
+  return fault(describeError(error), hintOf(error) ?? 'read the error');
 }
 
 function queueFault(config: Config, error: unknown): Finding {

@@ -32,8 +32,9 @@ async function runExport(context: Context, to: string): Promise<Report> {
     const hint = 'Copy the folder to object storage afterwards, as examples/lake/README.md shows.';
     throw new UsageError(`--to is ${JSON.stringify(to)}, expected a folder of this machine`, { hint });
   }
-  const { brand, environment } = context;
-  await using warehouse = await openWarehouse({ url: readWarehouseUrl(environment), brand, connections: 1 });
+  const { brand, environment, turn } = context;
+  const url = readWarehouseUrl(environment);
+  await using warehouse = await openWarehouse({ url, brand, connections: 1, lockSeconds: turn?.lockSeconds });
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   try {
     const deps = { warehouse, signal: context.signal, onProgress: progress.update };

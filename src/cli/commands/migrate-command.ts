@@ -81,7 +81,7 @@ export const command: Command = {
           const [migrated] = await Promise.allSettled([migrate(context, options)]);
           const isFailed = migrated.status === 'rejected';
           // Also if the last brand failed: the other brands may have been migrated.
-          if (context.brand !== undefined && context.isLast) {
+          if (context.brand !== undefined && context.turn?.isLast !== false) {
             await completeUnion(context).catch((error: unknown) => {
               if (!isFailed) throw error;
               context.terminal.say(describeWithHint(error));
