@@ -1,7 +1,7 @@
 /** Lands pages of 100 reviews of 1.4 kB into warehouses that are compared with each other. */
 
 import { checkPage } from '../src/reviews/read/check-page.ts';
-import { openWarehouse, type Warehouse } from '../src/warehouse/index.ts';
+import { openWarehouse, statement, type Warehouse } from '../src/warehouse/index.ts';
 import { landPage } from '../src/warehouse/reviews/land-reviews.ts';
 import { cpuOf } from './processor-time.ts';
 
@@ -81,12 +81,15 @@ export async function landInTurn(
 async function openPlace({ url, isCounted = true }: { url: string; isCounted?: boolean }): Promise<Warehouse> {
   const warehouse = await openWarehouse({ url, connections: 2 });
   if (isCounted) return warehouse;
-  const landReviews = warehouse.statements.landReviews
+  const text = (await statement('land_reviews'))
     .replace(/^earlier as [\s\S]*?\n\),\n/m, '')
     .replace(/^changed as [\s\S]*?\n\),\n/m, '')
     .replace(/^touched as [\s\S]*?\n\),\n/m, '')
+    .replace(/^commented as [\s\S]*?\n\),\n/m, '')
     .replace('where (select count(*) from earlier) >= 0', '');
-  return { ...warehouse, statements: { ...warehouse.statements, landReviews } };
+  const query = warehouse.pool.query.bind(warehouse.pool) as (given: object) => Promise<unknown>;
+  Object.assign(warehouse.pool, { query: (given: object) => query({ ...given, text }) });
+  return warehouse;
 }
 
 /** The server processes of both connections. */

@@ -141,7 +141,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
       signal: abort.signal,
     }),
   );
-  const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
+  const orderStore = openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
   const all = opened.move();
   return {
     config,

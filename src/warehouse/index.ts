@@ -20,7 +20,6 @@ export type Warehouse = AsyncDisposable & {
   readonly brand: string | undefined;
   /** The pool of `db`, for the rate limiter, which does not use Kysely. */
   readonly pool: pg.Pool;
-  readonly statements: Statements;
   /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
   readonly landings: LimitFunction;
   /** Columns of reviews that the service shows no more, as a person said (src/warehouse/field-shapes.ts). */
@@ -29,9 +28,6 @@ export type Warehouse = AsyncDisposable & {
   readonly knownProducts: Map<string, number>;
   close(): Promise<void>;
 };
-
-/** The files of sql/warehouse/statements/ that a page of reviews needs. */
-export type Statements = Readonly<Record<'landReviews' | 'compareReviews', string>>;
 
 /** The connections of a process. */
 export type WarehousePool = AsyncDisposable & { readonly pool: pg.Pool; close(): Promise<void> };
@@ -118,10 +114,6 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
     db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
     brand,
     pool,
-    statements: {
-      landReviews: filledIn(await statement('land_reviews'), reviewLists),
-      compareReviews: filledIn(await statement('compare_reviews'), reviewLists),
-    },
     landings: pLimit(3),
     knownProducts: new Map(),
     acceptedGone: new Set(),
@@ -149,26 +141,30 @@ export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError
 export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
-/** The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. */
+/**
+ * The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. A comment
+ * such as `@columns` stands for a list of columns (review-columns.ts), or for another file. Without these a file is SQL, too.
+ */
 export function statement(name: string): Promise<string> {
-  const text = texts.get(name) ?? readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+  const text = texts.get(name) ?? readStatement(name);
   texts.set(name, text);
   return text;
 }
 /** Each is read once: a package that is upgraded under a worker has other ones. */
 const texts = new Map<string, Promise<string>>();
 
-/** The text with parts in the place of the comments that name them (`@name`). The file is SQL without them, too. */
-export const filledIn = (text: string, parts: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/\/\*@(\w+)\*\//g, (comment, name: string) => parts[name] ?? comment);
+async function readStatement(name: string): Promise<string> {
+  const parts = (await readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8')).split(
+    /\/\*@(\w+)\*\//,
+  );
+  // Every second one is the name of a part.
+  const filled = parts.map((part, at) => (at % 2 === 0 ? part : (reviewLists[part] ?? statement(part))));
+  return (await Promise.all(filled)).join('');
+}
 
 /** The rows of such a statement. @param parameters `$1`, `$2` … */
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
-  rowsOfText(db, await statement(name), parameters);
-
-/** The same for a text. */
-export const rowsOfText = async <Row>(db: Db, text: string, parameters: unknown[]): Promise<Row[]> =>
-  (await db.executeQuery<Row>(CompiledQuery.raw(text, parameters))).rows;
+  (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
 
 /** The clock of the warehouse, for comparisons with dates that it wrote. */
 export const warehouseNow = async (db: Db) => (await rowOf<{ now: Date }>(db)`select clock_timestamp() as now`).now;

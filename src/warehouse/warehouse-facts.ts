@@ -48,13 +48,13 @@ export async function databaseCollation({ db }: Warehouse): Promise<DatabaseColl
  *
  * @throws the error of the database if a table, a column, a right or disk space is missing.
  */
-export async function tryToWrite({ db, statements }: Warehouse): Promise<void> {
+export async function tryToWrite({ db }: Warehouse): Promise<void> {
   const trx = await db.startTransaction().execute();
   try {
     await sql`set local statement_timeout to '20s'`.execute(trx);
     await sql`set local lock_timeout to '5s'`.execute(trx);
-    for (const text of [statements.landReviews, statements.compareReviews, await statement('learn_products')]) {
-      await sql.raw(`prepare review_sync_doctor as ${text}`).execute(trx);
+    for (const name of ['land_reviews', 'compare_reviews', 'learn_products']) {
+      await sql.raw(`prepare review_sync_doctor as ${await statement(name)}`).execute(trx);
       await sql.raw('deallocate review_sync_doctor').execute(trx);
     }
     // A single row may still fit into an existing file when the disk is full.

@@ -84,7 +84,7 @@ export async function openProcess(
       onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,
     });
-    const orderStore = await openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
+    const orderStore = openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
     const app: App = {
       config,
       log: silent,

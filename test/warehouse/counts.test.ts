@@ -71,7 +71,7 @@ async function push(store: OrderStore, code: string, orderedAt: Date | null, lin
 }
 
 test('beside writers, counts that follow what was touched are those of all rows', { timeout: 60_000 }, async () => {
-  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const at = (hours: number) => new Date(Date.UTC(2026, 0, 20) + hours * 3_600_000).toISOString();
   // Most keys of these products are not touched again: a key that a statement does not touch stays wrong to the end.
   const rarely = (random: ReturnType<typeof createRandom>) => random.integer(4, 60);
@@ -157,7 +157,7 @@ test('counting everything again needs no touches: changed, deleted, no rows at a
   await land(
     Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
   );
-  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
   for (let n = 0; n < 9; n += 1) {
     await push(store, `o${n}`, new Date(), [
       { lineCode: '1', subOrderId: n + 1, product: 1, deliveredAt: '2026-01-02T00:00:00Z' },
@@ -212,7 +212,7 @@ test('a count reads what was touched, and not all of its month', async () => {
 });
 
 test('a delivery is counted again when a review of its order changes in any way', async () => {
-  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
   const line = { lineCode: '1', subOrderId: 1, product: 1 };
   await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
   await push(store, 'later', jan, [{ ...line, deliveredAt: '2026-02-05T00:00:00Z' }]);
@@ -298,7 +298,7 @@ test('forget leaves the order of no masked review behind, also just after a coun
 
 const jan = new Date('2026-01-05T00:00:00Z');
 test('months get a new version when their rows change, and not otherwise', async () => {
-  const store = await openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
   await land([
     version(1),
     version(2, { created_at: '2026-01-20T00:00:00Z' }),

@@ -14,7 +14,7 @@ const storeOf = async (world: OrderWorld) => openOrderStore((await world.openApp
 /** A store without a shop and a service. */
 async function onlyStore() {
   const { warehouse, ask } = await openTestWarehouse(6);
-  return { db: warehouse.db, ask, store: await openOrderStore(warehouse.db, { leaseMs: 60_000 }) };
+  return { db: warehouse.db, ask, store: openOrderStore(warehouse.db, { leaseMs: 60_000 }) };
 }
 
 /** The lease of an order that nobody else has. */
@@ -46,7 +46,7 @@ test('an order whose push broke off is due, without fingerprint and lease', asyn
   await world.place(...orders(1, () => 2));
   await world.sync();
   const { db } = (await world.openApp()).warehouse;
-  const store = await openOrderStore(db, { leaseMs: 60_000 });
+  const store = openOrderStore(db, { leaseMs: 60_000 });
   const fingerprint = async () => (await orderLinks(db, ['O1'])).get('O1')?.fingerprint;
   expect(await fingerprint()).toEqual(expect.any(String));
   const leased = await taken(store, 'O1');
@@ -95,7 +95,7 @@ test('the first lease decides about contact for good', async () => {
 test('a holder that is frozen as another process takes the order creates nothing', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   const app = await world.openApp();
-  const renewing = await openOrderStore(app.warehouse.db, { leaseMs: 4000 });
+  const renewing = openOrderStore(app.warehouse.db, { leaseMs: 4000 });
   // Frozen: the process stands still between what it writes down and the creations.
   let other: Promise<unknown> | undefined;
   const saveLines: typeof renewing.saveLines = async (leased, lines) => {
@@ -183,7 +183,7 @@ test('the lease of an order is kept alive during every request about it, and no 
 
 test('leases, records and orders made due never wait for each other in a circle', async () => {
   const { store, db, ask } = await onlyStore();
-  const other = await openOrderStore(db, { leaseMs: 60_000 });
+  const other = openOrderStore(db, { leaseMs: 60_000 });
   const codes = Array.from({ length: 150 }, (_, n) => `O${n}`);
   const turned = codes.toReversed();
   for (let round = 0; round < 6; round += 1) {

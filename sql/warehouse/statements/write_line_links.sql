@@ -1,6 +1,6 @@
 -- Part of save_order_lines.sql and record_orders.sql: writes and deletes the line links of the orders in `leased`
 -- (order_code, lines: [{lineCode, subOrderId, content, isOurs, idsBefore, linkedAt}], lineCodes: those that stay).
-deleted_links as (
+, deleted_links as (
   delete from sync.sub_order_links s using leased o where s.order_code = o.order_code and not o."lineCodes" ? s.line_code
 ),
 written_links as (

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, filledIn, rowsOf, rowsOfText, statement } from '../index.ts';
+import { type Db, rowsOf } from '../index.ts';
 import {
   type ContactDecision,
   type LineLinkRow,
@@ -66,7 +66,7 @@ export type PushRecord = {
   deadLetters: readonly NewDeadLetter[];
 };
 
-export type OrderStore = Awaited<ReturnType<typeof openOrderStore>>;
+export type OrderStore = ReturnType<typeof openOrderStore>;
 
 /**
  * What pushing an order reads and writes in the warehouse. Calls of many orders are sent as one statement, and each
@@ -78,16 +78,13 @@ export type OrderStore = Awaited<ReturnType<typeof openOrderStore>>;
  * @param leaseMs how long a lease lasts after it was taken or renewed, in milliseconds: longer than any request may
  *   take.
  */
-export async function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
-  const parts = { write_line_links: `, ${await statement('write_line_links')}` };
-  const withLinks = async (name: string) => filledIn(await statement(name), parts);
-  const ifOurs = (text: string, ...more: unknown[]) =>
-    openBatch((items: readonly Given[]) => areOurs(db, text, items, ...more));
-  const renew = ifOurs(await statement('renew_order_leases'), leaseMs);
-  const save = ifOurs(await withLinks('save_order_lines'), leaseMs);
-  const forget = ifOurs(await statement('forget_orders'));
-  const recordText = await withLinks('record_orders');
-  const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, recordText, pushes));
+export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
+  const ifOurs = (name: string, ...more: unknown[]) =>
+    openBatch((items: readonly Given[]) => areOurs(db, name, items, ...more));
+  const renew = ifOurs('renew_order_leases', leaseMs);
+  const save = ifOurs('save_order_lines', leaseMs);
+  const forget = ifOurs('forget_orders');
+  const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, pushes));
   const claim = openBatch((claimed: readonly Claim[]) => claimIds(db, claimed));
 
   return {
@@ -163,8 +160,8 @@ function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
 }
 
 /** Runs a statement that returns the code of each order whose lease is still ours. */
-async function areOurs(db: Db, text: string, items: readonly Given[], ...more: unknown[]): Promise<boolean[]> {
-  const ours = await rowsOfText<{ orderCode: string }>(db, text, [asStorableJson(items), ...more]);
+async function areOurs(db: Db, name: string, items: readonly Given[], ...more: unknown[]): Promise<boolean[]> {
+  const ours = await rowsOf<{ orderCode: string }>(db, name, asStorableJson(items), ...more);
   const codes = new Set(ours.map((row) => row.orderCode));
   return items.map((item) => codes.has(item.orderCode));
 }
@@ -189,10 +186,10 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
   });
 }
 
-async function recordPushes(db: Db, text: string, pushes: readonly RecordedPush[]): Promise<boolean[]> {
-  if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, text, pushes);
+async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<boolean[]> {
+  if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, 'record_orders', pushes);
   return db.transaction().execute(async (trx) => {
-    const ours = await areOurs(trx, text, pushes);
+    const ours = await areOurs(trx, 'record_orders', pushes);
     await putDeadLetters(
       trx,
       pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),

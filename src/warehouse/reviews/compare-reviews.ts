@@ -1,5 +1,5 @@
 import { splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
-import { isErrorOfTheData, type Warehouse } from '../index.ts';
+import { isErrorOfTheData, statement, type Warehouse } from '../index.ts';
 import type { RawPage } from './land-reviews.ts';
 import { notInLists } from './review-columns.ts';
 
@@ -73,7 +73,7 @@ async function compare(
   since: Date | undefined,
 ): Promise<Difference[]> {
   const values = [body, lacking, since ?? null];
-  const text = warehouse.statements.compareReviews;
+  const text = await statement('compare_reviews');
   const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
   return rows as Difference[];
 }

@@ -11,7 +11,7 @@ import {
   withoutLinks,
 } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
-import { type Db, isErrorOfTheData, rowsOfText, type Statements, type Warehouse } from '../index.ts';
+import { type Db, isErrorOfTheData, rowsOf, statement, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 
 /** Numbers of reviews. */
@@ -60,7 +60,7 @@ export async function landPage(
   if (check.faults.length === 0) {
     try {
       // Named, so that a connection plans this long statement a few times only.
-      const query = { name: 'land_reviews', text: warehouse.statements.landReviews };
+      const query = { name: 'land_reviews', text: await statement('land_reviews') };
       const values = [rawBody, check.fields, replaceBefore ?? null, check.lacking];
       const { rows } = await warehouse.landings(() => warehouse.pool.query({ ...query, values }));
       return landedOf(rows[0] as Written, check.count);
@@ -68,14 +68,11 @@ export async function landPage(
       if (!isErrorOfTheData(error)) throw error;
     }
   }
-  return warehouse.db
-    .transaction()
-    .execute((trx) => landRecords(trx, warehouse.statements, splitRecords(rawBody), check, replaceBefore));
+  return warehouse.db.transaction().execute((trx) => landRecords(trx, splitRecords(rawBody), check, replaceBefore));
 }
 
 async function landRecords(
   trx: Db,
-  statements: Statements,
   records: readonly Buffer[],
   check: RawPage['check'],
   replaceBefore: Date | undefined,
@@ -93,11 +90,11 @@ async function landRecords(
 
   const landAll = async (some: typeof sound) => {
     const text = `[${some.map(({ record }) => record).join()}]`;
-    const landed = await inSavepoint(trx, () =>
-      land(trx, statements, [text, check.fields, replaceBefore ?? null, check.lacking]),
-    );
+    const values = [text, check.fields, replaceBefore ?? null, check.lacking];
+    const landed = await inSavepoint(trx, () => rowsOf<Written>(trx, 'land_reviews', ...values));
     if (landed instanceof Error) return landed;
-    for (const [kind, count] of Object.entries(landedOf(landed, some.length))) sum[kind as keyof Landed] += count;
+    for (const [kind, count] of Object.entries(landedOf(landed[0] as Written, some.length)))
+      sum[kind as keyof Landed] += count;
     return undefined;
   };
   if (sound.length > 0 && (await landAll(sound))) {
@@ -118,11 +115,6 @@ const landedOf = ({ inserted, updated }: Written, count: number): Landed => ({
   unchanged: count - inserted - updated,
   refused: 0,
 });
-
-async function land(trx: Db, { landReviews }: Statements, values: unknown[]): Promise<Written> {
-  const [written] = await rowsOfText<Written>(trx, landReviews, values);
-  return written as Written;
-}
 
 /** Runs `work` behind a savepoint: an error of the data leaves the transaction usable, any other one is thrown. */
 async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Error> {
