@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { openSession } from '../../src/review-api/http/session.ts';
 import { AuthenticationError, type Session, type SessionStore } from '../../src/review-api/index.ts';
 import {
   client,
@@ -39,6 +40,19 @@ test('a path that always answers 401 ends too, while other paths accept every to
   await expect(api.orders.get(9)).rejects.toThrow(AuthenticationError);
   over = true;
   await others;
+});
+
+test.each([
+  [1000, 'own'],
+  [1001, 'another'],
+])('a token of another process that is renewed at %i ms is left alone at 1,000 ms: %s', async (renewAtMs, value) => {
+  let kept: Session = {};
+  const store = { get: async () => kept, set: async () => {} };
+  const session = openSession({ store, stopped: new AbortController().signal, now: () => 1000, onWait() {} });
+  await session.renew(async () => ({ token: 'own', renewAtMs: Number.POSITIVE_INFINITY }));
+  kept = { token: 'another', renewAtMs };
+  await session.untilFree(0, false);
+  expect(session.token()?.value).toBe(value);
 });
 
 /** Gives out tokens that serve so many requests each. */
