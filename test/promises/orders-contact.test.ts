@@ -122,6 +122,14 @@ test('after a backfill or a repair a young order goes once more with its contact
   expect(world.requests()).toEqual([]);
 });
 
+test('a retry of a dead letter before the first sync mails nobody', async ({ world }) => {
+  await world.place(order('A', { user_email: 'a@example.com' }));
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
+    values ('order', 'A', 'A', 'bad', '{}')`);
+  expect(await world.cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
+});
+
 test('a dry run says to how many customers contact would go, and sends nothing', async ({ world }) => {
   await world.place(
     order('A', { user_email: 'a@example.com' }, line('1', 7)),
