@@ -378,6 +378,8 @@ describe('a creation whose response was lost', () => {
     expect(effects({ shown, lines: [one], links })).toContain('create 1 again');
     expect(subOrderDifference(shown, [one], links).links).toEqual(links);
     expect(subOrderDifference(shown, [one], []).links).toEqual([pending(one, [5, 6])]);
+    const now = line('1', { price: '12' });
+    expect(subOrderDifference(shown, [now], links).links).toEqual([pending(now, [5])]);
   });
 
   test('is removed with its line only where it is exactly as it was sent', () => {

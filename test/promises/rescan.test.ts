@@ -141,6 +141,8 @@ test('what vanished is deleted by a rescan that misses it a day later', async ({
   const error = expect.stringMatching(/: 2 orders, such as O[345] \(.*403.*\)\. The next rescan tries again/);
   expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete', status: 1, error });
   expect(await codesAtService(world)).toHaveLength(5);
+  // Only a rescan tries again.
+  expect(await world.warehouse('select from sync.order_links where due_at is not null')).toEqual([]);
   expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });
 });
 
