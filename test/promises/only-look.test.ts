@@ -52,6 +52,7 @@ test('a command that only looks changes no row anywhere and sends nothing but GE
   await makeDifferences(world);
   const looks = [
     ['status'],
+    ['runs'],
     ['doctor'],
     ['verify', 'reviews'],
     ['verify', 'orders'],
