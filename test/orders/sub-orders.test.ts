@@ -264,6 +264,10 @@ describe('lines and sub-orders', () => {
       expect(linksAfter([linked(line('old'), 2, more)])).toMatchObject([{ lineCode: 'new', subOrderId: 2, ...more }]);
     const own = [linked(line('1'), 2)];
     expect(linksAfter(own, line('1', { price: '12' }))).toEqual(own);
+    // It was there before the creation that brought no response, or is not what was sent.
+    const foreign = { subOrderId: 2, isOurs: false, idsBefore: null };
+    expect(linksAfter([pending(line('new'), [2])])).toMatchObject([foreign]);
+    expect(linksAfter([pending(line('new', { product_id: 9 }))])).toMatchObject([foreign]);
   });
 
   test('1,000 lines are matched with as many sub-orders, with and without links', () => {
