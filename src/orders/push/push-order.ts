@@ -108,7 +108,8 @@ async function bringInLine(
   const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, rights, now());
   // A line that fails says nothing about the service: many orders may have one bad product.
   const { memory, shown, results, keep } = await carryOut(deps, leased, rights, planAt, attempt.responded);
-  if (memory.stop?.failure === 'transient') attempt.failed(memory.stop.reason);
+  // If the last request was done, the order waits for another one, and the service is up.
+  if (memory.stop?.failure === 'transient' && results.at(-1)?.sent.kind !== 'done') attempt.failed(memory.stop.reason);
   else attempt.responded();
   for (const one of keep.filter(({ lineCode }) => lineCode !== null))
     deps.log.warn({ orderId: memory.orderId, ...one }, 'did not remove a sub-order that the shop lacks');
