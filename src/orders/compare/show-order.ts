@@ -9,11 +9,22 @@ import { type OrderDifference, withoutPersonalData } from '../plan/order-differe
 import { type OrderPlan, wireOf } from '../plan/plan-order.ts';
 import { lookUp, openPlans, shopOrders } from './look-at-order.ts';
 
-/**
- * The order that a person asks for, at both ends.
- *
- * @param asked its code. If the shop's column ignores case, the order is called by the shop's own code from here on.
- */
+/** The order that a person asks for, at both ends. */
+type OrderView = {
+  /** As the shop stores it. If its column ignores case, the order is called by the shop's own code from here on. */
+  code: string;
+  /** The shop's rows; undefined if it does not have the order. */
+  shop: RawOrder | undefined;
+  /** Why the shop could not be asked about the order. */
+  shopFault: string | undefined;
+  /** The order as the service shows it; undefined if it does not have it. */
+  service: OrderDetail | undefined;
+  /** Why nobody knows whether the service has the order. */
+  lookupFault: string | undefined;
+  /** In what both ends differ. */
+  difference: OrderDifference | undefined;
+};
+
 async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const { raw, shopFault } = await askShop(deps, asked);
   const code = raw?.order.code ?? asked;
@@ -22,7 +33,9 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const [ours] = raw ? await shopOrders(deps, [raw], rights) : [];
   const planned = ours && (await plans.look(ours));
   const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
-  return { code, raw, shopFault, link, planned, shown, lookupFault, now: plans.now() };
+  const service = typeof shown === 'string' ? undefined : shown;
+  const view: OrderView = { code, shop: raw, shopFault, service, lookupFault, difference: planned?.plan?.difference };
+  return { view, link, planned, now: plans.now() };
 }
 
 /** A shop that is down does not hide what the service knows. @throws UsageError for a query that is wrong. */
@@ -42,18 +55,13 @@ export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be rea
 /** A request as a push sends it. */
 export type SentRequest = NonNullable<ReturnType<typeof wireOf>>;
 
-export type OrderPreview = {
-  /** As the shop stores it. */
-  code: string;
-  /** With the customer's data. */
-  shop: RawOrder | undefined;
-  /** Why the shop could not be asked about the order. */
-  shopFault: string | undefined;
+/** With the customer's data. */
+export type OrderPreview = OrderView & {
   /** Why the order cannot be sent. */
   fault: string | undefined;
   /** Undefined: the next run that reads the order sends the requests. */
   nothingToSend: NothingToSend | undefined;
-  /** The requests that bring the service in line with the shop, in their order; with the customer's data. */
+  /** The requests that bring the service in line with the shop, in their order. */
   requests: SentRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
@@ -62,45 +70,33 @@ export type OrderPreview = {
   /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
-  /** The order as the service shows it, with the customer's data. */
-  service: OrderDetail | undefined;
-  /** Why the service could not be asked about the order. */
-  lookupFault: string | undefined;
-  difference: OrderDifference | undefined;
 };
 
 /**
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
-  const { code, raw, shopFault, planned, shown, lookupFault, now } = await lookAt(deps, asked, rights);
-  const plan = planned?.plan;
-  const fault = planned?.fault;
-  const { difference, nothing } = plan ?? {};
-  const isSent = difference !== undefined && nothing !== 'deleted in the shop';
-  const createdAt = planned?.order?.order.createdAt;
-  const atService = { unknown: 'failed', absent: 'absent' } as const;
+  const { view, planned, now } = await lookAt(deps, asked, rights);
+  const { plan, fault, order } = planned ?? {};
+  const { difference } = view;
+  const isSent = difference !== undefined && plan?.nothing !== 'deleted in the shop';
+  const createdAt = order?.order.createdAt;
   return {
-    code,
-    shop: raw,
-    shopFault,
+    ...view,
     fault,
-    nothingToSend: nothingOf({ raw, shopFault, fault }) ?? nothing,
+    nothingToSend: nothingOf(view, fault) ?? plan?.nothing,
     requests: plan && isSent ? sentRequests(plan, difference) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
     linesNotSent: isSent ? difference.linesNotSent : [],
-    atService: typeof shown === 'string' ? atService[shown] : 'found',
-    service: typeof shown === 'string' ? undefined : shown,
-    lookupFault,
-    difference,
+    atService: view.service ? 'found' : view.lookupFault === undefined ? 'absent' : 'failed',
   };
 }
 
 /** Why nothing can be said of what the next run sends. */
-function nothingOf(known: { raw: RawOrder | undefined; shopFault: string | undefined; fault: string | undefined }) {
-  if (known.shopFault !== undefined || known.fault !== undefined) return 'cannot be read';
-  return known.raw === undefined ? 'not in the shop' : undefined;
+function nothingOf({ shop, shopFault }: OrderView, fault: string | undefined) {
+  if (shopFault !== undefined || fault !== undefined) return 'cannot be read';
+  return shop === undefined ? 'not in the shop' : undefined;
 }
 
 /** The requests of a plan as they go over the wire. */
@@ -109,22 +105,11 @@ export const sentRequests = (
   { orderId }: Pick<OrderDifference, 'orderId'>,
 ): SentRequest[] => requests.flatMap((request) => wireOf(request, orderId) ?? []);
 
-export type OrderExplanation = {
-  /** As the shop stores it. */
-  code: string;
-  /** The shop's rows; undefined if it does not have the order. Name, e-mail and phone are only said to be there. */
-  shop: RawOrder | undefined;
-  /** Why the shop could not be asked about the order. */
-  shopFault: string | undefined;
+/** Name, e-mail address and phone number are only said to be there. */
+export type OrderExplanation = OrderView & {
   link: OrderLink | undefined;
   lines: LineLinkRow[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
-  /** The order as the service shows it; undefined if it does not have it. */
-  service: OrderDetail | undefined;
-  /** Why nobody knows whether the service has the order. */
-  lookupFault: string | undefined;
-  /** In what both ends differ. Undefined if one end does not have the order, or its rows cannot be read. */
-  difference: OrderDifference | undefined;
 };
 
 /**
@@ -132,18 +117,15 @@ export type OrderExplanation = {
  * nothing.
  */
 export async function explainOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderExplanation> {
-  const { code, raw, shopFault, link, planned, shown, lookupFault } = await lookAt(deps, asked, rights);
-  const service = typeof shown === 'string' ? undefined : shown;
-  const difference = planned?.plan?.difference;
+  const { view, link } = await lookAt(deps, asked, rights);
+  const { code, shop, service, difference } = view;
   return {
-    code,
-    shop: raw && { ...raw, order: withoutContact(raw.order) },
-    shopFault,
+    ...view,
+    shop: shop && { ...shop, order: withoutContact(shop.order) },
     link,
     lines: (await orderLines(deps.db, [code])).get(code) ?? [],
     deadLetters: await deadLettersOfOrder(deps.db, code),
     service: service && withoutContact(service),
-    lookupFault,
     difference: service && difference && withoutPersonalData(difference),
   };
 }
