@@ -13,10 +13,17 @@ import {
   optionalFields,
   requestBody,
 } from '../../src/orders/plan/desired-order.ts';
-import { isShownAs, type MoneyUnit, moneyUnitOf } from '../../src/orders/plan/money.ts';
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
-import { areSameOptions, isSameSecond, isSameText, optionsText } from '../../src/orders/plan/same-value.ts';
+import {
+  areSameOptions,
+  isSameSecond,
+  isSameText,
+  isShownAs,
+  type MoneyUnit,
+  moneyUnitOf,
+  optionsText,
+} from '../../src/orders/plan/same-value.ts';
 import { learn } from '../../src/orders/push/learn.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
 import type { Result } from '../../src/orders/push/send.ts';

@@ -3,9 +3,8 @@ import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
-import { centsText, isShownAs, type MoneyUnit, moneyUnitOf } from './money.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
-import { isSameSecond } from './same-value.ts';
+import { centsText, isSameSecond, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,

@@ -1,8 +1,17 @@
 import type { SubOrder, SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import type { SubOrderContent } from './desired-order.ts';
-import { centsAs, centsText, isShownAs, type MoneyUnit } from './money.ts';
-import { areSameOptions, isSameSecond, isSameText, optionsKey, optionsText } from './same-value.ts';
+import {
+  areSameOptions,
+  centsAs,
+  centsText,
+  isSameSecond,
+  isSameText,
+  isShownAs,
+  type MoneyUnit,
+  optionsKey,
+  optionsText,
+} from './same-value.ts';
 
 /** A line of the shop's order, as its sub-order should be. */
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
