@@ -1,6 +1,7 @@
 import { driftKey } from '../alerts/check-alerts.ts';
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
+import { holdText } from '../review-api/index.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { queriesChanged, queriesChangedHint } from './changed-queries.ts';
 import { mayDo } from './may-do.ts';
@@ -85,7 +86,7 @@ const mostDriftIssues = 10;
 /** No alert: the service named the end of the wait, and the runs go on then. */
 function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {
   if (heldUntil === null) return [];
-  const what = `no request is sent before ${utc(heldUntil)} UTC: ${heldReason ?? 'the review service asked to wait'}`;
+  const what = `no request is sent before ${utc(heldUntil)} UTC: ${holdText(heldReason)}`;
   return note('held', what, 'runs wait and go on by themselves; nothing is lost');
 }
 

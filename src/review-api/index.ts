@@ -6,6 +6,7 @@ import { subOrdersApi } from './resources/sub-orders-api.ts';
 import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
+export { holdText } from './http/holds.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type {
   ClientLog,

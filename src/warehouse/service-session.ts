@@ -61,7 +61,7 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
           where ${ofService}`.execute(connection);
       }
       if (heldUntilMs === undefined) return;
-      const until = heldUntilMs > 0 ? sql`greatest(held_until, ${inWarehouseTime(heldUntilMs)})` : sql`null`;
+      const until = heldUntilMs > 0 ? inWarehouseTime(heldUntilMs) : sql`null`;
       await sql`update sync.service_session set held_until = ${until}, held_reason = ${heldReason ?? null}
         where ${ofService}`.execute(connection);
     },

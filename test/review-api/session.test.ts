@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSession } from '../../src/review-api/http/session.ts';
-import { AuthenticationError, type Session, type SessionStore } from '../../src/review-api/index.ts';
+import { AuthenticationError, type Session } from '../../src/review-api/index.ts';
 import {
   client,
   failureOf,
@@ -10,6 +10,7 @@ import {
   type Reply,
   type Seen,
   secretToken,
+  sharedStore,
   tinyService,
 } from './tiny-service.ts';
 
@@ -179,24 +180,6 @@ test('a path that refuses a token ends its own call, also where tokens serve few
     expect.objectContaining({ name: 'AuthenticationError', isForAll: false, path: '/v1/orders/9' }),
   ]);
 });
-
-/** A store as of several processes: one change at a time. */
-function sharedStore(): SessionStore & { session: Session } {
-  let turn: Promise<unknown> = Promise.resolve();
-  const store = {
-    session: {} as Session,
-    get: async () => store.session,
-    set: async (changed: Session) => {
-      store.session = { ...store.session, ...changed };
-    },
-    alone<T>(work: (kept: SessionStore) => Promise<T>): Promise<T> {
-      const done = turn.then(() => work(store));
-      turn = done.catch(() => {});
-      return done;
-    },
-  };
-  return store;
-}
 
 /** Knows one token a client: each that it gives out revokes the one before. */
 async function oneTokenService() {

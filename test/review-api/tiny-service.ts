@@ -1,7 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { openReviewApi, type ReviewApi, type ReviewApiOptions } from '../../src/review-api/index.ts';
+import {
+  openReviewApi,
+  type ReviewApi,
+  type ReviewApiOptions,
+  type Session,
+  type SessionStore,
+} from '../../src/review-api/index.ts';
 
 /** A request as the tiny service saw it; `params` are those of query and form together. */
 export type Seen = { method: string; path: string; query: string; body: string; params: URLSearchParams };
@@ -62,6 +68,29 @@ export const january = { start_datetime: '2024-01-01 00:00:00', end_datetime: '2
 /** The error that ends a call; what the call brings where it succeeds. */
 // biome-ignore lint/suspicious/noExplicitAny: errors are judged by expectations, not by types
 export const failureOf = (call: Promise<any>) => call.catch((reason) => reason);
+
+/** A store as of several processes: one change at a time. */
+export function sharedStore(): SessionStore & { session: Session } {
+  let turn: Promise<unknown> = Promise.resolve();
+  const store = {
+    session: {} as Session,
+    get: async () => store.session,
+    set: async (changed: Session) => {
+      store.session = { ...store.session, ...changed };
+    },
+    alone<T>(work: (kept: SessionStore) => Promise<T>): Promise<T> {
+      const done = turn.then(() => work(store));
+      turn = done.catch(() => {});
+      return done;
+    },
+  };
+  return store;
+}
+
+/** Waits until it is so. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
 function token(_seen: Seen, nth: number): Reply {
   return json({ access_token: secretToken(nth) });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
-import { client, failureOf, json, order, quick, type Seen, tinyService } from './tiny-service.ts';
+import { client, failureOf, json, order, quick, type Seen, sharedStore, tinyService, until } from './tiny-service.ts';
 
 const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
 const busy = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
@@ -40,7 +40,7 @@ test('waits and requests are reported; a date is read by the clock of the servic
   const request = (status: number) => ({ method: 'GET', path: '/v1/orders/1', status, durationMs: expect.any(Number) });
   const [untilMs, until] = [nowMs + 1000, new Date(nowMs + 1000)];
   const waits = [
-    'the review service asked for fewer requests',
+    'the review service failed on a request and asked to wait',
     'waiting to retry GET /v1/orders/1: 503 error: busy',
   ] as const;
   expect(reported).toEqual([
@@ -191,4 +191,63 @@ test('a call that may not wait so long ends at once, and sends nothing', async (
   expect(error).toMatchObject({ name: 'LimitedError' });
   expect(error.message).toContain('no request may be sent before 2200-01-01T00:00:00');
   expect(service.seen).toEqual([]);
+});
+
+/** Each order is answered at once, but one gets a 503 with an hour's `Retry-After`. `isDown`: all get it. */
+function hourFor(bad: string, isDown = false) {
+  return tinyService((seen) =>
+    seen.path.endsWith(bad) || isDown ? { status: 503, headers: { 'retry-after': '3600' } } : orderOf(seen),
+  );
+}
+
+test('a hold for one record that another client began ends by one request of this one', async () => {
+  const service = await hourFor('/9');
+  const session = sharedStore();
+  const [first, second] = [1, 2].map(() => client(service.url, { session, concurrency: 4 }));
+  const stuck = failureOf(first?.orders.get(9, { giveUpAfterMs: 200 }) ?? Promise.reject());
+  await until(() => session.session.heldReason === 'failed');
+  expect(await Promise.all([1, 2, 3].map((id) => second?.orders.get(id)))).toHaveLength(3);
+  expect(session.session.heldUntilMs).toBe(0);
+  expect((await stuck).status).toBe(503);
+});
+
+test('a service that is down for an hour gets one request more, of one client', async () => {
+  const service = await hourFor('/9', true);
+  const session = sharedStore();
+  const stop = new AbortController();
+  const open = () => client(service.url, { session, concurrency: 4, signal: stop.signal });
+  const apis = [open(), open(), open()];
+  const calls = [failureOf(apis[0]?.orders.get(9) ?? Promise.reject())];
+  await until(() => session.session.heldReason === 'failed');
+  for (const api of apis) calls.push(...[1, 2, 3].map((id) => failureOf(api.orders.get(id))));
+  await until(() => session.session.heldReason === 'probed' && service.calls().length === 2);
+  // Each client looks at the store four times a second.
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(service.calls()).toHaveLength(2);
+  expect(session.session.heldReason).toBe('probed');
+  stop.abort(new Error('stopped'));
+  await Promise.all(calls);
+});
+
+test('a ban that another client was given is not lifted by a request that was sent before', async () => {
+  const [session, refused] = [sharedStore(), Promise.withResolvers<void>()];
+  const service = await tinyService(async (seen) => {
+    if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '60' } };
+    await refused.promise;
+    return orderOf(seen);
+  });
+  const stop = new AbortController();
+  const api = client(service.url, { session, concurrency: 2, signal: stop.signal });
+  const stuck = failureOf(api.orders.get(9));
+  const other = api.orders.get(1);
+  await until(() => session.session.heldReason !== undefined);
+  const ban = { heldUntilMs: Date.now() + 3_600_000, heldReason: 'limited' };
+  await session.set(ban);
+  refused.resolve();
+  await other;
+  expect(session.session).toMatchObject(ban);
+  const impatient = client(service.url, { session, retry: { ...quick, maxRetryAfterMs: 1000 } });
+  expect(await failureOf(impatient.orders.get(2))).toMatchObject({ name: 'LimitedError' });
+  stop.abort(new Error('stopped'));
+  await stuck;
 });

@@ -7,7 +7,8 @@ import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
 import { readToken } from './response-body.ts';
 import { defaultRetryLimits, nextStep, type RetryLimits } from './retry-policy.ts';
 import { openSend, type Timeouts } from './send.ts';
-import { askedForFewer, openSession, type SessionStore, type Token } from './session.ts';
+import { openSession, type SessionStore } from './session.ts';
+import type { Token } from './tokens.ts';
 
 type LogFunction = (fields: object, message: string) => void;
 
@@ -195,7 +196,7 @@ export function openHttpClient({
       if (step.action !== 'unknown-outcome') stopped.throwIfAborted();
       if (step.action !== 'repeat') throw errorOf(call, outcome, spent.number, step.action === 'unknown-outcome');
       const { pauseMs, delayMs } = step;
-      if (pauseMs > 0) await session.hold(pauseMs, askedForFewer, isLimited ? undefined : sentMs);
+      if (pauseMs > 0) await session.hold(pauseMs, isLimited ? 'limited' : 'failed', sentMs);
       const why = [outcome.status, detail ?? failure.kind].filter((one) => one !== undefined).join(' ');
       const level = spent.number > retriesOfNote ? levelOnceAMinute() : 'info';
       reportWait(level, pauseMs + delayMs, `waiting to retry ${call.method} ${call.path}: ${why}`);
@@ -265,6 +266,9 @@ export function openHttpClient({
   }
 
   async function requireToken(): Promise<void> {
+    if (session.token()) return;
+    // A token that another process has obtained needs no request, and so does not wait for the end of a hold.
+    await session.look();
     if (session.token()) return;
     if (refusal && refusal.untilMs > performance.now()) throw refusal.error;
     // Takes no slot: the caller holds one and would wait for itself.
