@@ -176,6 +176,11 @@ test.each([
   ['brotli', encoded(brotliCompressSync(text), 'br')],
   ['zstd', encoded(zstdCompressSync(text), 'zstd')],
   ['brotli behind identity', encoded(brotliCompressSync(text), 'identity, BR')],
+  ['brotli before identity', encoded(brotliCompressSync(text), 'br, identity')],
+  ['gzip twice', encoded(gzipSync(gzipSync(text)), 'gzip, gzip')],
+  ['gzip twice, of which the header says once', encoded(gzipSync(gzipSync(text)), 'gzip')],
+  ['gzip in brotli', encoded(brotliCompressSync(gzipSync(text)), 'gzip, br')],
+  ['brotli in gzip', encoded(gzipSync(brotliCompressSync(text)), 'br, gzip')],
   ['gzip without a header', encoded(gzipSync(text))],
   ['plain with the header of gzip', encoded(text, 'gzip')],
   ['plain with the header of brotli', encoded(text, 'br')],
@@ -185,6 +190,32 @@ test.each([
   const { reviews } = client(service.url);
   expect((await reviews.page(january, 1)).rawBody.toString()).toBe(text);
   expect((await reviews.list(january)).items).toMatchObject([{ id: 1 }]);
+});
+
+const korean = '[{"id":1,"message":"가 é"}]';
+const utf16 = Buffer.from(korean, 'utf16le');
+const euc = Buffer.concat([Buffer.from('[{"id":1,"message":"'), Buffer.from([0xb0, 0xa1]), Buffer.from('"}]')]);
+const latin = Buffer.from('[{"id":1,"message":"é"}]', 'latin1');
+
+test.each<[name: string, body: Buffer, contentType: string, message: string]>([
+  ['UTF-16', utf16, 'application/json; charset=utf-16', '가 é'],
+  ['UTF-16 that nobody names', utf16, 'application/json', '가 é'],
+  ['UTF-16 of the other order', Buffer.from(utf16).swap16(), 'application/json', '가 é'],
+  ['UTF-16 with its mark', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), 'text/plain', '가 é'],
+  ['Latin-1', latin, 'application/json; charset="ISO-8859-1"', 'é'],
+  ['EUC-KR', euc, 'application/json;charset=euc-kr', '가'],
+  ['EUC-KR in gzip', gzipSync(euc), 'application/json;charset=euc-kr', '가'],
+  ['UTF-8 that is called Latin-1', Buffer.from(korean), 'application/json; charset=iso-8859-1', '가 é'],
+])('a body in %s is read', async (_name, body, contentType, message) => {
+  const service = await tinyService(() => ({ body, headers: { 'content-type': contentType } }));
+  const { reviews } = client(service.url);
+  expect((await reviews.list(january)).items).toMatchObject([{ id: 1, message }]);
+  expect(JSON.parse((await reviews.page(january, 1)).rawBody.toString())).toMatchObject([{ message }]);
+});
+
+test('a body of unknown letters is no text', async () => {
+  const service = await tinyService(() => ({ body: latin, headers: { 'content-type': 'text/json; charset=klingon' } }));
+  expect((await failureOf(list(client(service.url)))).message).toContain('expected JSON in UTF-8');
 });
 
 test('a token and a refusal in gzip are read, and we say what we read', async () => {
@@ -279,6 +310,17 @@ test.each([
   ['older than a minute at one of two caches', { age: '540, 0' }, 2],
   ['of a content network', { 'cf-cache-status': 'HIT' }, 2],
   ['of memory', { 'x-cache': 'TCP_MEM_HIT from edge-7' }, 2],
+  ['of Varnish, which names two requests', { 'x-varnish': '32770 3' }, 2],
+  ['of one of two caches by its hits', { 'x-cache-hits': '0, 2' }, 2],
+  ['of Rack::Cache', { 'x-rack-cache': 'fresh' }, 2],
+  ['of a cache by its time', { 'server-timing': 'cdn-cache; desc=HIT, edge; dur=1' }, 2],
+  ['of a standard cache', { 'cache-status': 'edge; hit; ttl=30' }, 2],
+  ['that Varnish has passed on', { 'x-varnish': '32770' }, 1],
+  ['that nobody has hit', { 'x-cache-hits': '0, 0' }, 1],
+  ['that Rack::Cache has asked for again', { 'x-rack-cache': 'stale, valid, store' }, 1],
+  ['that a cache has refreshed', { 'x-cache': 'RefreshHit from cloudfront' }, 1],
+  ['that another cache has refreshed', { 'x-cache': 'TCP_REFRESH_HIT from proxy' }, 1],
+  ['that a standard cache did not hit', { 'cache-status': 'edge; hit=?0; fwd=miss' }, 1],
   ['not older than a minute', { age: '60' }, 1],
   ['that a cache has passed on', { 'x-cache': 'MISS from edge-7' }, 1],
   ['that a cache has asked for again', { 'cache-status': 'edge; fwd=stale' }, 1],

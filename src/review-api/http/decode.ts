@@ -1,8 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import type { HttpResponse } from './call.ts';
 
 /** How text begins that is not compressed. A body of brotli may begin with a vertical tab, which \s matches, too. */
 const startsText = /^[ \t\r\n[{<"]/;
+
+/** A body that was compressed more often is an attack. */
+const mostLayers = 3;
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 const unzip: Decoder = promisify(zlib.unzip);
@@ -14,19 +19,43 @@ const decoders = new Map<string, Decoder>([
 if (zlib.zstdDecompress) decoders.set('zstd', promisify(zlib.zstdDecompress));
 
 /**
- * The body as the service wrote it, without a byte order mark. Its first bytes say whether it is text, or compressed by
- * gzip or zlib: the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded already. What
- * they do not tell is decoded by the last name in the header.
+ * The body as the service wrote it, in UTF-8 and without a byte order mark. Its first bytes say whether it is text, or
+ * compressed by gzip or zlib: the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded
+ * already. What they do not tell is decoded by the names in the header, the last one first.
  *
  * @throws Error with the code ERR_BUFFER_TOO_LARGE where it has more than `maxBytes`, and another one where it is broken.
  */
-export async function decodeBody(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
-  const isZlib = bytes[0] === 0x1f ? bytes[1] === 0x8b : bytes[0] === 0x78 && bytes.readUInt16BE() % 31 === 0;
-  const isText = startsText.test(bytes.toString('latin1', 0, 1));
-  const named = isText ? undefined : encoding?.split(',').at(-1)?.trim().toLowerCase();
-  const decode = isZlib ? unzip : decoders.get(named ?? '');
-  const plain = decode && bytes.length > 1 ? await decode(bytes, { maxOutputLength: maxBytes }) : bytes;
-  return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
+export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers'], maxBytes: number): Promise<Buffer> {
+  const names = headers['content-encoding']?.toLowerCase().match(/[\w-]+/g) ?? [];
+  const encodings = names.filter((name) => name !== 'identity').reverse();
+  let plain = bytes;
+  for (let layer = 0; layer < mostLayers && plain.length > 1; layer += 1) {
+    if (startsText.test(plain.toString('latin1', 0, 1))) break;
+    const isZlib = plain[0] === 0x1f ? plain[1] === 0x8b : plain[0] === 0x78 && plain.readUInt16BE() % 31 === 0;
+    const decode = isZlib ? unzip : decoders.get(encodings[layer] ?? '');
+    if (!decode) break;
+    plain = await decode(plain, { maxOutputLength: maxBytes });
+  }
+  const charset = charsetOf(plain, headers['content-type']);
+  const utf8 = charset === undefined ? plain : Buffer.from(new TextDecoder(charset).decode(plain));
+  return utf8[0] === 0xef && utf8[1] === 0xbb && utf8[2] === 0xbf ? utf8.subarray(3) : utf8;
+}
+
+/**
+ * How the text is written if it is not in UTF-8. JSON begins with two characters of ASCII, so its first bytes tell UTF-16. Bytes
+ * that are no UTF-8 are what the header names. Others are UTF-8, even if the header names something else.
+ */
+function charsetOf(bytes: Buffer, contentType = ''): string | undefined {
+  const first = bytes.toString('hex', 0, 2);
+  if (/^(fffe|[2-7].00)$/.test(first)) return 'utf-16le';
+  if (/^(feff|00[2-7].)$/.test(first)) return 'utf-16be';
+  const named = /;\s*charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
+  if (named === undefined || isUtf8(bytes)) return undefined;
+  try {
+    return new TextDecoder(named).encoding;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether the body begins with JSON, or is empty. */

@@ -77,7 +77,7 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
       });
       head = headOf(statusCode, singleValues(headers), requestedAtMs);
       const raw = Buffer.from(await body.arrayBuffer());
-      const bytes = await decodeBody(raw, head.headers['content-encoding'], maxBodyBytes);
+      const bytes = await decodeBody(raw, head.headers, maxBodyBytes);
       return { kind: 'response', ...head, bytes };
     } catch (cause) {
       if (!head) return { kind: 'no-response', cause };
@@ -99,15 +99,26 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
 /** A cache may keep what it has just asked for while it answers: this is no state of another moment. */
 const storedForLongMs = 60_000;
 
-/** A header such as `X-Cache`, `CF-Cache-Status`, `X-Proxy-Cache` or `Cache-Status`. */
-const cacheHeader = /cache(-status)?$/;
-/** Not `fwd=stale`: that cache has asked the service (RFC 9211). */
-const servedByCache = /(?:(?<!=)\b|_)(?:hit|stale|updating)\b/i;
+/** Headers by which caches say that they answered themselves, and what they then hold. */
+const servedByCache: readonly (readonly [name: RegExp, value: RegExp])[] = [
+  // Rack::Cache. Its `stale` is followed by what the service said.
+  [/^x-rack-cache$/, /\bfresh\b/i],
+  // X-Cache, CF-Cache-Status, X-Proxy-Cache, Cache-Status (RFC 9211) and others. `fwd=stale` and a hit that was refreshed
+  // come from the service.
+  [/^(?!x-rack-).*cache(-status)?$/, /(?:(?<!=)\b|(?<!refresh)_)(?:hit|stale|updating)\b(?!=\?0)/i],
+  // X-Cache-Hits, X-Varnish-Hits: a number for each cache on the way.
+  [/(?:cache|varnish)-hits$/, /[1-9]/],
+  // Varnish names the request that stored the response beside this one.
+  [/^x-varnish$/, /\d\s+\d/],
+  [/^server-timing$/, /\bcache\b[^,]*;\s*desc="?hit\b/i],
+];
 
 /** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
 function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
-  const isHit = Object.keys(headers).some((name) => cacheHeader.test(name) && servedByCache.test(headers[name] ?? ''));
+  const isHit = Object.entries(headers).some(([name, text = '']) =>
+    servedByCache.some(([header, value]) => header.test(name) && value.test(text)),
+  );
   const storedMs = isHit ? requestedAtMs - Date.parse(headers.date ?? '') : 0;
   const ageMs = ages.length > 0 ? 1000 * Math.max(...ages.map(Number)) : Math.max(0, storedMs || 0);
   const isStored = isHit || ageMs > storedForLongMs;
