@@ -125,14 +125,37 @@ test.each(['lost', 'half', 'silent', 'trickling', { status: 408 }] as const)(
 );
 
 test('refusals are sent once', async () => {
-  for (const status of [400, 403, 404, 409, 422]) {
+  for (const status of [400, 403, 404, 409, 410, 422]) {
     const service = await tinyService(() => ({ status, body: { message: 'price is odd' } }));
     const error = await failureOf(upsert(client(service.url)));
-    expect(error).toBeInstanceOf(status === 404 ? NotFoundError : RefusedError);
+    expect(error).toBeInstanceOf([404, 410].includes(status) ? NotFoundError : RefusedError);
     expect(error).toMatchObject({ status, detail: 'message: price is odd', retryable: false });
     expect(service.calls()).toHaveLength(1);
   }
 });
+
+test.each([
+  [{ error: 'could not save' }, 'error: could not save'],
+  [{ success: false, errors: ['of minji@shop.example'] }, 'errors: of '],
+  [{ success: false }, 'got one with status 200'],
+])('a write that is answered by %j and 200 was not carried out', async (body, says) => {
+  const service = await tinyService(() => ({ body }));
+  for (const write of [...updates, ...removals]) {
+    const error = await failureOf(write(client(service.url)));
+    expect(error).toBeInstanceOf(MalformedResponseError);
+    expect(error.message).toContain(says);
+    expect(error.message).not.toContain('minji');
+  }
+});
+
+test.each([{}, { errors: [] }, { error: null }, { errors: {}, success: true }, { id: 5, error: 'of a delivery' }])(
+  'an update that is answered by %j was carried out',
+  async (body) => {
+    const service = await tinyService(() => ({ body }));
+    for (const write of updates) await write(client(service.url));
+    expect(service.calls()).toHaveLength(updates.length);
+  },
+);
 
 test('a redirect is a failure; it is not followed, and its token is not quoted', async () => {
   const location = 'http://127.0.0.1:1/x?access_token=t';
@@ -146,9 +169,9 @@ test('a redirect is a failure; it is not followed, and its token is not quoted',
   expect(error).toMatchObject({ status: 301, detail: 'redirected to http://127.0.0.1:1/x', attempts: 2 });
 });
 
-test('a deletion is done with 200, 201, 204 and 404; another success says nothing', async () => {
-  for (const status of [200, 201, 204, 404]) {
-    const service = await tinyService(() => ({ status, body: status === 404 ? html : 'gone' }));
+test('a deletion is done with 200, 201, 204, 404 and 410; another success says nothing', async () => {
+  for (const status of [200, 201, 204, 404, 410]) {
+    const service = await tinyService(() => ({ status, body: status > 400 ? html : 'gone' }));
     for (const remove of removals) await remove(client(service.url));
     expect(service.calls()).toHaveLength(removals.length);
   }

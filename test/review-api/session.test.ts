@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSession } from '../../src/review-api/http/session.ts';
-import { AuthenticationError, type Session } from '../../src/review-api/index.ts';
+import { AuthenticationError, RefusedError, type Session } from '../../src/review-api/index.ts';
 import {
   client,
   failureOf,
@@ -20,16 +20,32 @@ const manyOf = (count: number, call: (n: number) => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, (_, n) => call(n + 1)));
 const tokens = (answering: (seen: Seen, nth: number) => Reply) => tinyService(() => json([]), answering);
 
-test.each([{ status: 401 }, { status: 403, body: { error: 'The access token expired' } }])(
-  'a write that met %o is repeated with the new token',
-  async (refusal) => {
-    const service = await tinyService((_seen, nth) => (nth === 1 ? refusal : { status: 201, body: { id: 7 } }));
-    const api = client(service.url);
-    expect(await api.subOrders.create(1, { product_id: 3, price: '12.50' })).toEqual({ id: 7 });
-    expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(2)]);
-    expect(service.calls()[1]?.body).toContain('price=12.50');
-  },
-);
+test.each([
+  { status: 401 },
+  { status: 401, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' },
+  { status: 403, body: { error: 'The access token expired' } },
+  { status: 403, body: { message: 'Your session has expired' } },
+  { status: 403, headers: { 'www-authenticate': 'Bearer error="invalid_token"' } },
+  { status: 400, body: { error: 'invalid_token' } },
+  { status: 419 },
+])('a write that met %o is repeated with the new token', async (refusal) => {
+  const service = await tinyService((_seen, nth) => (nth === 1 ? refusal : { status: 201, body: { id: 7 } }));
+  const api = client(service.url);
+  expect(await api.subOrders.create(1, { product_id: 3, price: '12.50' })).toEqual({ id: 7 });
+  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(2)]);
+  expect(service.calls()[1]?.body).toContain('price=12.50');
+});
+
+test('a 403 or 400 about the record is no refused token', async () => {
+  for (const reply of [
+    { status: 403, body: { message: 'the sale of this product has expired' } },
+    { status: 400, body: { message: 'the message has a token too much' } },
+  ]) {
+    const service = await tinyService(() => reply);
+    expect(await failureOf(client(service.url).orders.get(1))).toBeInstanceOf(RefusedError);
+    expect(service.tokenRequests()).toBe(1);
+  }
+});
 
 test('a path that always answers 401 ends too, while other paths accept every token', async () => {
   const service = await tinyService((seen) => (seen.path === '/v1/orders/9' ? { status: 401 } : orderOf(seen)));

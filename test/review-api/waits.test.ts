@@ -70,6 +70,12 @@ test('a request that waits for the ceiling waits for a pause that begins meanwhi
   expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
 });
 
+test('a 403 that names a wait is sent again after it', async () => {
+  const service = await tinyService((seen, nth) => (nth === 1 ? { ...busy(0.1), status: 403 } : orderOf(seen)));
+  expect(await client(service.url).orders.get(1)).toMatchObject({ id: 1 });
+  expect(service.calls()).toHaveLength(2);
+});
+
 test('a shorter wait does not end a longer one', async () => {
   const [bothSent, isHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [opensAt, early] = [0, 0];

@@ -283,7 +283,7 @@ test.each([
 
 test.each([
   ['gone', new NotFoundError({ ...request, status: 404 })],
-  ['gone', new RefusedError({ ...request, status: 410 })],
+  ['gone', new NotFoundError({ ...request, status: 410 })],
   ['failed', new RefusedError({ ...request, status: 403 })],
 ] as const)('a review is %s where the service answers %s', async (kind, error) => {
   const reviews = { getRaw: () => Promise.reject(error) } as unknown as ReviewApi['reviews'];

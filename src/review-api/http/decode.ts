@@ -81,7 +81,7 @@ export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | unde
   beginning.lastIndex = 0;
   for (let found = beginning.exec(body); found; found = beginning.exec(body)) {
     const end = endOfJson(bytes, found.index);
-    if (end === undefined || !isJson(bytes.subarray(found.index, end))) return undefined;
+    if (end === undefined || parsed(bytes.toString('utf8', found.index, end)) === undefined) return undefined;
     if (end - found.index > to - from) [from, to] = [found.index, end];
     beginning.lastIndex = end;
   }
@@ -91,12 +91,12 @@ export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | unde
   return { json: bytes.subarray(from, to), text: `${before} ${behind}` };
 }
 
-function isJson(bytes: Buffer): boolean {
+/** Undefined if the text is no JSON. */
+export function parsed(text: string): unknown {
   try {
-    JSON.parse(bytes.toString());
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

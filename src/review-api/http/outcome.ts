@@ -14,7 +14,7 @@ import {
 import type { Call, HttpResponse } from './call.ts';
 import { jsonWithin, startsJson } from './decode.ts';
 import { errorText } from './error-text.ts';
-import { NotConfirmedError } from './response-body.ts';
+import { isError, isMissingStatus, isPage, NotConfirmedError } from './response-body.ts';
 import { type Failure, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
@@ -26,6 +26,15 @@ import { ShapeError } from './shape.ts';
 const oldestOfUseMs = 3_600_000;
 
 export const tokenPath = '/oauth/token';
+
+/** A refused token, also in the statuses that some frameworks have for a session that ended. */
+const tokenStatuses: readonly number[] = [401, 419, 440, 498];
+
+/** How the text of another status names the token, and not the record. */
+const namesToken = new Map([
+  [400, /\binvalid_token\b/],
+  [403, /token|\bsession\b.*\bexpired\b/i],
+]);
 
 /**
  * What the result of a request means. `detail` is masked; after a success it is the text that came with the JSON. `status`
@@ -59,13 +68,14 @@ export function outcomeOf<T>(
     return { kind: 'failure', failure: connectionFailure(cause), detail, hint: explainError(cause)?.hint };
   }
   const { status, headers, bytes, ageMs, isStored, incomplete } = reply;
-  const isSuccess = (status >= 200 && status <= 299) || (status === 404 && call.notFoundIsSuccess === true);
+  const isMissing = isMissingStatus(status);
+  const isSuccess = (status >= 200 && status <= 299) || (isMissing && call.notFoundIsSuccess === true);
   const isTooOld = isStored && (call.isOfNow || (call.method === 'GET' && ageMs > oldestOfUseMs));
-  if (isTooOld && (isSuccess || status === 404)) {
+  if (isTooOld && (isSuccess || isMissing)) {
     const detail = `it comes from a cache${ageMs > 0 ? ` and is ${durationText(ageMs / 1000)} old` : ''}`;
     return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
   }
-  if (isSuccess && incomplete && status !== 204 && status !== 404) {
+  if (isSuccess && incomplete && status !== 204 && !isMissing) {
     const failure = { kind: incomplete === 'lost' ? 'lost' : 'malformed' } as const;
     return { kind: 'failure', failure, status, detail: incompleteText(incomplete, maxBodyBytes) };
   }
@@ -77,12 +87,15 @@ export function outcomeOf<T>(
     target === undefined
       ? errorText(bytes.toString(), secrets())
       : mask(`redirected to ${target}`, secrets()).slice(0, 300);
-  if (status === 401 || (status === 403 && /token|expired/i.test(detail ?? ''))) {
+  const words = `${headers['www-authenticate'] ?? ''} ${detail ?? ''}`;
+  if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words)) {
     return { kind: 'token-refused', status, detail };
   }
   const serviceNow = Date.parse(headers.date ?? '');
   const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
-  if (status === 429) return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
+  // A 403 that names a wait is about the number of requests.
+  if (status === 429 || (status === 403 && waitMs !== undefined))
+    return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
   // A redirect, to a maintenance page for example, says nothing about this record. If the request for a token is
   // redirected, the address is wrong.
   if (status >= 500 || status === 408 || (target !== undefined && call.path !== tokenPath)) {
@@ -117,10 +130,9 @@ function readWith<T>(
     const within = detail === undefined ? jsonWithin(bytes) : undefined;
     if (within)
       return readWith(read, { ...response, bytes: within.json }, secrets, errorText(within.text, secrets()) ?? '');
-    // Only an HTML page is quoted: a JSON body may hold customers' data.
-    const text = bytes.toString();
-    const page = text.trimStart().startsWith('<') ? errorText(text, secrets()) : undefined;
-    const what = (page === undefined ? error.message : `${error.message}; ${page}`).slice(0, 300);
+    // Only an HTML page and an error are quoted: another JSON body may hold customers' data.
+    const said = isPage(bytes) || isError(bytes) ? errorText(bytes.toString(), secrets()) : undefined;
+    const what = (said === undefined ? error.message : `${error.message}; ${said}`).slice(0, 300);
     return { kind: 'failure', failure: { kind: 'malformed' }, status, detail: what };
   }
 }
@@ -160,7 +172,7 @@ export function errorOf(call: Call, outcome: Outcome<unknown>, attempts: number,
   if (outcome.kind !== 'failure') {
     if (call.path === tokenPath) return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
     if (outcome.kind === 'token-refused') return new AuthenticationError(context);
-    return status === 404 ? new NotFoundError(context) : new RefusedError(context);
+    return isMissingStatus(status) ? new NotFoundError(context) : new RefusedError(context);
   }
   const { failure } = outcome;
   if (isUnknown) return new UnknownOutcomeError({ ...context, attempts });

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { isRecord } from '../../base/json-text.ts';
 import { isSameCode } from '../../base/normal-text.ts';
 import type { HttpResponse } from './call.ts';
+import { parsed } from './decode.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
 /** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
@@ -21,12 +23,10 @@ export function parseJson(response: HttpResponse): unknown {
 /** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
 export function parseAnyJson(response: HttpResponse): unknown {
   const body = response.bytes.toString();
-  try {
-    return JSON.parse(body);
-  } catch {
-    const found = body.trim() === '' ? 'an empty body' : body.trimStart().startsWith('<') ? 'HTML' : 'text';
-    throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
-  }
+  const json = parsed(body);
+  if (json !== undefined) return json;
+  const found = body.trim() === '' ? 'an empty body' : isPage(response.bytes) ? 'HTML' : 'text';
+  throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
 }
 
 /** Reads the body in a shape. @param what the record, for an error. */
@@ -34,6 +34,24 @@ export const reading =
   <T>(shape: Shape<T>, what: string) =>
   (response: HttpResponse): T =>
     readShape(shape, parseJson(response), what);
+
+/** Whether the service has no such record. 410: it had one. */
+export const isMissingStatus = (status: number | undefined): boolean => status === 404 || status === 410;
+
+export const isPage = (bytes: Buffer): boolean => bytes.toString('utf8', 0, 1000).trimStart().startsWith('<');
+
+/** Whether the body is an error, and not a record: some services send errors with status 200. */
+export function isError(bytes: Buffer): boolean {
+  // A record is larger, and is not parsed for this.
+  if (bytes.length > mostErrorBytes) return false;
+  const body = parsed(bytes.toString());
+  if (!isRecord(body) || 'id' in body) return false;
+  const { error, errors, success } = body;
+  const isSaid = (said: unknown) =>
+    Boolean(said) && !(typeof said === 'object' && Object.keys(said ?? {}).length === 0);
+  return isSaid(error) || isSaid(errors) || success === false;
+}
+const mostErrorBytes = 4000;
 
 /** Statuses by which the service says that it carried an update or a deletion out (docs/interface.md, "Errors"). */
 const doneStatuses: readonly number[] = [200, 201, 204];
@@ -45,15 +63,14 @@ const doneStatuses: readonly number[] = [200, 201, 204];
  * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md),
  * so nothing was carried out. A 404 may have one: web frameworks send it for any address.
  *
- * @throws ShapeError for a web page.
+ * @throws ShapeError for a web page, or an error with a success status.
  * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or
  *   never.
  */
 export function ignoreBody({ status, bytes }: HttpResponse): void {
-  if (status === 404) return;
-  if (bytes.toString().trimStart().startsWith('<')) {
-    throw new ShapeError(`expected no web page, got HTML with status ${status}`);
-  }
+  if (isMissingStatus(status)) return;
+  if (isPage(bytes)) throw new ShapeError(`expected no web page, got HTML with status ${status}`);
+  if (isError(bytes)) throw new ShapeError(`expected no error, got one with status ${status}`);
   if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
 }
 

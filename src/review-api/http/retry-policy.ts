@@ -104,7 +104,7 @@ function mayBeCarriedOut(failure: Failure): boolean {
 }
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or an HTTP date; if a proxy has
+ * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date (some services: seconds since 1970); if a proxy has
  * added its own, the longest wait counts. Undefined if the header is absent or unreadable. `nowMs` should be the service's
  * own clock if its `Date` header is known.
  */
@@ -112,8 +112,9 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   const waits = (header?.match(/[A-Za-z]{3,9}, [^,]+|[^,\s][^,]*/g) ?? []).flatMap((part) => {
     const value = part.trim();
     if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
-    // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date of RFC 9110 is parsed.
-    const at = /^[A-Za-z]{3}/.test(value) ? Date.parse(value) : Number.NaN;
+    // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date is parsed.
+    const isDate = /^(?:[A-Za-z]{3}|\d{4}-\d\d-\d\dT)/.test(value);
+    const at = isDate ? Date.parse(value) : /^\d{10}$/.test(value) ? Number(value) * 1000 : Number.NaN;
     return Number.isNaN(at) ? [] : Math.max(0, at - nowMs);
   });
   return waits.length > 0 ? Math.max(...waits) : undefined;

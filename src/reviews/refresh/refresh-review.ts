@@ -25,7 +25,7 @@ export async function askReview(deps: Pick<ReviewDeps, 'reviews'>, id: number, i
     return { kind: 'shown', ...(await deps.reviews.getRaw(id, { giveUpAfterMs, countsHolds: true })) };
   } catch (error) {
     if (!(error instanceof ReviewApiError)) throw error;
-    if (error instanceof NotFoundError || error.status === 410) return { kind: 'gone' };
+    if (error instanceof NotFoundError) return { kind: 'gone' };
     if (isAgain || (error.status !== 429 && error.status !== 503))
       return { kind: 'failed', reason: describeError(error) };
   }
