@@ -15,9 +15,22 @@ const peaceful: Partial<Nature> = {
 };
 
 /**
+ * What happens in a brand whose backup is restored. Promises 2 and 7 say what is lost with the days since: which orders a
+ * backfill has pushed, and whose sub-orders a line that is gone has left.
+ */
+const restored: Partial<Nature> = {
+  ...{ backfill: false, backfillFirst: false, imported: false, otherSettings: false, repair: false, retry: false },
+  ...{ removals: false, massRemovals: false, emptied: false, lineCodes: false, vanishing: false, undated: false },
+};
+type Backup = { atMs: number; restore: () => Promise<boolean> };
+/** The backup is made at the end of one storm, and restored in the middle of a later one. */
+const [backUpAfter, restoreIn] = [1, 4];
+
+/**
  * Three brands on one warehouse, whose orders, products and reviews have the same codes and ids. The first is healthy, the
- * service of the second is dead and the queries of the third are broken as long as it storms. The oracle judges each by
- * itself. In the end the customers of the first are forgotten, which must change nothing of the others.
+ * service of the second is dead and the queries of the third are broken as long as it storms. In a long world one of them is
+ * restored from a backup while the others go on. The oracle judges each by itself. In the end the customers of the first are
+ * forgotten, which must change nothing of the others.
  */
 export async function simulateBrands(
   seed: number,
@@ -32,6 +45,8 @@ export async function simulateBrands(
   const newProcess = (name: string): Process => ({ name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 });
   const losses: (() => void)[] = [];
   let arrived = 0;
+  const unlucky = brandNames[seed % brandNames.length] as string;
+  let backup: Promise<Backup> | undefined;
   const among = {
     scheduler,
     worker(hasApp: (name: string) => boolean): Process {
@@ -48,8 +63,19 @@ export async function simulateBrands(
       arrived += 1;
       const all = Math.ceil(arrived / brandNames.length) * brandNames.length;
       await scheduler.until(() => arrived >= all, { withinMs: 100 * 3_600_000, what });
+      if (all === (backUpAfter + 1) * brandNames.length) backup ??= scheduler.alone(backUp);
+      await backup;
     },
   };
+  const backUp = async (): Promise<Backup> => ({ atMs: scheduler.now(), restore: await database.backUp(unlucky) });
+  /** Tries again while a transaction holds a lock. */
+  async function restore(disown: (sinceMs: number) => void): Promise<void> {
+    if (!backup) return;
+    const { atMs, restore: tryTo } = await backup;
+    if (!(await tryTo())) return void scheduler.add(50, 'restore', () => restore(disown), null);
+    disown(atMs);
+    scheduler.tell(`brand ${unlucky} is restored from a backup`, undefined);
+  }
   const own: Partial<Nature>[] = [peaceful, { deadService: true }, { brokenQuery: true }];
   const together: Partial<Nature> = {
     clockErrors: false,
@@ -59,9 +85,20 @@ export async function simulateBrands(
     episodes: seed % 2 === 0 ? 1 : 2,
     kills: seed % 3 > 0,
   };
+  const natureOf = (brand: string, at: number) => ({
+    ...{ ...together, ...own[at] },
+    ...(brand === unlucky && days > restoreIn && restored),
+  });
   const ends = await Promise.all(
     brandNames.map((brand, at) =>
-      simulateWorld(seed, database, warehouseUrl, { ...together, ...own[at], ...given }, days, { ...among, brand }),
+      simulateWorld(seed, database, warehouseUrl, { ...natureOf(brand, at), ...given }, days, {
+        ...among,
+        brand,
+        onStorm(storm, lengthMs, disown) {
+          if (brand === unlucky && storm === restoreIn)
+            scheduler.add((lengthMs * (1 + (seed % 7))) / 8, 'restore', () => restore(disown), null);
+        },
+      }),
     ),
   );
   const findings = ends.flatMap((end, at) => end.findings.map((text) => `brand ${brandNames[at]}: ${text}`));

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
+import { isLockedOut, openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { here, type Process, realDelay, type Scheduler } from './scheduler.ts';
 
@@ -291,6 +291,31 @@ export async function openSimulatedDatabase(url: string) {
           .join(' union all '),
       );
       return rows.map(({ content }) => content).sort();
+    },
+    /** A backup of a brand. @returns restores it, in one transaction. That returns false while others use the tables. */
+    async backUp(brand: string): Promise<() => Promise<boolean>> {
+      const own = tables.filter((name) => name.includes(`_${brand}.`));
+      for (const [at, name] of own.entries())
+        await admin.query(`drop table if exists sim.backup_${at}; create table sim.backup_${at} as table ${name}`);
+      const { rows: sequences } = await admin.query<{ name: string; value: string }>(`
+        select format('%I.%I', schemaname, sequencename) as name, coalesce(last_value, 0) + 1 as value
+        from pg_sequences where schemaname like '%\\_${brand}'`);
+      const restore = [
+        `begin; set local lock_timeout to '20ms'; lock table ${own.join(', ')}; set local session_replication_role to replica`,
+        ...own.map((name) => `delete from ${name}`),
+        ...own.map((name, at) => `insert into ${name} overriding system value table sim.backup_${at}`),
+        ...sequences.map(({ name, value }) => `select setval('${name}', ${value}, false)`),
+        'commit',
+      ].join('; ');
+      return () =>
+        admin.query(restore).then(
+          () => true,
+          async (error: unknown) => {
+            await admin.query('rollback');
+            if (!isLockedOut(error)) throw error;
+            return false;
+          },
+        );
     },
     /** The clock of the server is set. */
     setClockError(ms: number): void {

@@ -189,6 +189,12 @@ export type Among = {
   killed(own: () => void): void;
   /** Waits until all brands have come so far. */
   meet(what: string): Promise<void>;
+  /**
+   * A storm of the brand begins, the first of the world as number 0.
+   *
+   * @param disown to be called where a backup is restored: what was created since that moment is a stranger's from then on.
+   */
+  onStorm(storm: number, lengthMs: number, disown: (sinceMs: number) => void): void;
 };
 
 /**
@@ -770,8 +776,13 @@ export async function simulateWorld(
       : settings;
 
   /** Minutes in which much goes wrong. */
-  async function storm(isFirst: boolean): Promise<void> {
+  async function storm(number: number): Promise<void> {
+    const isFirst = number === 0;
     const lengthMs = random.integer(3, 9) * minuteMs;
+    among?.onStorm(number, lengthMs, (sinceMs) => {
+      for (const { subOrders } of service.orders.values())
+        for (const one of subOrders.values()) if (one.createdMs >= sinceMs) one.by = undefined;
+    });
     accidents = random.integer(1, 4);
     const moment = () => random.next() * lengthMs;
     [isStormy, isOver] = [true, false];
@@ -1047,7 +1058,7 @@ export async function simulateWorld(
     if (nature.failingReview && failing !== undefined) service.failingReviews.add(failing);
     for (let day = 0; day < days && findings.length === 0; day += 1) {
       if (day > 0) newDay(day);
-      await storm(day === 0);
+      await storm(day);
       await judgeDone();
       if (findings.length === 0) await settle();
     }
@@ -1056,7 +1067,7 @@ export async function simulateWorld(
         reviewSubOrder();
         await pass(10 * minuteMs);
       }
-      await storm(episode === 0);
+      await storm(episode);
       await judgeDone();
       if (episode + 1 < nature.episodes && nature.hourly) await pass(random.integer(55, 80) * minuteMs);
       else if (findings.length === 0) await settle();
