@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { ReviewSyncError } from '../base/errors.ts';
+import { ReviewSyncError, UsageError } from '../base/errors.ts';
 import { isSameCode } from '../base/normal-text.ts';
 import { parseInstant, secondOf } from '../base/time/span.ts';
 import { NotFoundError, openReviewApi } from '../review-api/index.ts';
+import { ownerOf } from '../warehouse/bi/all-brands.ts';
 import {
   type ConnectedService,
   connectedService,
+  isSameAccount,
   type KnownRecords,
   recordConnectedService,
   recordsOfAllAges,
@@ -47,6 +49,9 @@ export const declareSameService = (db: Db, config: Config['api']): Promise<void>
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const [before, now] = [await connectedService(db), serviceOf(config)];
   if (before === undefined || isSameService(before, now)) return undefined;
+  // Two brands may have records with the same ids and dates.
+  const owner = isSameAccount(before, now) ? undefined : await ownerOf(db, now);
+  if (owner !== undefined) return ownedBy(owner);
   const { orders, reviews } = await recordsOfAllAges(db);
   const records = orders.length + reviews.length;
   if (records === 0 || (await knowsOne(db, config, { orders, reviews }))) return undefined;
@@ -64,6 +69,15 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
     },
   );
 }
+
+/** Why a brand may not use the account of another one. */
+export const ownedBy = (owner: string): UsageError =>
+  new UsageError(
+    `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse. Under another name, all its orders would be pushed again`,
+    {
+      hint: `Correct the account, or name the file ${owner}.env again. To give that brand up: review-sync migrate --drop-brand ${owner}`,
+    },
+  );
 
 const isSameService = (before: ConnectedService, now: ConnectedService): boolean =>
   before.address === now.address && before.client === now.client;

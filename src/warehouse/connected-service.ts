@@ -5,14 +5,16 @@ import { type Db, rowOf } from './index.ts';
 export type ConnectedService = { address: string; client: string };
 
 /**
- * Whether two brands would use one account. Slashes at the end, the case of letters and the port that the protocol has
- * anyway make no other address.
+ * Whether two brands would use one account. The protocol, the port that it has anyway, a dot behind the host, slashes at
+ * the end and the case of letters make no other address.
  */
 export const isSameAccount = (one: ConnectedService, other: ConnectedService): boolean =>
   one.client === other.client && plainAddress(one) === plainAddress(other);
 
-const plainAddress = ({ address }: ConnectedService) =>
-  (URL.parse(address)?.href ?? address).replace(/\/+$/, '').toLowerCase();
+function plainAddress({ address }: ConnectedService): string {
+  const { hostname = address, port = '', pathname = '' } = URL.parse(address) ?? {};
+  return `${hostname.replace(/\.$/, '')}:${port}${pathname.replace(/\/+$/, '')}`.toLowerCase();
+}
 
 /** The service to which the links, cursors and reviews of this warehouse belong; undefined before the first use. */
 export async function connectedService(db: Db): Promise<ConnectedService | undefined> {

@@ -138,6 +138,25 @@ test('commands over all brands go on with the others where one is locked, and na
   expect(await both.cli('status')).toMatchObject({ status: 0 });
 });
 
+test('two brands whose accounts are swapped are refused, although each account knows the records of the other', async () => {
+  const [nord, sued] = [both.worlds.nord, both.worlds.sued];
+  const requests = () => [nord?.service.requests(), sued?.service.requests()];
+  const before = requests();
+  await both.write('nord', { REVIEW_API_BASE_URL: sued?.serviceUrl ?? '' });
+  await both.write('sued', { REVIEW_API_BASE_URL: nord?.serviceUrl ?? '' });
+  for (const flow of ['reviews', 'orders']) {
+    const end = await both.cli('sync', flow, '--json');
+    expect({ status: end.status, ...documentOf(end) }).toMatchObject({
+      status: 2,
+      nord: { error: { message: expect.stringContaining('belongs to the brand sued of this warehouse') } },
+      sued: { error: { message: expect.stringContaining('belongs to the brand nord of this warehouse') } },
+    });
+  }
+  expect(requests()).toEqual(before);
+  for (const name of ['nord', 'sued']) await both.write(name);
+  expect(await both.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+});
+
 test('bi shows all brands, a question about one reads only that one, and a role reads one or all', async () => {
   const brands = both;
   expect(await brands.warehouse('select brand, count(*)::integer as n from bi.reviews group by 1 order by 1')).toEqual([
@@ -423,6 +442,19 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
     stderr: expect.stringContaining('the brand is in use'),
   });
   await rm(join(brands.folder, 'geht.env'));
+  // Without BRANDS_DIR nobody says that the brand is not in use, and a plain warehouse would stand beside the brands.
+  const { BRANDS_DIR: _, ...without } = brands.environment;
+  for (const args of [['--drop-brand', 'geht', '--apply'], []]) {
+    const end = await runCli(['migrate', ...args], { ...plain, ...without });
+    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('BRANDS_DIR is not set') });
+  }
+  for (const other of [['--as-brand', 'bleibt'], ['--rebuild'], ['--brand', 'bleibt']]) {
+    const end = await brands.cli('migrate', '--drop-brand', 'geht', '--apply', ...other);
+    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be used with') });
+  }
+  // A schema of somebody else that is named like one of a brand.
+  await brands.warehouse('create schema sync_alt');
+  await brands.warehouse('create table sync_alt.settings ()');
   const said = await brands.cli('migrate', '--drop-brand', 'geht');
   expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 0 orders') });
   expect(await brands.cli('migrate', '--drop-brand', 'geht', '--apply')).toMatchObject({ status: 0 });

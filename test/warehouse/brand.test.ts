@@ -48,9 +48,10 @@ test('names of brands are names of schemas without quotes', () => {
 
 test('an address that is written in another way is the same account', () => {
   const account = { address: 'https://host.example/api', client: 'x' };
-  for (const address of ['https://host.example/api/', 'HTTPS://Host.example/api', 'https://host.example:443/API//'])
+  const spellings = ['https://host.example/api/', 'HTTPS://Host.example/api', 'https://host.example:443/API//'];
+  for (const address of [...spellings, 'http://host.example/api', 'https://host.example./x/../api'])
     expect([address, isSameAccount(account, { address, client: 'x' })]).toEqual([address, true]);
-  for (const address of ['http://host.example/api', 'https://host.example:8443/api', 'https://host.example'])
+  for (const address of ['http://host.example:8080/api', 'https://host.example:8443/api', 'https://host.example'])
     expect([address, isSameAccount(account, { address, client: 'x' })]).toEqual([address, false]);
   expect(isSameAccount(account, { ...account, client: 'y' })).toBe(false);
 });

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
+import { Option } from 'commander';
 import { configOf, placesOf } from '../../app/brands.ts';
 import { type Config, readDeployment, readWarehouseUrl } from '../../app/config.ts';
-import { declareSameService, serviceOf } from '../../app/require-same-service.ts';
+import { declareSameService, ownedBy, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
 import { describeWithHint, UsageError } from '../../base/errors.ts';
@@ -19,7 +20,7 @@ import {
 } from '../../warehouse/bi/all-brands.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
-import { connectedService, queueNames } from '../../warehouse/connected-service.ts';
+import { connectedService, isSameAccount, queueNames } from '../../warehouse/connected-service.ts';
 import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { type Db, openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import { compareMigrations, migrateWarehouse } from '../../warehouse/migrate.ts';
@@ -37,6 +38,12 @@ Ask an administrator to run: ${create} then run migrate again.`;
 
 type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders' | 'apply', boolean>> &
   Partial<Record<'acceptGone' | 'promote' | 'asBrand' | 'dropBrand', string>>;
+
+/** An option with which `migrate` does something else. */
+const alone = (flags: string, description: string) =>
+  new Option(flags, description).conflicts([
+    ...['brand', 'rebuild', 'sameService', 'sameShop', 'sameOrders', 'acceptGone', 'promote'],
+  ]);
 
 export const command: Command = {
   define(commander, run) {
@@ -69,8 +76,18 @@ export const command: Command = {
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
       )
-      .option('--as-brand <name>', 'with BRANDS_DIR: make the warehouse without brands that of this brand')
-      .option('--drop-brand <name>', 'say what the warehouse holds of a brand whose file is gone; with --apply drop it')
+      .addOption(
+        alone('--as-brand <name>', 'with BRANDS_DIR: make the warehouse without brands that of this brand').conflicts([
+          'dropBrand',
+          'apply',
+        ]),
+      )
+      .addOption(
+        alone(
+          '--drop-brand <name>',
+          'say what the warehouse holds of a brand whose file is gone; with --apply drop it',
+        ),
+      )
       .option('--apply', 'with --drop-brand: drop it')
       .action((options: Options) => {
         const { asBrand: moved, dropBrand: dropped, apply = false } = options;
@@ -184,19 +201,20 @@ async function completeUnion({ environment, brand, terminal }: Context): Promise
  * @throws UsageError
  */
 async function requireOwnService(unbranded: Db, { brand, api }: Config): Promise<void> {
-  const isPlain = await hasPlainSchemas(unbranded);
+  const [isPlain, stored] = [await hasPlainSchemas(unbranded), await storedBrands(unbranded)];
+  if (brand === undefined && stored.length > 0 && !isPlain) {
+    throw new UsageError(`The warehouse has the brands ${stored.join(', ')}, and BRANDS_DIR is not set`, {
+      hint: 'Set it. Or let WAREHOUSE_DATABASE_URL name another database.',
+    });
+  }
   if (brand !== undefined && isPlain) {
     throw new UsageError('The warehouse has the schemas of one shop, without brands', {
       hint: 'Make them those of a brand: review-sync migrate --as-brand NAME. Or let WAREHOUSE_DATABASE_URL name another database.',
     });
   }
-  if (brand === undefined ? isPlain : (await storedBrands(unbranded)).includes(brand)) return;
+  if (brand === undefined || stored.includes(brand)) return;
   const owner = await ownerOf(unbranded, serviceOf(api));
-  if (owner === undefined) return;
-  throw new UsageError(
-    `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse. Under another name, all its orders would be pushed again`,
-    { hint: `Name the file ${owner}.env again. To give the brand up: review-sync migrate --drop-brand ${owner}` },
-  );
+  if (owner !== undefined) throw ownedBy(owner);
 }
 
 /** Turns the warehouse without brands into the warehouse of a brand. The file of the brand must exist. */
@@ -207,8 +225,8 @@ async function asBrand(context: Context, name: string): Promise<Report> {
   const opened = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
   await using plain = await openWarehouse(opened);
   if (!(await hasPlainSchemas(plain.db))) throw new UsageError('The warehouse has no schemas without brand');
-  const isOther = (await ownerOf(plain.db, serviceOf(config.api))) !== '';
-  if (isOther && (await connectedService(plain.db)) !== undefined) {
+  const connected = await connectedService(plain.db);
+  if (connected && !isSameAccount(connected, serviceOf(config.api))) {
     throw new UsageError(
       `The warehouse belongs to another account than that of ${name}.env: its orders are at another service`,
     );
@@ -226,7 +244,8 @@ async function asBrand(context: Context, name: string): Promise<Report> {
 
 async function drop(context: Context, name: string, isApplied: boolean): Promise<Report> {
   const { brandsDir, warehouseDatabaseUrl: url, queueUrl } = readDeployment(context.environment);
-  if (brandsDir !== undefined && existsSync(placesOf(brandsDir, name).envFile)) {
+  if (brandsDir === undefined) throw new UsageError('BRANDS_DIR is not set: nothing says which brands are in use');
+  if (existsSync(placesOf(brandsDir, name).envFile)) {
     throw new UsageError(`${placesOf(brandsDir, name).envFile} is there: the brand is in use`, {
       hint: 'Remove the file first; a worker and serve give the brand up within ten seconds.',
     });

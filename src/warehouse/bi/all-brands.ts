@@ -10,6 +10,7 @@ export async function storedBrands(db: Db): Promise<string[]> {
   const { rows } = await sql<{ brand: string }>`
     select substring(nspname from 6) as brand from pg_namespace
     where starts_with(nspname, 'sync_') and to_regclass(quote_ident(nspname) || '.settings') is not null
+      and to_regclass(quote_ident('review_sync_migrations_' || substring(nspname from 6)) || '.applied') is not null
     order by nspname collate "C"`.execute(db);
   return rows.map(({ brand }) => brand).filter((brand) => brandName.test(brand));
 }
@@ -20,18 +21,18 @@ export async function hasPlainSchemas(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The stored brand whose warehouse uses this service and account. An empty text means the schemas without a brand. */
-export async function ownerOf(db: Db, service: ConnectedService): Promise<string | undefined> {
-  const stored = [...((await hasPlainSchemas(db)) ? [''] : []), ...(await storedBrands(db))];
-  for (const brand of stored) {
-    const settings = sql.table(`${brand === '' ? 'sync' : `sync_${brand}`}.settings`);
-    const { rows } = await sql<ConnectedService>`
-      select service_address as address, service_client as client from ${settings}
-      where service_address is not null`.execute(db);
-    if (rows.some((own) => isSameAccount(own, service))) return brand;
-  }
-  return undefined;
-}
+/** The stored brand whose warehouse uses this service and account. @param db of any brand, or without one. */
+export const ownerOf = (db: Db, service: ConnectedService): Promise<string | undefined> =>
+  db.transaction().execute(async (trx) => {
+    await sql.raw(setLockTimeout).execute(trx);
+    for (const brand of await storedBrands(trx)) {
+      const { rows } = await sql<ConnectedService>`
+        select service_address as address, service_client as client from ${sql.table(`sync_${brand}.settings`)}
+        where service_address is not null`.execute(trx);
+      if (rows.some((own) => isSameAccount(own, service))) return brand;
+    }
+    return undefined;
+  });
 
 type View = { brand: string; name: string; comment: string | null; columns: Column[] };
 type Column = { name: string; type: string; comment: string | null };
