@@ -1,18 +1,18 @@
 import { notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
-import type { ShopQuery, ShopSession } from './session.ts';
+import { allRows, attempt, rowsWithout, type ShopQuery, type ShopSession, valuesOf } from './session.ts';
 
 /** A row of categories.sql or user_grades.sql. `fault`: it cannot be read, and why; `row` holds what could be read. */
 export type CatalogRow = { row: RawRow; fault?: string };
 
 /** All rows of a query whose key is `code`: in bulk, and where some row cannot be computed, by code. */
 export async function readCatalog(session: ShopSession, query: ShopQuery): Promise<CatalogRow[]> {
-  const all = await session.attempt(() => session.rows(query));
+  const all = await attempt(session, () => allRows(session, query));
   if ('value' in all) return all.value.map((row) => ({ row }));
-  const codes = await session.attempt(() => session.values(query, 'code'));
+  const codes = await attempt(session, () => valuesOf(session, query, 'code'));
   if ('dataFault' in codes) throw notComputable(query, codes.dataFault);
   const found = await readByKey(session, query, 'code', [...new Set(codes.value)]);
-  const codeless = await session.attempt(() => session.rowsWithout(query, 'code', 1000));
+  const codeless = await attempt(session, () => rowsWithout(session, query, 'code', 1000));
   const keyed = found.flatMap(({ key, rows, fault }): CatalogRow[] =>
     fault === undefined ? rows.map((row) => ({ row })) : [{ row: { ...rows[0], code: rows[0]?.code ?? key }, fault }],
   );

@@ -2,7 +2,15 @@ import { counted } from '../base/counts.ts';
 import type { ShopDatabase } from './open-database.ts';
 import type { OrderQueries } from './orders.ts';
 import { columnsOf } from './queries.ts';
-import type { ExplainedStatement, ShopSession } from './session.ts';
+import {
+  attempt,
+  codesByCreation,
+  databaseNow,
+  type ExplainedStatement,
+  rowsByKey,
+  type ShopSession,
+  walkOrders,
+} from './session.ts';
 import { isShopTimeout } from './shop-timeout.ts';
 
 /**
@@ -33,7 +41,7 @@ export async function explainQueries(
   async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>, isOfChanges = false) {
     const explained: ExplainedStatement[] = [];
     try {
-      const done = await read((session) => session.attempt(() => work(session)), { explained });
+      const done = await read((session) => attempt(session, () => work(session)), { explained });
       if ('dataFault' in done) return;
     } catch (error) {
       // The statement was explained before it was cancelled.
@@ -41,28 +49,28 @@ export async function explainQueries(
     }
     costs.push(...explained.map((one) => ({ ...one, purpose, isOfChanges })));
   }
-  const now = await read((session) => session.now());
+  const now = await read(databaseNow);
   const minutesAgo = (minutes: number) => {
     return { at: new Date(Date.parse(now) - minutes * 60_000).toISOString(), code: '' };
   };
   await explain(`find ${counted(codes.length, 'order')} by code`, (session) =>
-    session.rowsByKey(orders, 'code', codes, columnsOf(orders)),
+    rowsByKey(session, orders, 'code', codes, columnsOf(orders)),
   );
   await explain(`find the lines of ${counted(codes.length, 'order')}`, (session) =>
-    session.rowsByKey(lines, 'order_code', codes, columnsOf(lines)),
+    rowsByKey(session, lines, 'order_code', codes, columnsOf(lines)),
   );
   await explain(
     'find what changed in the last ten minutes',
-    (session) => session.walk(feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
+    (session) => walkOrders(session, feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
     true,
   );
   // Nearly all of the shop comes after it.
-  const [oldest = ''] = await read((session) => session.codesByCreation(orders, 'oldest', 1));
+  const [oldest = ''] = await read((session) => codesByCreation(session, orders, 'oldest', 1));
   await explain('go on with a first push by code', (session) =>
-    session.walk(orders, { axis: 'code', after: { at: '', code: oldest }, size }),
+    walkOrders(session, orders, { axis: 'code', after: { at: '', code: oldest }, size }),
   );
   await explain('rescan orders by created_at', (session) =>
-    session.walk(orders, { axis: 'created', after: minutesAgo(60 * 1440), before: now, size }),
+    walkOrders(session, orders, { axis: 'created', after: minutesAgo(60 * 1440), before: now, size }),
   );
   return costs;
 }

@@ -20,7 +20,7 @@ import {
 } from './orders.ts';
 import { contentOf, type LoadedQueries, loadShopQuery } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
-import type { ReadOptions, ShopQuery, ShopSession } from './session.ts';
+import { codesByCreation, databaseNow, type ReadOptions, type ShopQuery, type ShopSession } from './session.ts';
 import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 import { bareText, namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
@@ -151,7 +151,7 @@ export function openShop(options: ShopOptions) {
     categories: () => catalog('categories'),
     userGrades: () => catalog('user_grades'),
     /** The database's clock: an instant in ISO 8601. */
-    now: () => database.read((session) => session.now()),
+    now: () => database.read(databaseNow),
     /** `withoutSnapshot`: only those that a query names. A view hides its tables. */
     async facts(): Promise<ShopFacts> {
       const facts = await database.facts();
@@ -167,7 +167,7 @@ export function openShop(options: ShopOptions) {
      */
     async queryCosts(): Promise<QueryCost[]> {
       const queries = await orderQueries();
-      const newest = await database.read((session) => session.codesByCreation(queries.orders, 'newest', 200));
+      const newest = await database.read((session) => codesByCreation(session, queries.orders, 'newest', 200));
       return newest.length === 0 ? [] : explainQueries(database, queries, newest);
     },
     /** False if its file is absent. @throws UsageError for a query that does not keep to the contract. */

@@ -4,7 +4,7 @@ import { connectionOptions } from './mysql/mysql-url.ts';
 import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
 import { postgresWords } from './postgres/postgres-words.ts';
-import { type ReadOptions, type ShopSession, shopSession } from './session.ts';
+import type { ReadOptions, ShopSession } from './session.ts';
 import { conflictError, statementSeconds, timeoutError } from './shop-timeout.ts';
 import type { SqlDialect } from './sql-text.ts';
 
@@ -95,7 +95,10 @@ export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
   return {
     words,
     read: (work, how) =>
-      inTransaction((connection) => work(shopSession(connection, words, timeZone, how), connection), how?.seconds),
+      inTransaction(
+        (connection) => work({ connection, words, zone: timeZone ?? 'UTC', ...how }, connection),
+        how?.seconds,
+      ),
     facts: () => inTransaction((connection, { facts }) => facts(connection)),
     close: async () => (await driver)?.close(),
   };

@@ -2,7 +2,20 @@ import { isTooLong } from '../base/is-storable.ts';
 import { columnsOf } from './queries.ts';
 import { notComputable, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
-import type { OrderKey, OrderPage, OrderRange, ShopQuery, ShopSession } from './session.ts';
+import {
+  attempt,
+  codesByCreation,
+  keylessRows,
+  type OrderKey,
+  type OrderPage,
+  type OrderRange,
+  rowsByKey,
+  rowsWithout,
+  type ShopQuery,
+  type ShopSession,
+  valuesOf,
+  walkOrders,
+} from './session.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
@@ -27,7 +40,7 @@ export async function readOrderPage(
   range: OrderRange,
 ): Promise<OrderPage> {
   const query = range.axis === 'updated' && feed ? feed : orders;
-  const walked = await session.attempt(() => session.walk(query, range));
+  const walked = await attempt(session, () => walkOrders(session, query, range));
   if ('dataFault' in walked) throw notComputable(query, walked.dataFault);
   const newest = new Map<string, OrderKey>();
   for (const key of walked.value.filter(({ code }) => !isTooLong(code))) {
@@ -77,7 +90,7 @@ export const keylessAtMost = 1000;
  */
 export async function readKeylessOrders(session: ShopSession, { orders, feed }: OrderQueries): Promise<RawRow[]> {
   const dates = feed === undefined ? ['created_at', 'updated_at'] : ['created_at'];
-  const read = await session.attempt(() => session.keylessRows(orders, dates, columnsOf(orders), keylessAtMost));
+  const read = await attempt(session, () => keylessRows(session, orders, dates, columnsOf(orders), keylessAtMost));
   if ('dataFault' in read) throw notComputable(orders, read.dataFault);
   return read.value;
 }
@@ -92,12 +105,12 @@ export async function readOrderSample(
 ): Promise<{ orders: RawOrder[]; linesWithoutOrderCode: number }> {
   const codes: string[] = [];
   for (const which of ['newest', 'oldest'] as const) {
-    const some = await session.attempt(() => session.codesByCreation(queries.orders, which, sampleSize));
+    const some = await attempt(session, () => codesByCreation(session, queries.orders, which, sampleSize));
     if ('dataFault' in some) throw notComputable(queries.orders, some.dataFault);
     codes.push(...some.value);
   }
   const orders = await readOrders(session, queries, codes);
-  const orphans = await session.attempt(() => session.rowsWithout(queries.lines, 'order_code', sampleSize));
+  const orphans = await attempt(session, () => rowsWithout(session, queries.lines, 'order_code', sampleSize));
   return { orders, linesWithoutOrderCode: 'value' in orphans ? orphans.value.length : 0 };
 }
 
@@ -106,14 +119,14 @@ export async function readOrderSample(
  * orders has a line although order_lines.sql has rows: then its order_code is not the code of orders.sql.
  */
 export async function findLinesFault(session: ShopSession, queries: OrderQueries): Promise<string | undefined> {
-  const newest = await session.attempt(() => session.codesByCreation(queries.orders, 'newest', sampleSize));
+  const newest = await attempt(session, () => codesByCreation(session, queries.orders, 'newest', sampleSize));
   // A row that cannot be computed is another fault, reported under its own key.
   if ('dataFault' in newest || newest.value.length === 0) return undefined;
-  const lines = await session.attempt(() =>
-    session.rowsByKey(queries.lines, 'order_code', newest.value, ['order_code']),
+  const lines = await attempt(session, () =>
+    rowsByKey(session, queries.lines, 'order_code', newest.value, ['order_code']),
   );
   if ('dataFault' in lines || lines.value.length > 0) return undefined;
-  const some = await session.attempt(() => session.values(queries.lines, 'order_code', 1));
+  const some = await attempt(session, () => valuesOf(session, queries.lines, 'order_code', 1));
   if ('dataFault' in some || some.value[0] === undefined) return undefined;
   const shown = (code: string | undefined) => JSON.stringify(code?.slice(0, 40));
   const [orders, code] = [newest.value.length, shown(newest.value[0])];

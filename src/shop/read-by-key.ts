@@ -1,7 +1,7 @@
 import { ReviewSyncError } from '../base/errors.ts';
 import { columnsOf } from './queries.ts';
 import type { RawRow } from './rows.ts';
-import type { ShopQuery, ShopSession } from './session.ts';
+import { attempt, rowsByKey, type ShopQuery, type ShopSession } from './session.ts';
 
 /** What the database gave for one key. `fault`: why its rows cannot be read; `rows` then hold what could be read. */
 export type FoundRows = { key: string; rows: RawRow[]; fault?: string };
@@ -30,7 +30,7 @@ export async function readByKey(
   let isAnyRead = false;
 
   async function read(some: readonly string[]): Promise<FoundRows[]> {
-    const all = await session.attempt(() => session.rowsByKey(query, key, some, columns));
+    const all = await attempt(session, () => rowsByKey(session, query, key, some, columns));
     if ('value' in all) {
       isAnyRead = true;
       const byPlace = Map.groupBy(all.value, ({ place }) => place);
@@ -44,7 +44,7 @@ export async function readByKey(
 
   /** Names the columns that fail, and gives the others. If every column fails, a condition or a join does. */
   async function readSingle(one: string, dataFault: string): Promise<FoundRows> {
-    const only = (names: readonly string[]) => session.attempt(() => session.rowsByKey(query, key, [one], names));
+    const only = (names: readonly string[]) => attempt(session, () => rowsByKey(session, query, key, [one], names));
     const failing: string[] = [];
     for (const column of columns) if ('dataFault' in (await only([column]))) failing.push(column);
     const isRow = failing.length === columns.length;

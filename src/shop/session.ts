@@ -58,7 +58,221 @@ export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number }
 /** `place`: index of the key among those asked for. */
 export type KeyedRow = { place: number; row: RawRow };
 
-export type ShopSession = ReturnType<typeof shopSession>;
+/**
+ * One transaction in which a shop is read; the functions below send its statements. A key is compared as the database
+ * compares it: `char(n)` without padding, some collations without case. `zone`: SHOP_TIME_ZONE; queries that have dates
+ * without zone are refused without it.
+ *
+ * Walks leave out rows without a usable code, or whose date is absent or outside the years 1 to 9999: `keylessRows`
+ * finds them. Their keyset is `a >= ? and (a > ? or b > ?)`, for which every database uses an index; MySQL reads the
+ * whole table for `(a, b) > (?, ?)`.
+ */
+export type ShopSession = Readonly<{ connection: DriverConnection; words: SqlWords; zone: string }> & ReadOptions;
+
+/** Runs statements; a row that the database cannot compute comes back as a value, and the transaction goes on. */
+export async function attempt<T>(
+  { connection, words }: ShopSession,
+  read: () => Promise<T>,
+): Promise<{ value: T } | { dataFault: string }> {
+  await connection.run('savepoint attempt');
+  try {
+    const value = await read();
+    await connection.run('release savepoint attempt');
+    return { value };
+  } catch (error) {
+    const sqlState = words.dataFaultOf(error);
+    if (sqlState === undefined) throw error;
+    await connection.run('rollback to savepoint attempt');
+    await connection.run('release savepoint attempt');
+    return { dataFault: `${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})` };
+  }
+}
+
+/** Rows whose key is one of `keys`. `columns`: the only ones to be computed. */
+export async function rowsByKey(
+  session: ShopSession,
+  query: ShopQuery,
+  key: string,
+  keys: readonly string[],
+  columns: readonly string[],
+): Promise<KeyedRow[]> {
+  const { words } = session;
+  const { type } = typeOf(query, key);
+  const asked = keys.flatMap((one, place) => {
+    const literal = words.keyLiteral(type, one);
+    return literal === undefined ? [] : { place, literal };
+  });
+  if (asked.length === 0) return [];
+  const list = asked.map(({ literal }) => literal).join(', ');
+  const rows = await run(
+    session,
+    query,
+    `${words.select} ${words.placeIn(`w.${key}`, list)} as key_place, ${shown(session, query, columns)}
+     from ${query.body} w where w.${key} in (${list})`,
+  );
+  return rows.map((row) => ({
+    place: asked[Number(row.key_place) - 1]?.place ?? 0,
+    row: readRow(session, query, columns, row),
+  }));
+}
+
+/** Rows whose column is null. */
+export const rowsWithout = (session: ShopSession, query: ShopQuery, column: string, limit: number) =>
+  select(session, query, [...query.columns.keys()], `where w.${column} is null limit ${limit}`);
+
+export const allRows = (session: ShopSession, query: ShopQuery) => select(session, query, [...query.columns.keys()]);
+
+/** The values of one column, null left out; of all rows, or of the first ones in any order. */
+export async function valuesOf(
+  session: ShopSession,
+  query: ShopQuery,
+  column: string,
+  limit?: number,
+): Promise<string[]> {
+  const most = limit === undefined ? '' : `limit ${limit}`;
+  const rows = await select(session, query, [column], `where w.${column} is not null ${most}`);
+  return rows.flatMap((row) => row[column] ?? []);
+}
+
+/**
+ * One page of orders in the order of (date, code) or of the code: one bounded statement if an index serves. A code of
+ * changed_orders.sql comes as often as it changed.
+ */
+export async function walkOrders(
+  session: ShopSession,
+  orders: ShopQuery,
+  { axis, ...range }: OrderRange,
+): Promise<OrderKey[]> {
+  if (axis !== 'code') return walkDates(session, orders, dateColumnOf(orders, axis), range);
+  const { after, size } = range;
+  const { words } = session;
+  const { type } = typeOf(orders, 'code');
+  const isLater = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
+  const found = await codes(session, orders, `where ${words.hasCode(type)} ${isLater} order by w.code limit ${size}`);
+  return found.map((code) => ({ at: '', code }));
+}
+
+/** The first `size` rows of (date, code) after the position. */
+async function walkDates(
+  session: ShopSession,
+  query: ShopQuery,
+  name: string,
+  { after, before = `${endOfDates}Z`, size, isByCode = false }: Omit<OrderRange, 'axis'>,
+): Promise<OrderKey[]> {
+  const { words, zone } = session;
+  const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
+  const isFirst = after.code === '';
+  const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
+  // A page goes on where the one before it ended; a first page includes what clocks that go back repeat.
+  const from =
+    (isFirst || isByCode) && date.read === 'local date'
+      ? earliestLocalFrom(instant, zone)
+      : dateAs(session, date, instant);
+  const isLaterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
+  const isLater = isByCode ? isLaterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${isLaterCode}`;
+  const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
+  const rows = await run(
+    session,
+    query,
+    `${words.select} ${shown(session, query, [name, 'code'])} from ${body} w
+     where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
+       and ${compare(session, query, name, '<', before)} ${isFirst ? '' : `and (${isLater})`}
+     order by ${isByCode ? '' : `w.${name}, `}w.code limit ${size}`,
+  );
+  return rows.map((row) => ({
+    at: textOf(session, date, row[name]) ?? '',
+    code: textOf(session, code, row.code) ?? '',
+  }));
+}
+
+export async function codesByCreation(
+  session: ShopSession,
+  orders: ShopQuery,
+  which: 'newest' | 'oldest',
+  limit: number,
+): Promise<string[]> {
+  const order = which === 'newest' ? 'desc' : 'asc';
+  const rest = `where w.code is not null and ${hasDate(session, orders, 'created_at')} order by w.created_at ${order}`;
+  return [...new Set(await codes(session, orders, `${rest} limit ${limit}`))];
+}
+
+/** Orders that a walk does not find, or whose code is too long. Reads the whole query. @param dates the date columns. */
+export function keylessRows(
+  session: ShopSession,
+  orders: ShopQuery,
+  dates: readonly string[],
+  columns: readonly string[],
+  limit: number,
+): Promise<RawRow[]> {
+  const { words } = session;
+  const faults = [
+    `not (${words.hasCode(typeOf(orders, 'code').type)})`,
+    `${words.bytesOf('w.code')} > ${longestCode}`,
+    ...dates.map((name) => `w.${name} is null or not (${hasDate(session, orders, name)})`),
+  ];
+  return select(session, orders, columns, `where ${faults.join(' or ')} limit ${limit}`);
+}
+
+/** The database's clock: an instant with microseconds. */
+export async function databaseNow({ connection, words }: ShopSession): Promise<string> {
+  const clock: ColumnType = { type: 'timestamp', read: 'local date' };
+  const [row] = await connection.run(`select ${words.shown(clock, words.utcNow)} as now`);
+  return `${words.read(clock, row?.now ?? '')}Z`;
+}
+
+async function run(session: ShopSession, query: ShopQuery, statement: string): Promise<RawRow[]> {
+  const { connection, words, explained, seconds } = session;
+  let cost: ExplainedStatement | undefined;
+  if (explained) {
+    cost = { file: query.name, seconds: undefined, ...(await connection.explain(statement)) };
+    explained.push(cost);
+  }
+  const begun = performance.now();
+  const rows = await connection.run(statement).catch((error: unknown) => {
+    if (words.isConflict(error)) throw conflictError(`${query.name}.sql`, error);
+    throw words.isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
+  });
+  if (cost) cost.seconds = (performance.now() - begun) / 1000;
+  return rows;
+}
+
+async function select(
+  session: ShopSession,
+  query: ShopQuery,
+  columns: readonly string[],
+  rest = '',
+): Promise<RawRow[]> {
+  const text = `${session.words.select} ${shown(session, query, columns)} from ${query.body} w ${rest}`;
+  return (await run(session, query, text)).map((row) => readRow(session, query, columns, row));
+}
+
+async function codes(session: ShopSession, query: ShopQuery, rest: string): Promise<string[]> {
+  return (await select(session, query, ['code'], rest)).map(({ code }) => code ?? '');
+}
+
+const shown = ({ words }: ShopSession, query: ShopQuery, columns: readonly string[]) =>
+  columns.map((name) => `${words.shown(typeOf(query, name), `w.${name}`)} as ${name}`).join(', ');
+
+const readRow = (session: ShopSession, query: ShopQuery, columns: readonly string[], row: RawRow): RawRow =>
+  Object.fromEntries(columns.map((name) => [name, textOf(session, typeOf(query, name), row[name])]));
+
+/** A value as `RawRow` has it: every date is an instant. */
+function textOf({ words, zone }: ShopSession, column: ColumnType, text: string | null | undefined): string | null {
+  const value = text === null || text === undefined ? null : words.read(column, text);
+  return value === null || column.read !== 'local date' ? value : instantOfLocal(value, zone);
+}
+
+/** A condition on a date column, by an instant. */
+function compare(session: ShopSession, query: ShopQuery, name: string, operator: '>=' | '<', instant: string): string {
+  const column = typeOf(query, name);
+  return session.words.compare(column, `w.${name}`, operator, dateAs(session, column, instant));
+}
+
+const dateAs = ({ zone }: ShopSession, { read }: ColumnType, instant: string) =>
+  read === 'local date' ? localOfInstant(instant, zone) : instant;
+
+const hasDate = (session: ShopSession, query: ShopQuery, name: string) =>
+  `${compare(session, query, name, '>=', `${firstDate}Z`)} and ${compare(session, query, name, '<', `${endOfDates}Z`)}`;
 
 /** The column of the query by which orders are walked. */
 const dateColumnOf = ({ name }: ShopQuery, axis: 'updated' | 'created') =>
@@ -66,188 +280,6 @@ const dateColumnOf = ({ name }: ShopQuery, axis: 'updated' | 'created') =>
 
 /** Dates that are within the years 1 to 9999 in every time zone. */
 const [firstDate, endOfDates] = ['0001-01-03T00:00:00.000000', '9999-12-29T00:00:00.000000'];
-
-/**
- * The statements that read a shop, within one transaction. A key is compared as the database compares it: `char(n)`
- * without padding, some collations without case.
- *
- * Walks leave out rows without a usable code, or whose date is absent or outside the years 1 to 9999: `keylessRows`
- * finds them. Their keyset is `a >= ? and (a > ? or b > ?)`, for which every database uses an index; MySQL reads the
- * whole table for `(a, b) > (?, ?)`.
- *
- * @param zone SHOP_TIME_ZONE; queries that have dates without zone are refused without it.
- */
-export function shopSession(
-  connection: DriverConnection,
-  words: SqlWords,
-  zone = 'UTC',
-  { explained, seconds }: ReadOptions = {},
-) {
-  async function run(query: ShopQuery, statement: string): Promise<RawRow[]> {
-    let cost: ExplainedStatement | undefined;
-    if (explained) {
-      cost = { file: query.name, seconds: undefined, ...(await connection.explain(statement)) };
-      explained.push(cost);
-    }
-    const begun = performance.now();
-    const rows = await connection.run(statement).catch((error: unknown) => {
-      if (words.isConflict(error)) throw conflictError(`${query.name}.sql`, error);
-      throw words.isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
-    });
-    if (cost) cost.seconds = (performance.now() - begun) / 1000;
-    return rows;
-  }
-
-  const shown = (query: ShopQuery, columns: readonly string[]) =>
-    columns.map((name) => `${words.shown(typeOf(query, name), `w.${name}`)} as ${name}`).join(', ');
-
-  /** A value as `RawRow` has it: every date is an instant. */
-  function textOf(column: ColumnType, text: string | null | undefined): string | null {
-    const value = text === null || text === undefined ? null : words.read(column, text);
-    return value === null || column.read !== 'local date' ? value : instantOfLocal(value, zone);
-  }
-
-  const readRow = (query: ShopQuery, columns: readonly string[], row: RawRow): RawRow =>
-    Object.fromEntries(columns.map((name) => [name, textOf(typeOf(query, name), row[name])]));
-
-  async function select(query: ShopQuery, columns: readonly string[], rest = ''): Promise<RawRow[]> {
-    const rows = await run(query, `${words.select} ${shown(query, columns)} from ${query.body} w ${rest}`);
-    return rows.map((row) => readRow(query, columns, row));
-  }
-
-  async function codes(query: ShopQuery, rest: string): Promise<string[]> {
-    return (await select(query, ['code'], rest)).map(({ code }) => code ?? '');
-  }
-
-  /** A condition on a date column, by an instant. */
-  function compare(query: ShopQuery, name: string, operator: '>=' | '>' | '<', instant: string): string {
-    const column = typeOf(query, name);
-    return words.compare(column, `w.${name}`, operator, dateAs(column, instant));
-  }
-
-  const dateAs = ({ read }: ColumnType, instant: string) =>
-    read === 'local date' ? localOfInstant(instant, zone) : instant;
-
-  const hasDate = (query: ShopQuery, name: string) =>
-    `${compare(query, name, '>=', `${firstDate}Z`)} and ${compare(query, name, '<', `${endOfDates}Z`)}`;
-
-  /** The first `size` rows of (date, code) after the position. */
-  async function walkDates(
-    query: ShopQuery,
-    name: string,
-    { after, before = `${endOfDates}Z`, size, isByCode = false }: Omit<OrderRange, 'axis'>,
-  ): Promise<OrderKey[]> {
-    const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
-    const isFirst = after.code === '';
-    const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
-    // A page goes on where the one before it ended; a first page includes what clocks that go back repeat.
-    const from =
-      (isFirst || isByCode) && date.read === 'local date' ? earliestLocalFrom(instant, zone) : dateAs(date, instant);
-    const isLaterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
-    const isLater = isByCode ? isLaterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${isLaterCode}`;
-    const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
-    const rows = await run(
-      query,
-      `${words.select} ${shown(query, [name, 'code'])} from ${body} w
-       where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
-         and ${compare(query, name, '<', before)} ${isFirst ? '' : `and (${isLater})`}
-       order by ${isByCode ? '' : `w.${name}, `}w.code limit ${size}`,
-    );
-    return rows.map((row) => ({ at: textOf(date, row[name]) ?? '', code: textOf(code, row.code) ?? '' }));
-  }
-
-  return {
-    /** Runs statements; a row that the database cannot compute comes back as a value, and the transaction goes on. */
-    async attempt<T>(read: () => Promise<T>): Promise<{ value: T } | { dataFault: string }> {
-      await connection.run('savepoint attempt');
-      try {
-        const value = await read();
-        await connection.run('release savepoint attempt');
-        return { value };
-      } catch (error) {
-        const sqlState = words.dataFaultOf(error);
-        if (sqlState === undefined) throw error;
-        await connection.run('rollback to savepoint attempt');
-        await connection.run('release savepoint attempt');
-        return { dataFault: `${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})` };
-      }
-    },
-
-    /** Rows whose key is one of `keys`. `columns`: the only ones to be computed. */
-    async rowsByKey(
-      query: ShopQuery,
-      key: string,
-      keys: readonly string[],
-      columns: readonly string[],
-    ): Promise<KeyedRow[]> {
-      const { type } = typeOf(query, key);
-      const asked = keys.flatMap((one, place) => {
-        const literal = words.keyLiteral(type, one);
-        return literal === undefined ? [] : { place, literal };
-      });
-      if (asked.length === 0) return [];
-      const list = asked.map(({ literal }) => literal).join(', ');
-      const rows = await run(
-        query,
-        `${words.select} ${words.placeIn(`w.${key}`, list)} as key_place, ${shown(query, columns)}
-         from ${query.body} w where w.${key} in (${list})`,
-      );
-      return rows.map((row) => ({
-        place: asked[Number(row.key_place) - 1]?.place ?? 0,
-        row: readRow(query, columns, row),
-      }));
-    },
-
-    /** Rows whose column is null. */
-    rowsWithout: (query: ShopQuery, column: string, limit: number) =>
-      select(query, [...query.columns.keys()], `where w.${column} is null limit ${limit}`),
-
-    rows: (query: ShopQuery) => select(query, [...query.columns.keys()]),
-
-    /** The values of one column, null left out; of all rows, or of the first ones in any order. */
-    async values(query: ShopQuery, column: string, limit?: number): Promise<string[]> {
-      const most = limit === undefined ? '' : `limit ${limit}`;
-      const rows = await select(query, [column], `where w.${column} is not null ${most}`);
-      return rows.flatMap((row) => row[column] ?? []);
-    },
-
-    /**
-     * One page of orders in the order of (date, code) or of the code: one bounded statement if an index serves. A
-     * code of changed_orders.sql comes as often as it changed.
-     */
-    async walk(orders: ShopQuery, { axis, ...range }: OrderRange): Promise<OrderKey[]> {
-      if (axis !== 'code') return walkDates(orders, dateColumnOf(orders, axis), range);
-      const { after, size } = range;
-      const { type } = typeOf(orders, 'code');
-      const isLater = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
-      const found = await codes(orders, `where ${words.hasCode(type)} ${isLater} order by w.code limit ${size}`);
-      return found.map((code) => ({ at: '', code }));
-    },
-
-    async codesByCreation(orders: ShopQuery, which: 'newest' | 'oldest', limit: number): Promise<string[]> {
-      const order = which === 'newest' ? 'desc' : 'asc';
-      const rest = `where w.code is not null and ${hasDate(orders, 'created_at')} order by w.created_at ${order}`;
-      return [...new Set(await codes(orders, `${rest} limit ${limit}`))];
-    },
-
-    /** Orders that a walk does not find, or whose code is too long. Reads the whole query. @param dates the date columns. */
-    keylessRows(orders: ShopQuery, dates: readonly string[], columns: readonly string[], limit: number) {
-      const faults = [
-        `not (${words.hasCode(typeOf(orders, 'code').type)})`,
-        `${words.bytesOf('w.code')} > ${longestCode}`,
-        ...dates.map((name) => `w.${name} is null or not (${hasDate(orders, name)})`),
-      ];
-      return select(orders, columns, `where ${faults.join(' or ')} limit ${limit}`);
-    },
-
-    /** The database's clock: an instant with microseconds. */
-    async now(): Promise<string> {
-      const clock: ColumnType = { type: 'timestamp', read: 'local date' };
-      const [row] = await connection.run(`select ${words.shown(clock, words.utcNow)} as now`);
-      return `${words.read(clock, row?.now ?? '')}Z`;
-    },
-  };
-}
 
 const typeOf = (query: ShopQuery, column: string): ColumnType =>
   query.columns.get(column) ?? { type: 'text', read: 'text' };

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { mysqlWords, withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
-import type { ShopQuery } from '../../src/shop/session.ts';
+import { allRows, databaseNow, type ShopQuery } from '../../src/shop/session.ts';
 import { until } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
@@ -219,7 +219,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       body: '(select sleep(300) as code)',
       columns: new Map([['code', { type: 'int', read: 'text' }]]),
     };
-    const reading = shop.read((session) => session.rows(sleeping), { seconds: 3 });
+    const reading = shop.read((session) => allRows(session, sleeping), { seconds: 3 });
     await expect(reading).rejects.toMatchObject({ code: 'SERVER_SILENT' });
     await until(async () => {
       const left = await database.query(
@@ -227,7 +227,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       );
       return left.length === 0;
     });
-    expect(await shop.read((session) => session.now())).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+    expect(await shop.read(databaseNow)).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   });
 
   test('a TIMESTAMP is an instant in every zone, in the hour that is repeated too', async () => {
