@@ -9,7 +9,6 @@ create table sync.field_shapes (
   seen_until    bigint not null,
   first_seen_at timestamptz not null,
   last_seen_at  timestamptz not null,
-  first_process text collate "C" not null,
   accepted_at   timestamptz,
   primary key (record, field, kind)
 );
@@ -21,5 +20,4 @@ comment on column sync.field_shapes.seen_after is 'Records of this kind that had
 comment on column sync.field_shapes.seen_until is 'Records of this kind that had come when it was last seen.';
 comment on column sync.field_shapes.first_seen_at is 'When it was first seen.';
 comment on column sync.field_shapes.last_seen_at is 'When it was last seen.';
-comment on column sync.field_shapes.first_process is 'The process that saw it first: what the first process sees within a day is how the service is.';
 comment on column sync.field_shapes.accepted_at is 'When a person said that the field is gone for good (migrate --accept-gone). Null: not said.';

@@ -2,11 +2,12 @@
 -- is missing from all of them.
 create or replace view bi.field_drift as
 with total as (
-  select record, records, first_seen_at, first_process from sync.field_shapes where field = ''
+  select record, records, first_seen_at from sync.field_shapes where field = ''
 ),
 shape as (
-  select s.*, kinds.change, min(s.seen_after) over (partition by record, field, kinds.change) as first_seen_after,
-    s.seen_after >= 20 and (s.first_process <> t.first_process or s.first_seen_at > t.first_seen_at + interval '1 day') as is_late
+  select s.record, s.field, s.kind, s.records, s.seen_after, s.seen_until, s.first_seen_at, s.last_seen_at, s.accepted_at,
+    kinds.change, min(s.seen_after) over (partition by record, field, kinds.change) as first_seen_after,
+    s.seen_after >= 20 and s.first_seen_at > t.first_seen_at + interval '1 day' as is_late
   from sync.field_shapes s
   join total t using (record)
   cross join lateral (
@@ -46,6 +47,9 @@ comment on column bi.field_drift.records is 'Records that show it; of a field th
 comment on column bi.field_drift.example_type is 'The JSON type of the value; of a field that is gone, the one it had.';
 
 comment on column sync.field_shapes.record is 'review, review_detail, order, sub_order or event.';
+
+-- What comes within a day of the first record is how the service is, whichever process sees it.
+alter table sync.field_shapes drop column if exists first_process;
 
 -- The comments of a review that is gone are not asked for.
 delete from sync.comments_due using warehouse.reviews where id = review_id and deleted_at is not null;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { isRecord } from '../base/json-text.ts';
 import { repeat } from '../base/timeout.ts';
@@ -43,14 +42,13 @@ export type FieldShapes = ReturnType<typeof openFieldShapes>;
  * bi.field_drift sees what changed. What a process saw in its last seconds is lost if it is killed.
  */
 export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs) {
-  const process = randomUUID();
   let seen = new Map<RecordKind, Seen>();
 
   async function write(): Promise<void> {
     const rows = [...seen].flatMap(([record, one]) => rowsOfKind(record, one));
     seen = new Map();
     // A warehouse that is down is reported by the work itself.
-    const written = rowsOf<{ field: string }>(db, 'note_field_shapes', JSON.stringify(rows), process);
+    const written = rowsOf<{ field: string }>(db, 'note_field_shapes', JSON.stringify(rows));
     const gone = await written.catch(() => undefined);
     if (!gone) return;
     acceptedGone.clear();

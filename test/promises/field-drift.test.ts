@@ -16,6 +16,10 @@ const driftOf = (world: World) =>
     `select record, field, change, example_type as type, records > 0 as "isSeen" from bi.field_drift order by 1, 2, 3`,
   );
 
+/** A day passes: what is new from then on is a change. */
+const passDay = (world: World) =>
+  world.warehouse(`update sync.field_shapes set first_seen_at = first_seen_at - interval '25 hours'`);
+
 /** A process sees so many equal records, and ends. */
 async function sees({ warehouse }: App, kind: RecordKind, record: Fields, count = 100): Promise<void> {
   const shapes = openFieldShapes(warehouse, 3_600_000);
@@ -62,10 +66,18 @@ test('a field that is new, gone, null or of another type is said once', async ()
   changes.change = usual;
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+  // What comes on the first day is how the service is.
+  changes.change = (one) => {
+    usual(one);
+    one.weight = 7;
+  };
+  expect(await world.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
   expect(await drift()).toEqual([]);
+  await passDay(world);
   const [before] = await world.warehouse('select sum(likes_count)::integer as likes from warehouse.reviews');
   changes.change = (one) => {
     usual(one);
+    one.weight = 7;
     one.loyalty_tier = 'gold';
     delete one.likes_count;
     one.product_code = null;
@@ -117,6 +129,7 @@ test('a field that was null has no new type or value, and each change is posted 
   const app = await world.openApp();
   const first = { id: 1, size: null, source: null, old_name: 1, product_code: 'P1' };
   await sees(app, 'review', first);
+  await passDay(world);
   const usual = { ...first, size: 'M', source: 'pc' };
   // Two processes see it at the same time.
   await Promise.all([sees(app, 'review', usual), sees(app, 'review', usual)]);
@@ -180,6 +193,7 @@ test('a new field of an event is seen, and none is gone because other events lac
     });
   };
   await sees(app, 'event', { brand_id: 1, reviews: [], id: 1 });
+  await passDay(world);
   for (let n = 0; n < 60; n += 1)
     await post({ products: [{ id: n, code: 'P', reviews_count: 1, score: 5, trust: 'high' }] });
   await stop();

@@ -1,20 +1,20 @@
--- Adds what a process has seen of fields. $1: [{record, field, kind, n}], field '' for the records themselves;
--- $2 text: the process. At most 2,000 rows are kept of a kind of record. Returns the fields of reviews whose end was accepted.
+-- Adds what a process has seen of fields. $1: [{record, field, kind, n}], field '' for the records themselves. At most
+-- 2,000 rows are kept of a kind of record. Returns the fields of reviews whose end was accepted.
 with given as (
   select record, field, kind, n from jsonb_to_recordset($1::jsonb) as g (record text, field text, kind text, n bigint)
 ),
 total as (
   insert into sync.field_shapes as t
-    (record, field, kind, records, seen_after, seen_until, first_seen_at, last_seen_at, first_process)
-  select record, '', kind, n, 0, n, clock_timestamp(), clock_timestamp(), $2 from given where field = '' order by record
+    (record, field, kind, records, seen_after, seen_until, first_seen_at, last_seen_at)
+  select record, '', kind, n, 0, n, clock_timestamp(), clock_timestamp() from given where field = '' order by record
   on conflict (record, field, kind) do update set records = t.records + excluded.records,
     seen_until = t.records + excluded.records, last_seen_at = excluded.last_seen_at
   returning record, records
 ),
 added as (
   insert into sync.field_shapes as s
-    (record, field, kind, records, seen_after, seen_until, first_seen_at, last_seen_at, first_process)
-  select g.record, g.field, g.kind, g.n, t.records - r.n, t.records, clock_timestamp(), clock_timestamp(), $2
+    (record, field, kind, records, seen_after, seen_until, first_seen_at, last_seen_at)
+  select g.record, g.field, g.kind, g.n, t.records - r.n, t.records, clock_timestamp(), clock_timestamp()
   from given g join total t using (record) join given r on r.record = g.record and r.field = ''
   where g.field <> '' and (
     (select count(*) from sync.field_shapes h where h.record = g.record) < 2000
