@@ -9,7 +9,6 @@ import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase } from './open-database.ts';
 import {
   findLinesFault,
-  type OrderPosition,
   type OrderQueries,
   type OrderRange,
   type RawOrder,
@@ -89,20 +88,6 @@ export function openShop(options: ShopOptions) {
     /** The SQL of the shop's database. */
     dialect,
     /**
-     * One page of the orders that changed since a position: from changed_orders.sql, or, if there is none, by
-     * `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `next` until it is absent.
-     *
-     * @param after `{ at: <instant>, code: '' }` starts with the first change of that instant.
-     * @throws ReviewSyncError `shop-timeout` if the statement takes longer than 30 s, `shop-query` if some date
-     *   cannot be computed.
-     * @example
-     * const page = await shop.changedSince(after, 50_000);
-     * const orders = await shop.orders(page.keys.map(({ code }) => code));
-     */
-    changedSince: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size }),
-    /** The same for the changes since `after.at` in the order of their codes: each code once, and an end in any case. */
-    changedSinceByCode: (after: OrderPosition, size: number) => walk({ axis: 'updated', after, size, isByCode: true }),
-    /**
      * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, if they
      * select a date without zone, SHOP_TIME_ZONE.
      */
@@ -118,12 +103,16 @@ export function openShop(options: ShopOptions) {
     /** Whether there is a changed_orders.sql. */
     hasFeed: async () => (await orderQueries()).feed !== undefined,
     /**
-     * One page of a walk over all orders by creation or by code, or over a range of creations. Walk on with
-     * `after: page.next` until that is absent. One statement a page. By code it needs the index by which orders are
-     * read, by creation an index on created_at in a large shop.
+     * One page of a walk over orders by creation, by code, or by their last change: from changed_orders.sql, or, if there is
+     * none, by `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `after: page.next` until
+     * that is absent. One statement a page. By code it needs the index by which orders are read, by creation an index on
+     * created_at in a large shop.
      *
-     * @throws as `changedSince` does.
-     * @example await shop.orderCodes({ axis: 'created', after: { at: from, code: '' }, before: to, size: 1000 })
+     * @throws ReviewSyncError `shop-timeout` if the statement takes longer than 30 s, `shop-query` if some date cannot be
+     *   computed.
+     * @example
+     * const page = await shop.orderCodes({ axis: 'updated', after: { at: from, code: '' }, size: 50_000 });
+     * const orders = await shop.orders(page.keys.map(({ code }) => code));
      */
     orderCodes: walk,
     /**

@@ -33,9 +33,9 @@ test.for([
   const watched: Shop = {
     ...shop,
     now: async () => shopNow,
-    changedSince(after, size) {
-      asked.push(after.at);
-      return shop.changedSince(after, size);
+    orderCodes(range) {
+      asked.push(range.after.at);
+      return shop.orderCodes(range);
     },
   };
   await planChangedOrders({ shop: watched, db: warehouse.db }, options);
@@ -52,7 +52,7 @@ async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly (
     keys: at === undefined ? [] : [{ at, code: `A${page}` }],
     ...(page + 1 < pages.length && { next: { at: at ?? '', code: `A${page}` } }),
   }));
-  const shop: Shop = { ...whole, now: async () => shopNow, changedSince: async () => left.shift() as (typeof left)[0] };
+  const shop: Shop = { ...whole, now: async () => shopNow, orderCodes: async () => left.shift() as (typeof left)[0] };
   const deps = { shop, db: warehouse.db };
   let { state } = await planChangedOrders(deps, options);
   for (let next: Awaited<ReturnType<typeof nextChangedOrders>>; ; { state } = next) {

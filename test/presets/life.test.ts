@@ -105,7 +105,11 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
       const at = new Date(start + hours * hourMs);
       const before = await subOrders(world);
       await runAt(at, hour);
-      const page = await app.shop.changedSince({ at: at.toISOString(), code: '' }, 1000);
+      const page = await app.shop.orderCodes({
+        axis: 'updated',
+        after: { at: at.toISOString(), code: '' },
+        size: 1000,
+      });
       const shown = new Set(page.keys.map(({ code }) => code));
       expect([...shown].sort(), `what the feed shows of hour ${hours}`).toEqual(feed.toSorted());
       if (feed.length > 0) await syncOrdersOnce(app);

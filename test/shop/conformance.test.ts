@@ -29,7 +29,7 @@ async function addOrders(database: ShopTables, codes: readonly string[], atMinut
   await database.run(`insert into o values ${rows.join(', ')}`);
 }
 
-async function walked(read: (after: OrderPosition) => ReturnType<Shop['changedSince']>): Promise<string[]> {
+async function walked(read: (after: OrderPosition) => ReturnType<Shop['orderCodes']>): Promise<string[]> {
   const codes: string[] = [];
   for (let after: OrderPosition = { at: '-infinity', code: '' }; ; ) {
     const page = await read(after);
@@ -86,9 +86,13 @@ describe.each(shopServers)('$name', (server) => {
           const found = await walked((after) => shop.orderCodes({ axis, after, size }));
           expect([size, axis, found.length, found.toSorted()]).toEqual([size, axis, 30, codes.toSorted()]);
         }
-        expect(await walked((after) => shop.changedSince(after, size))).toHaveLength(30);
+        expect(await walked((after) => shop.orderCodes({ axis: 'updated', after: after, size: size }))).toHaveLength(
+          30,
+        );
         const since = kind === 'local' ? '2026-02-28T15:03:00.000000Z' : '2026-03-01T00:03:00.000000Z';
-        const byCode = await walked(({ code }) => shop.changedSinceByCode({ at: since, code }, size));
+        const byCode = await walked(({ code }) =>
+          shop.orderCodes({ axis: 'updated', after: { at: since, code }, size: size, isByCode: true }),
+        );
         expect(byCode.toSorted()).toEqual(codes.slice(15).toSorted());
       }
     },
@@ -109,7 +113,11 @@ describe.each(shopServers)('$name', (server) => {
         { at: '2026-03-01T00:02:00.000000Z', code: 'B' },
         { at: '2026-03-01T00:03:00.000000Z', code: 'C' },
       ]);
-      const since = await shop.changedSince({ at: '2026-03-01T00:03:00.000000Z', code: 'C' }, 10);
+      const since = await shop.orderCodes({
+        axis: 'updated',
+        after: { at: '2026-03-01T00:03:00.000000Z', code: 'C' },
+        size: 10,
+      });
       expect(since.keys.map(({ code }) => code)).toEqual(['D']);
     },
   );

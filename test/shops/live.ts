@@ -113,6 +113,6 @@ function unexpected(changed: readonly string[], shown: ReadonlySet<string>): str
 
 /** Orders that the change feed of the preset shows since then, as `sync orders` reads it. */
 async function codesSince(shop: ShopReader, at: string): Promise<Set<string>> {
-  const { keys } = await shop.changedSince({ at, code: '' }, 1000);
+  const { keys } = await shop.orderCodes({ axis: 'updated', after: { at, code: '' }, size: 1000 });
   return new Set(keys.map(({ code }) => code));
 }

@@ -1,5 +1,5 @@
 import type { Shop } from '../../src/shop/index.ts';
-import type { OrderPage, OrderPosition, OrderRange, RawOrder } from '../../src/shop/orders.ts';
+import type { OrderPage, OrderRange, RawOrder } from '../../src/shop/orders.ts';
 import { here, type Scheduler } from './scheduler.ts';
 
 export type ShopLine = {
@@ -111,18 +111,13 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
     dialect: 'postgres' as const,
     hasFeed: async () => hasFeed,
     orderQueriesHash: async () => 'always the same',
-    changedSince: (after: OrderPosition, size: number) =>
-      reading(`changes since ${after.at}`, () => page((one) => one.updatedMs, { after, size })),
-    changedSinceByCode: (after: OrderPosition, size: number) =>
-      reading(`changes since ${after.at} by code`, () => {
-        const changed = all().filter(({ updatedMs }) => updatedMs > Date.parse(after.at));
-        return byCode(changed, { after, size });
-      }),
     orderCodes: (range: OrderRange) =>
-      reading(`codes by ${range.axis}`, () => {
-        if (range.axis !== 'code')
-          return page((one) => (range.axis === 'created' ? one.createdMs : one.updatedMs), range);
-        return byCode(all(), range);
+      reading(`codes by ${range.axis} after ${range.after.at}`, () => {
+        if (range.axis === 'code') return byCode(all(), range);
+        const dateOf = (one: ShopOrder) => (range.axis === 'created' ? one.createdMs : one.updatedMs);
+        if (!range.isByCode) return page(dateOf, range);
+        const later = all().filter((one) => dateOf(one) > Date.parse(range.after.at));
+        return byCode(later, range);
       }),
     orders: (codes: readonly string[]) =>
       codes.length === 0

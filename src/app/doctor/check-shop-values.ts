@@ -176,8 +176,10 @@ const changeColumn = (isFeed: boolean) =>
 export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
   const isFeed = await shop.hasFeed();
   const [file, name] = changeColumn(isFeed);
-  const since = async (minutes: number) =>
-    (await shop.changedSince({ at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' }, 1000)).keys;
+  const since = async (minutes: number) => {
+    const after = { at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' };
+    return (await shop.orderCodes({ axis: 'updated', after, size: 1000 })).keys;
+  };
   const ofTwoDays = await since(-2 * 1440);
   const newest = ofTwoDays.length < leastDates ? await since(-30 * 1440) : ofTwoDays;
   const codes = newest.slice(-100).map(({ code }) => code);

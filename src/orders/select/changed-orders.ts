@@ -109,7 +109,8 @@ async function readChanges(
   after: OrderPosition,
   { batchSize: size }: ChangedOptions,
 ): Promise<Batch<ChangedState>> {
-  const page = await readPage();
+  const axis = state.isByCode ? 'code' : 'updated';
+  const page = await shop.orderCodes({ axis, after, size, isByCode: state.isAhead === true });
   const codes = page.keys.map(({ code }) => code);
   const newest = page.keys.at(-1)?.at ?? state.newest;
   if (state.isByCode || page.next === undefined) return { codes, state: { ...state, next: page.next, newest } };
@@ -118,9 +119,4 @@ async function readChanges(
   const isAhead = Date.parse(page.next.at) > Date.parse(state.shopNow);
   const next = isAhead ? { at: state.shopNow, code: '' } : page.next;
   return { codes, state: { ...state, next, newest, ...(isAhead && { isAhead }) } };
-
-  function readPage() {
-    if (state.isByCode) return shop.orderCodes({ axis: 'code', after, size });
-    return state.isAhead ? shop.changedSinceByCode(after, size) : shop.changedSince(after, size);
-  }
 }
