@@ -6,7 +6,7 @@ import { readCatalog } from './catalog.ts';
 import { contract, type QueryName } from './contract.ts';
 import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
-import { openDatabase } from './open-database.ts';
+import { openDatabase, type ShopDatabaseOptions } from './open-database.ts';
 import {
   findLinesFault,
   type OrderQueries,
@@ -24,15 +24,6 @@ import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 import { bareText, namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
-/** `timeZone`: SHOP_TIME_ZONE, the zone of dates without zone. `signal`: ends what is read, now and later. */
-export type ShopOptions = {
-  url: string;
-  sqlDir: string;
-  connections: number;
-  timeZone?: string | undefined;
-  signal?: AbortSignal | undefined;
-};
-
 const queryNames = Object.keys(contract) as QueryName[];
 
 export type Shop = ReturnType<typeof openShop>;
@@ -45,9 +36,9 @@ export type Shop = ReturnType<typeof openShop>;
  * Its verbs throw a UsageError for a query that does not keep to the contract, and a ReviewSyncError when the database
  * does not answer. A row that the database cannot compute is not an error: it comes back with a fault.
  */
-export function openShop(options: ShopOptions) {
+export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
   const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
-  const database = openDatabase({ ...options, timeZone: options.timeZone });
+  const database = openDatabase(options);
   const { dialect } = database.words;
   const loaded: LoadedQueries = new Map();
   const load = (name: QueryName) => loadShopQuery(database, at, name, loaded);

@@ -21,11 +21,9 @@ export type ShopDatabase = {
   close(): Promise<void>;
 };
 
-export type ShopDatabaseOptions = {
-  url: string;
-  connections: number;
+export type ShopDatabaseOptions = Pick<DriverOptions, 'url' | 'connections'> & {
   /** SHOP_TIME_ZONE, the zone of dates without zone. */
-  timeZone: string | undefined;
+  timeZone?: string | undefined;
   /** Once it is aborted, statements that run fail, and nothing more is read. */
   signal?: AbortSignal | undefined;
   silenceMs?: number;

@@ -2,6 +2,7 @@ import { counted } from '../base/counts.ts';
 import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { isRecord } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
+import type { ProductRating } from '../warehouse/reviews/product-ratings.ts';
 
 /**
  * A review was created or updated, or the data of a product changed, its code perhaps (docs/interface.md, "Events").
@@ -9,17 +10,7 @@ import { shownValue } from '../base/mask.ts';
 export type ChangeEvent = { kind: 'review' | 'product'; brandId: number; id: number };
 
 /** A product's number of reviews and rating. */
-export type SummaryEvent = {
-  kind: 'summary';
-  brandId: number;
-  id: number;
-  /** As text, even if the event has a number. */
-  code: string | null;
-  reviewsCount: number;
-  score: number | null;
-  metaReviewsCount: number | null;
-  metaScore: number | null;
-};
+export type SummaryEvent = { kind: 'summary'; brandId: number } & Omit<ProductRating, 'receivedAt'>;
 
 export type Event = ChangeEvent | SummaryEvent;
 

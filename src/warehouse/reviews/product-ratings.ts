@@ -2,6 +2,7 @@ import { type Db, rowsOf } from '../index.ts';
 
 export type ProductRating = {
   id: number;
+  /** As text, even if the service sends a number. */
   code: string | null;
   reviewsCount: number;
   score: number | null;
