@@ -17,20 +17,8 @@ const otherNames = '…';
 /** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
 const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
 
-const kinds = ['null', 'string', 'number', 'boolean', 'array', 'object'] as const;
-
-/** The place in `kinds`. Counted by text, a page takes 2.5 times as long. */
-function kindOf(value: unknown): number {
-  if (value === null) return 0;
-  if (typeof value === 'string') return 1;
-  if (typeof value === 'number') return 2;
-  if (typeof value === 'boolean') return 3;
-  return Array.isArray(value) ? 4 : 5;
-}
-
-/** `counts`: how many values of each of `kinds`. `words`: how many of each text, of a field of a few words. */
-type Slot = { field: string; counts: number[]; words: Map<string, number> | undefined };
-type Seen = { records: number; slots: Map<string, Slot> };
+/** `fields`: how many records showed a field with a JSON type, or, of a field of a few words, with `value:` and the word. */
+type Seen = { records: number; fields: Map<string, Map<string, number>> };
 
 /** How often what was seen is written to the warehouse, in milliseconds. */
 const writeEveryMs = 10_000;
@@ -62,9 +50,11 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
     },
     see(kind: RecordKind, records: readonly unknown[]): void {
       if (!writing) return;
-      const ofKind: Seen = seen.get(kind) ?? { records: 0, slots: new Map() };
+      const ofKind: Seen = seen.get(kind) ?? { records: 0, fields: new Map() };
       seen.set(kind, ofKind);
-      for (const record of records) if (isRecord(record)) count(ofKind, record);
+      const objects = records.filter(isRecord);
+      ofKind.records += objects.length;
+      for (const record of objects) count(ofKind, record);
     },
     async close(): Promise<void> {
       if (!writing) return;
@@ -74,36 +64,30 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
   };
 }
 
-function count(seen: Seen, record: Readonly<Record<string, unknown>>): void {
-  seen.records += 1;
+function count({ fields }: Seen, record: Readonly<Record<string, unknown>>): void {
   for (const name in record) {
     const value = record[name];
-    const { counts, words } = seen.slots.get(name) ?? slotOf(seen, name);
-    const kind = kindOf(value);
-    counts[kind] = (counts[kind] ?? 0) + 1;
-    if (words !== undefined && typeof value === 'string') {
-      const isKept = words.has(value) || (words.size < mostWords && word.test(value));
-      const written = isKept ? value : 'other';
-      words.set(written, (words.get(written) ?? 0) + 1);
-    }
+    const kinds = fields.get(name) ?? kindsOf(fields, name);
+    add(kinds, value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+    if (typeof value !== 'string' || !wordFields.includes(name)) continue;
+    const kind = `value:${value}`;
+    add(kinds, kinds.has(kind) || (kinds.size < mostWords && word.test(value)) ? kind : 'value:other');
   }
 }
 
-function slotOf({ slots }: Seen, name: string): Slot {
-  const field = slots.size < mostNames && fieldName.test(name) ? name : otherNames;
-  const words = wordFields.includes(field) ? new Map<string, number>() : undefined;
-  const slot = slots.get(field) ?? { field, counts: [], words };
-  slots.set(field, slot);
-  return slot;
+const add = (kinds: Map<string, number>, kind: string) => kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+
+function kindsOf(fields: Seen['fields'], name: string): Map<string, number> {
+  const field = fields.size < mostNames && fieldName.test(name) ? name : otherNames;
+  const kinds = fields.get(field) ?? new Map<string, number>();
+  fields.set(field, kinds);
+  return kinds;
 }
 
-function rowsOfKind(record: RecordKind, { records, slots }: Seen) {
-  const fields = [...slots.values()].flatMap(({ field, counts, words = [] }) => [
-    ...kinds.map((kind, at) => ({ record, field, kind, n: counts[at] ?? 0 })),
-    ...[...words].map(([text, n]) => ({ record, field, kind: `value:${text}`, n })),
-  ]);
-  return [{ record, field: '', kind: 'record', n: records }, ...fields.filter(({ n }) => n > 0)];
-}
+const rowsOfKind = (record: RecordKind, { records, fields }: Seen) => [
+  { record, field: '', kind: 'record', n: records },
+  ...[...fields].flatMap(([field, kinds]) => [...kinds].map(([kind, n]) => ({ record, field, kind, n }))),
+];
 
 export type FieldDrift = {
   record: RecordKind;
