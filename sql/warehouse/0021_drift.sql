@@ -2,7 +2,7 @@
 -- is missing from all of them.
 create or replace view bi.field_drift as
 with total as (
-  select record, records, first_seen_at from sync.field_shapes where field = ''
+  select record, records, first_seen_at, last_seen_at from sync.field_shapes where field = ''
 ),
 shape as (
   select s.record, s.field, s.kind, s.records, s.seen_after, s.seen_until, s.first_seen_at, s.last_seen_at, s.accepted_at,
@@ -26,10 +26,11 @@ named as (
 select record, field, 'new' as change, first_seen_at, last_seen_at, records::bigint as records, kind as example_type
 from named where is_late
 union all
--- A field that comes and goes by record is no drift: it was on nearly all records, or is missing from many.
+-- A field that comes and goes by record is no drift: it was on nearly all records, or is missing from many. Nor is one that
+-- comes and goes by the minute, as while the service updates one of its servers after the other.
 select record, field, 'gone', named.last_seen_at, named.last_seen_at, total.records - seen_until, kind
 from named join total using (record)
-where record <> 'event' and total.records > seen_until and coalesce(accepted_at < named.last_seen_at, true) and field <> '…'
+where record <> 'event' and total.last_seen_at > named.last_seen_at + interval '1 hour' and coalesce(accepted_at < named.last_seen_at, true) and field <> '…'
   and (named.records >= 0.99 * (seen_until - seen_after) and total.records - seen_until >= 3
     or named.records >= 0.5 * (seen_until - seen_after) and total.records - seen_until >= 100)
 union all

@@ -16,9 +16,10 @@ const driftOf = (world: World) =>
     `select record, field, change, example_type as type, records > 0 as "isSeen" from bi.field_drift order by 1, 2, 3`,
   );
 
-/** A day passes: what is new from then on is a change. */
+/** A day passes: what comes from then on is a change, and so is what does not. */
 const passDay = (world: World) =>
-  world.warehouse(`update sync.field_shapes set first_seen_at = first_seen_at - interval '25 hours'`);
+  world.warehouse(`update sync.field_shapes
+    set (first_seen_at, last_seen_at) = (first_seen_at - interval '25 hours', last_seen_at - interval '25 hours')`);
 
 /** A process sees so many equal records, and ends. */
 async function sees({ warehouse }: App, kind: RecordKind, record: Fields, count = 100): Promise<void> {
@@ -135,6 +136,7 @@ test('a field that was null has no new type or value, and each change is posted 
   await Promise.all([sees(app, 'review', usual), sees(app, 'review', usual)]);
   expect(await driftOf(world)).toEqual([]);
   expect(await alertsOf(app)).toEqual([]);
+  await passDay(world);
 
   // A field is renamed, one is nested, one has another type, and there are two new words.
   const { old_name: value, product_code: code, ...rest } = usual;
@@ -153,7 +155,11 @@ test('a field that was null has no new type or value, and each change is posted 
   await sees(app, 'review', { ...changed, source: 'tv' });
   expect(await alertsOf(app)).toEqual(['source of a review has a value that was not seen before']);
 
-  // The service goes back: what it showed in between stays in the list, with the date on which it was last seen.
+  // The service goes back: what it showed in between stays in the list, with the date on which it was last seen. One of its
+  // servers may do so before the others: nothing is gone before an hour has passed.
+  await sees(app, 'review', usual);
+  expect(await alertsOf(app)).toEqual([]);
+  await world.warehouse(`update sync.field_shapes set last_seen_at = last_seen_at - interval '61 minutes'`);
   await sees(app, 'review', usual);
   expect(await alertsOf(app)).toEqual([`new_name ${gone}`, `product ${gone}`]);
   expect((await world.cli('status')).stdout).toMatch(
@@ -165,9 +171,10 @@ test('a field that one page of a run lacks is not gone', async () => {
   const { world, changes, drift } = await changingWorld();
   await using _world = world;
   await world.cli('sync', 'reviews');
-  const [{ pages, before }] = (await world.warehouse(`select 1 as pages, sum(likes_count)::integer as before
-    from warehouse.reviews`)) as [{ pages: number; before: number }];
-  let left = 50 * pages;
+  await passDay(world);
+  const likes = () => world.warehouse('select sum(likes_count)::integer as likes from warehouse.reviews');
+  const before = await likes();
+  let left = 50;
   changes.change = (one) => {
     left -= 1;
     if (left >= 0) delete one.likes_count;
@@ -176,9 +183,7 @@ test('a field that one page of a run lacks is not gone', async () => {
   await world.cli('backfill', 'reviews');
   expect(left).toBeLessThan(0);
   expect(await drift()).toEqual([]);
-  expect(await world.warehouse('select sum(likes_count)::integer as before from warehouse.reviews')).toEqual([
-    { before },
-  ]);
+  expect(await likes()).toEqual(before);
 });
 
 test('a new field of an event is seen, and none is gone because other events lack it', async () => {

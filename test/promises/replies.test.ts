@@ -85,6 +85,7 @@ test('a service that shows no comments costs five requests a run, until it does'
 
   // They were shown, and are no more: that is told, although the lists are as they were.
   world.service.hideFields(['comments']);
+  await world.warehouse(`update sync.field_shapes set last_seen_at = last_seen_at - interval '2 hours'`);
   await world.atService(`update reference_service.reviews set comments = '[]', updated_at = now()`);
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect((await world.cli('status')).stdout).toContain(
