@@ -90,7 +90,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
     await sql`
       with seen as (
         select created_at, product_id, order_code from warehouse.reviews
-        where id = any(${found.reviews.map(({ id }) => id)}) for update
+        where id = any(${[...found.reviews.map(({ id }) => id), ...found.comments]}) for update
       )
       insert into sync.touches (record, dated_at, product_id, order_code)
       select 'review', created_at, product_id, order_code from seen`.execute(trx);

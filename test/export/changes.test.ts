@@ -182,6 +182,16 @@ test('forget user rewrites the months of the customer', async () => {
   expect(rows).toEqual([[null, false, null]]);
 });
 
+test('forget user rewrites the months of reviews that the customer commented on', async () => {
+  const comments = [{ user_code: 'lee', created_at: '2026-01-20T00:00:00Z' }, { id: 2 }];
+  await change(`update warehouse.reviews set extra = '${JSON.stringify({ comments })}' where id = 2`);
+  await lake.export();
+  expect(await runCli(['forget', 'user', 'lee', '--apply'], lake.world.environment)).toMatchObject({ status: 0 });
+  await lake.export();
+  const rows = `select replied_at from read_parquet('${lake.dir}/replies/*/*.parquet') where review_id = 2`;
+  expect(await lake.duck.rows(rows)).toEqual([[null], [null]]);
+});
+
 test('an export that is killed before the manifest is finished by the next one', async () => {
   const { world, dir } = lake;
   await change('update warehouse.reviews set score = 5 where id = 2');
