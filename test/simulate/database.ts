@@ -340,13 +340,18 @@ export async function openSimulatedDatabase(url: string) {
 /** The server's clock moves in such steps: to set it costs as much as a statement. */
 const clockStepMs = 8;
 
+/** By text; '': it has no name. */
 const names = new Map<string, string>();
 /** Each statement is parsed and planned once by each session: that takes the server twice as long as carrying it out. */
 function named(text: string): { name?: string } {
-  if (/^\s*(begin|commit|rollback|start|set|lock|savepoint|release)/i.test(text) || /;\s*\S/.test(text)) return {};
-  const name = names.get(text) ?? `s${names.size}`;
-  names.set(text, name);
-  return { name };
+  let name = names.get(text);
+  if (name === undefined) {
+    const code = text.replaceAll(/--.*/g, '');
+    const hasPlan = !/^\s*(begin|commit|rollback|start|set|lock|savepoint|release)/i.test(code) && !/;\s*\S/.test(code);
+    name = hasPlan ? `s${names.size}` : '';
+    names.set(text, name);
+  }
+  return name === '' ? {} : { name };
 }
 
 const brokenConnection = () => new Error('Connection terminated unexpectedly');

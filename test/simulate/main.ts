@@ -1,5 +1,6 @@
 /**
  * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
+ * `--seed 1..30,57`: these worlds, each named in a line with the hash of its story.
  * `--with kills,orders=1` gives all worlds these parts of their nature (world.ts), to look for one kind of defect.
  * `--brands` gives each world three brands. `--days 14 --seed today` lives one long world through.
  * Prints each seed whose world is not as it should be, and ends with status 1 then.
@@ -25,8 +26,6 @@ const { values } = parseArgs({
     brands: { type: 'boolean' },
     days: { type: 'string' },
     minutes: { type: 'string' },
-    seconds: { type: 'string' },
-    worlds: { type: 'string' },
     seed: { type: 'string' },
     from: { type: 'string' },
     with: { type: 'string' },
@@ -96,20 +95,14 @@ const given: Partial<Nature> = Object.fromEntries(
 for (const file of await readdir(packagePath('sql', 'warehouse', 'statements')))
   await statement(basename(file, '.sql'));
 await simulate(0, database, url, {}, 0);
-const today = Math.floor(Date.now() / 86_400_000);
-const only = values.seed === undefined ? undefined : values.seed === 'today' ? today : Number(values.seed);
+const named = values.seed === undefined ? undefined : [...seedsIn(values.seed)];
 const isLong = values.days !== undefined;
+const hasStory = values.story || (named?.length === 1 && !isLong);
 const startedMs = realNow();
 const cpuBefore = process.cpuUsage();
-const lastMs =
-  startedMs + (values.seconds === undefined ? Number(values.minutes ?? 1) * 60_000 : Number(values.seconds) * 1000);
-const most = only === undefined ? Number(values.worlds ?? Number.POSITIVE_INFINITY) : 1;
+const lastMs = startedMs + Number(values.minutes ?? 1) * 60_000;
 let [worlds, red, steps, statements] = [0, 0, 0, 0];
-for (
-  let seed = only ?? Number(values.from ?? 1);
-  worlds < most && (only !== undefined || realNow() < lastMs);
-  seed += Number(values.step ?? 1)
-) {
+for (const seed of named ?? seedsUntil(lastMs)) {
   const beganMs = realNow();
   const end = await simulate(seed, database, url, given, Number(values.days ?? 0));
   worlds += 1;
@@ -117,7 +110,7 @@ for (
   statements += end.statements;
   const findings = [...end.findings, ...unexpected.splice(0).map((text) => `an unhandled rejection: ${text}`)];
   const hash = createHash('sha256').update(end.story.join('\n')).digest('hex').slice(0, 12);
-  if ((only !== undefined && !isLong) || values.story) {
+  if (hasStory) {
     console.log(end.story.join('\n'));
     console.log(`\n${end.nature}`);
   }
@@ -130,9 +123,8 @@ for (
         .join('\n')}`,
     );
     if (values.first) break;
-  } else if (only !== undefined) console.log(`seed ${seed} (${hash}): all is as it should be`);
-  if (only !== undefined)
-    console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
+  } else if (named) console.log(`seed ${seed} (${hash}): all is as it should be`);
+  if (named) console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
 }
 const seconds = (realNow() - startedMs) / 1000;
 const cpu = process.cpuUsage(cpuBefore);
@@ -143,3 +135,18 @@ console.log(
 process.exitCode = red > 0 ? 1 : 0;
 await database.close();
 await server?.close();
+
+/** `7`, `today`, `1..30`, or several of them with commas. */
+function* seedsIn(text: string): Generator<number> {
+  for (const part of text.split(',')) {
+    const [first, last = first] = part
+      .split('..')
+      .map((one) => (one === 'today' ? Math.floor(Date.now() / 86_400_000) : Number(one)));
+    if (!(Number(first) <= Number(last))) throw new Error(`--seed: expected 7, today or 1..30, found ${part}`);
+    for (let seed = Number(first); seed <= Number(last); seed += 1) yield seed;
+  }
+}
+
+function* seedsUntil(lastMs: number): Generator<number> {
+  for (let seed = Number(values.from ?? 1); realNow() < lastMs; seed += Number(values.step ?? 1)) yield seed;
+}
