@@ -11,7 +11,6 @@ import type { OrderDifference } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { isRemoval, type PlannedRequests, planOrder, withhold } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
-import type { LineLink } from '../plan/sub-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { learn } from './learn.ts';
 import { countsOf, errorRecord, isOfThisOrder, recordOf } from './record.ts';
@@ -106,10 +105,12 @@ async function bringInLine(
   const { rights, now, breaker } = slice;
   const attempt = breaker.begin(leased.link.failedPushes > 0);
   const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, rights, now());
-  // A line that fails says nothing about the service: many orders may have one bad product.
-  const { memory, shown, results, keep } = await carryOut(deps, leased, rights, planAt, attempt.responded);
-  // If the last request was done, the order waits for another one, and the service is up.
-  if (memory.stop?.failure === 'transient' && results.at(-1)?.sent.kind !== 'done') attempt.failed(memory.stop.reason);
+  const { memory, shown, results, keep } = await carryOut(deps, leased, rights, planAt);
+  const { stop, accepted } = memory;
+  // A line that fails says nothing about the service: many orders may have one bad product. If the last request was done, the
+  // order waits for another one.
+  const isUp = accepted !== undefined || results.at(-1)?.sent.kind === 'done';
+  if (stop?.failure === 'transient' && !isUp) attempt.failed(stop.reason);
   else attempt.responded();
   for (const one of keep.filter(({ lineCode }) => lineCode !== null))
     deps.log.warn({ orderId: memory.orderId, ...one }, 'did not remove a sub-order that the shop lacks');
@@ -133,15 +134,12 @@ type Pushed = {
 /**
  * Plan, take removals from the day's allowance (promise 6), write down what is about to be created (promise 2), send, and
  * learn from the results; until nothing is left to be planned.
- *
- * @param onAccepted called when the service has accepted the order.
  */
 export async function carryOut(
   deps: OrderDeps,
   leased: LeasedOrder,
   { allowRemovals }: Pick<PushRights, 'allowRemovals'>,
   planAt: PlanAt,
-  onAccepted: () => void = () => {},
 ): Promise<Pushed> {
   const { store } = deps;
   const { orderCode: code, link } = leased;
@@ -158,11 +156,11 @@ export async function carryOut(
     ({ memory } = plan);
     keep = plan.difference?.subOrders.keep ?? keep;
     if (plan.requests.length === 0) break;
-    await saveLines(deps, leased, memory.lines);
+    const unsaved = new Set(memory.lines).symmetricDifference(new Set<unknown>(leased.lines));
+    if (unsaved.size > 0) await store.saveLines(leased, memory.lines);
     const sent = await sendAll(deps, code, plan, channel);
     results.push(...sent);
     ({ memory, shown } = learn(plan, shown, sent));
-    if (memory.accepted) onAccepted();
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);
     else if (shown && shown !== 'absent' && shown.id !== memory.orderId) {
       const id = shown.id;
@@ -178,9 +176,4 @@ export async function carryOut(
     }
   }
   return { memory, shown, results, keep };
-}
-
-async function saveLines({ store }: OrderDeps, leased: LeasedOrder, lines: readonly LineLink[]): Promise<void> {
-  const known = new Set<unknown>(leased.lines);
-  if (lines.length !== known.size || lines.some((one) => !known.has(one))) await store.saveLines(leased, lines);
 }
