@@ -50,6 +50,7 @@ export async function readList(reader: Reader, query: PageQuery, start: Start = 
   let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
+  let wasLonger = false;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
     const top = known ?? (await findTop(reader, query, guess));
     const read = 'kind' in top ? top : await readFrom(reader, query, list, top);
@@ -57,7 +58,11 @@ export async function readList(reader: Reader, query: PageQuery, start: Start = 
     list.isFirst = false;
     if (read.kind !== 'read' && read.kind !== 'moved') return read;
     guess = read.guess;
-    const ids = read.kind === 'read' && !read.isLonger ? idsOf(read.pages) : undefined;
+    const isLonger = read.kind === 'read' && read.isLonger;
+    // The service shows no page behind one that it does not call the last.
+    if (isLonger && wasLonger) return { kind: 'too-long', page: lastOf(read.pages).page };
+    wasLonger = isLonger;
+    const ids = read.kind === 'read' && !isLonger ? idsOf(read.pages) : undefined;
     const isShown = ids && (ids.length === 0 || (earlier && showsSame(earlier, ids)));
     earlier = isShown ? undefined : ids;
     if (read.kind !== 'read' || !isShown) continue;
@@ -220,7 +225,7 @@ async function readOn(
     const next = await reader.ask(query, number);
     if (next.kind === 'failed') return next;
     const isEmpty = next.kind === 'page' && next.ids.length === 0;
-    if (next.kind === 'page' && !isEmpty && !isSame(next, last.page)) {
+    if (next.kind === 'page' && !isEmpty && !pages.some((page) => isSame(next, page))) {
       if (number > reader.most) return { kind: 'too-long', page: last.page };
       await landing;
       landing = reader.take(next);
@@ -230,7 +235,7 @@ async function readOn(
       skipped += 1;
     } else {
       read.isLonger = lacks(atEnd);
-      const isEnd = isEmpty ? number < pagesAtMost : !read.isLonger && (await endsHere(reader, query, last, next));
+      const isEnd = isEmpty ? number < pagesAtMost : !read.isLonger && (await endsHere(reader, query, pages, next));
       if (!isEnd) return next.kind === 'refused' ? next : { kind: 'too-long', page: last.page };
       if (isEmpty) read.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
       return 'unclear';
@@ -249,19 +254,25 @@ async function readOn(
 function endsWith(pages: readonly ListPage[], downwards: ListPage['seconds']): boolean {
   const upwards = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
   const atEnd = downwards.filter((second) => second !== undefined).reverse();
-  const [first, last] = [atEnd[0], upwards.at(-1)];
-  return first !== undefined && last !== undefined && first < last && isRising(upwards) && isRising(atEnd);
+  const [first = 0, last = 0] = [atEnd[0], atEnd.at(-1)];
+  return first < Math.min(last, upwards.at(-1) ?? 0) && isRising(upwards) && isRising(atEnd);
 }
 
 const isRising = (seconds: readonly number[]) => seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
 
-/** Requests each empty page again, one record shorter. @returns records that the reading does not have. */
+/**
+ * Requests each empty page again, one record shorter; from the list's other end if all pages are empty.
+ *
+ * @returns records that the reading does not have.
+ */
 async function moreOn(reader: Reader, query: PageQuery, { pages, behind }: Reading): Promise<string[] | Obstacle> {
   const known = new Set(idsOf(pages));
+  const again = (number: number, desc: boolean) =>
+    reader.ask({ ...query, desc }, number, limitsOf(reader.deps).pageSize - 1);
   const empty = pages.flatMap(({ ids }, index) => (ids.length === 0 ? [index + 1] : []));
   for (const number of [...empty, ...behind]) {
-    // A list that shows nothing may show something from its other end.
-    const page = await reader.ask({ ...query, desc: known.size === 0 }, number, limitsOf(reader.deps).pageSize - 1);
+    let page = await again(number, known.size === 0);
+    if (page.kind !== 'page' && known.size === 0) page = await again(number, false);
     if (page.kind === 'failed') return page;
     const more = page.kind === 'page' ? page.ids.filter((id) => !known.has(id)) : [];
     if (more.length > 0) return more;
@@ -273,22 +284,25 @@ async function moreOn(reader: Reader, query: PageQuery, { pages, behind }: Readi
 async function endsHere(
   reader: Reader,
   query: PageQuery,
-  { number, page }: Omit<Top, 'isNamed'>,
+  all: readonly ListPage[],
   next: ListPage | Obstacle,
 ): Promise<boolean> {
+  const { number, page } = lastOf(all);
   if (next.kind === 'refused' && page.lastPage === number) {
     return (await reader.ask(query, number + 1)).kind === 'refused';
   }
-  // Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4 of 99.
-  const size = recordsOn(page);
   const { pages, pageSize } = limitsOf(reader.deps);
-  if (size <= Math.max(1, pageSize * shortPage)) return true;
-  const limit = [size - 1, size - 2].find((less) => less > 0 && (number * size) % less > 0) ?? pageSize;
-  const last = Math.ceil((number * size) / limit);
+  const largest = Math.max(...all.map(recordsOn));
+  const isSmall = largest <= Math.max(1, pageSize * shortPage);
+  if (isSmall && (next.kind === 'page' || (page.lastPage ?? 0) <= number)) return true;
+  // Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4 of 99.
+  const total = (number - 1) * largest + recordsOn(page);
+  const limit = [largest - 1, largest - 2].find((less) => less > 0 && total % less > 0) ?? pageSize;
+  const last = Math.ceil(total / limit);
   // A service that ignores the limit shows more than was asked for.
   if (limit >= pageSize || number > reader.most || last > pages) return false;
   const rest = await reader.ask(query, last, limit);
-  return rest.kind === 'page' && rest.ids.length > 0 && recordsOn(rest) <= (number * size) % limit;
+  return rest.kind === 'page' && rest.ids.length > 0 && recordsOn(rest) <= total % limit;
 }
 
 /** No known service returns pages this small, two records of a hundred, and no smaller page would show more. */
