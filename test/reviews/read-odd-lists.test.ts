@@ -345,7 +345,7 @@ test.each([
         const ids = idsOf(reviews).filter((id) => !hidden.has(id));
         expect({ lastPage, count, ...read }).toMatchObject({ ids, reasons: [] });
         // It is read twice, and looked at from its other end and behind it.
-        if (count < 1000) expect(read.requests).toBeLessThan(40);
+        if (count < 1000) expect(read.requests).toBeLessThan(80);
       }
     }
   },
@@ -428,12 +428,12 @@ test.each(['real', 'capped', 'absent', 'fixed', 'not on the last'] as const)(
 );
 
 test.each(['real', 'absent'] as const)(
-  'a page that stays empty while smaller pages show it is a gap (Link %s)',
+  'a page that stays empty while smaller pages show it is read by other lists, or a gap (Link %s)',
   async (lastPage) => {
     const reviews = spread(250, noon, 1);
     for (const empty of [1, 2, 3]) {
       const read = await idsRead(emptyFor(listed(reviews, { lastPage }), empty, Number.POSITIVE_INFINITY));
-      expect(read.gaps).not.toEqual([]);
+      if (read.ids.length < reviews.length) expect(read.gaps).not.toEqual([]);
       expect(read.requests).toBeLessThan(300);
     }
   },

@@ -46,11 +46,10 @@ const looksAtMost = 8;
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
 export async function readList(reader: Reader, query: PageQuery, start: Start = {}): Promise<ListEnd> {
-  const list: List = { shown: new Set(), awaited: new Set(), end: start.last && reader.most, isFirst: true };
+  const list: List = { shown: new Set(), end: start.last && reader.most, isFirst: true };
   let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
-  let wasLonger = false;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
     const top = known ?? (await findTop(reader, query, guess));
     const read = 'kind' in top ? top : await readFrom(reader, query, list, top);
@@ -58,18 +57,10 @@ export async function readList(reader: Reader, query: PageQuery, start: Start = 
     list.isFirst = false;
     if (read.kind !== 'read' && read.kind !== 'moved') return read;
     guess = read.guess;
-    const isLonger = read.kind === 'read' && read.isLonger;
-    // The service shows no page behind one that it does not call the last.
-    if (isLonger && wasLonger) return { kind: 'too-long', page: lastOf(read.pages).page };
-    wasLonger = isLonger;
-    const ids = read.kind === 'read' && !isLonger ? idsOf(read.pages) : undefined;
-    const isShown = ids && (ids.length === 0 || (earlier && showsSame(earlier, ids)));
-    earlier = isShown ? undefined : ids;
-    if (read.kind !== 'read' || !isShown) continue;
-    const more = await moreOn(reader, query, read);
-    if ('kind' in more) return more;
-    if (more.length === 0) return { kind: 'whole' };
-    for (const id of more) list.awaited.add(id);
+    const ids = read.kind === 'read' ? idsOf(read.pages) : undefined;
+    const isShown = ids?.length === 0 || (ids && earlier && showsSame(earlier, ids));
+    if (read.kind === 'read' && isShown) return lookAtEmpty(reader, query, read);
+    earlier = ids;
   }
   return { kind: 'changing' };
 }
@@ -80,16 +71,16 @@ type Start = { guess?: number | undefined; last?: ListPage | undefined };
 type Top = { number: number; page: ListPage; isNamed: boolean };
 
 /**
- * What is known of a list beyond one reading. `shown`: records of all readings. `awaited`: records that smaller pages
- * showed. `end`: the last page, if nothing is behind it. `isFirst`: whether the list is read for the first time.
+ * What is known of a list beyond one reading. `shown`: records of all readings. `end`: the last page, if nothing is behind
+ * it. `isFirst`: whether the list is read for the first time.
  */
-type List = { shown: Set<string>; awaited: Set<string>; end: number | undefined; isFirst: boolean };
+type List = { shown: Set<string>; end: number | undefined; isFirst: boolean };
 
 /**
- * One reading: its pages from the first. `behind`: other pages that must be empty. `isLonger`: the list shows more records
- * from its other end. `guess`: the page to look at first in the next reading.
+ * One reading: its pages from the first. `behind`: other pages that must be empty. `guess`: the page to look at first in
+ * the next reading.
  */
-type Reading = { kind: 'read'; pages: ListPage[]; behind: number[]; isLonger: boolean; guess: number };
+type Reading = { kind: 'read'; pages: ListPage[]; behind: number[]; guess: number };
 
 /** The list became longer or shorter, or the number of its last page is wrong. */
 type Moved = { kind: 'moved'; guess: number };
@@ -111,18 +102,15 @@ async function findTop(reader: Reader, query: PageQuery, guess: number): Promise
       if (asked.kind !== 'page') return asked;
       first = asked;
     }
-    const last = (page.kind === 'page' ? page.lastPage : undefined) ?? first?.lastPage;
-    if (first && (last === undefined || guess === unnamed)) return { number: 1, page: first, isNamed: false };
-    if (last === undefined) return { kind: 'moved', guess: unnamed };
+    const named = (page.kind === 'page' ? page.lastPage : undefined) ?? first?.lastPage;
+    if (first && (named === undefined || guess === unnamed)) return { number: 1, page: first, isNamed: false };
+    const last = named ?? 1;
     if (Math.min(last, most) !== number) {
       number = Math.min(last, most);
       continue;
     }
-    if (page.kind === 'refused') {
-      // A service that always names the same number refuses all pages that the list does not have.
-      const before = await reader.ask(query, number - 1);
-      return before.kind === 'page' && before.ids.length > 0 ? page : { kind: 'moved', guess: unnamed };
-    }
+    // A service that always names the same number refuses all pages that the list does not have.
+    if (page.kind === 'refused') return { kind: 'moved', guess: unnamed };
     if (last === number) return { number, page, isNamed: true };
     if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) {
       return { kind: 'moved', guess: unnamed };
@@ -148,26 +136,27 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const landing = reader.take(top.page);
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
   const below = await takeAll(reader, query, numbers, list.isFirst ? deps.pages.slots : pLimit(1));
-  if ('kind' in below) return below.kind === 'refused' ? refusedOrMoved(reader, query, below) : below;
+  // A page that was there a moment ago is refused: the list has become shorter, or its records are at fault.
+  if ('kind' in below) return below.kind === 'refused' ? { kind: 'moved', guess: unnamed } : below;
   await landing;
   const pages = [...below.toReversed(), top.page];
   if (pages.some((page, index) => isSame(page, pages[index - 1]))) return contradicted(reader);
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
   const isBelieved = deps.pages.areNumbersRight && areOthersFull && recordsOn(top.page) < pageSize;
-  const isKnown = top.isNamed && list.awaited.size === 0 && (list.end === number || isBelieved);
-  const read: Reading = { kind: 'read', pages, behind: [], isLonger: false, guess: top.isNamed ? number : unnamed };
-  const end = isKnown ? 'known' : await readOn(reader, query, list, read);
+  const isKnown = top.isNamed && (list.end === number || isBelieved);
+  const read: Reading = { kind: 'read', pages, behind: [], guess: top.isNamed ? number : unnamed };
+  const end = isKnown ? 'known' : await readOn(reader, query, read);
   if (typeof end !== 'string') return end;
   if (end === 'shown' && pages.length === 1) return { kind: 'whole' };
   if (top.isNamed && lastOf(pages).number > number) read.guess = contradicted(reader).guess;
-  if (read.guess === unnamed || read.isLonger || pages.every(({ ids }) => ids.length === 0)) return read;
+  if (read.guess === unnamed || pages.every(({ ids }) => ids.length === 0)) return read;
 
   list.end = number;
   if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
   const again = number > 1 || end === 'unclear' ? await reader.ask(query, number) : top.page;
   if (again.kind === 'failed') return again;
-  if (again.kind === 'refused') return refusedOrMoved(reader, query, { ...again, number });
+  if (again.kind === 'refused') return { kind: 'moved', guess: unnamed };
   if ((again.lastPage ?? number) !== number) return { kind: 'moved', guess: again.lastPage ?? number };
   const before = new Set(idsOf(pages));
   const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
@@ -185,30 +174,13 @@ function contradicted({ deps }: Reader): Moved {
   return { kind: 'moved', guess: unnamed };
 }
 
-/** A page that was there a moment ago is refused: the list has become shorter, or page 1 says that it has not. */
-async function refusedOrMoved(
-  reader: Reader,
-  query: PageQuery,
-  { number, ...refused }: Obstacle & { number: number },
-): Promise<Obstacle | Moved> {
-  const first = number === 1 ? refused : await reader.ask(query, 1);
-  if (first.kind !== 'page') return first;
-  const last = first.lastPage ?? 1;
-  return last >= number ? refused : { kind: 'moved', guess: last };
-}
-
 /**
  * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Empty pages are skipped while
  * records are missing.
  *
  * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the next page shows nothing.
  */
-async function readOn(
-  reader: Reader,
-  query: PageQuery,
-  { awaited }: List,
-  read: Reading,
-): Promise<'shown' | 'unclear' | ListEnd> {
+async function readOn(reader: Reader, query: PageQuery, read: Reading): Promise<'shown' | 'unclear' | ListEnd> {
   const { pages } = read;
   const { pages: pagesAtMost } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
@@ -216,10 +188,10 @@ async function readOn(
   const asked = isEmptyList ? undefined : await reader.ask({ ...query, desc: true }, 1);
   const other = asked?.kind === 'page' ? asked : { ids: [], seconds: [] };
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < reader.span.end);
-  const lacks = (some: Iterable<string>) => [...some].some((id) => !ids.has(id));
+  const lacks = () => atEnd.some((id) => !ids.has(id));
   let landing: Promise<unknown> | undefined;
   let skipped = 0;
-  while (lacks(atEnd) || lacks(awaited) || !(isEmptyList || endsWith(pages, other.seconds))) {
+  while (!isEmptyList && (lacks() || !endsWith(pages, other.seconds))) {
     const number = pages.length + 1;
     const last = lastOf(pages);
     const next = await reader.ask(query, number);
@@ -231,11 +203,10 @@ async function readOn(
       landing = reader.take(next);
       for (const id of next.ids) ids.add(id);
       skipped = 0;
-    } else if (isEmpty && number < pagesAtMost && skipped < skippedAtMost && (lacks(atEnd) || lacks(awaited))) {
+    } else if (isEmpty && number < pagesAtMost && skipped < skippedAtMost && lacks()) {
       skipped += 1;
     } else {
-      read.isLonger = lacks(atEnd);
-      const isEnd = isEmpty ? number < pagesAtMost : !read.isLonger && (await endsHere(reader, query, pages, next));
+      const isEnd = !lacks() && (isEmpty ? number < pagesAtMost : await endsHere(reader, query, pages, next));
       if (!isEnd) return next.kind === 'refused' ? next : { kind: 'too-long', page: last.page };
       if (isEmpty) read.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
       return 'unclear';
@@ -261,11 +232,10 @@ function endsWith(pages: readonly ListPage[], downwards: ListPage['seconds']): b
 const isRising = (seconds: readonly number[]) => seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
 
 /**
- * Requests each empty page again, one record shorter; from the list's other end if all pages are empty.
- *
- * @returns records that the reading does not have.
+ * Requests each empty page again, one record shorter; from the list's other end if all pages are empty. If a page shows
+ * a record that the reading does not have, the list cannot be read as it is.
  */
-async function moreOn(reader: Reader, query: PageQuery, { pages, behind }: Reading): Promise<string[] | Obstacle> {
+async function lookAtEmpty(reader: Reader, query: PageQuery, { pages, behind }: Reading): Promise<ListEnd> {
   const known = new Set(idsOf(pages));
   const again = (number: number, desc: boolean) =>
     reader.ask({ ...query, desc }, number, limitsOf(reader.deps).pageSize - 1);
@@ -274,10 +244,9 @@ async function moreOn(reader: Reader, query: PageQuery, { pages, behind }: Readi
     let page = await again(number, known.size === 0);
     if (page.kind !== 'page' && known.size === 0) page = await again(number, false);
     if (page.kind === 'failed') return page;
-    const more = page.kind === 'page' ? page.ids.filter((id) => !known.has(id)) : [];
-    if (more.length > 0) return more;
+    if (page.kind === 'page' && page.ids.some((id) => !known.has(id))) return { kind: 'too-long', page };
   }
-  return [];
+  return { kind: 'whole' };
 }
 
 /** Whether a list ends with this page, although the one behind it is refused, or shows it again. */
