@@ -183,7 +183,7 @@ test('credentials that are withdrawn meanwhile fail one call, and then all', asy
   expect(service.calls().length).toBeLessThan(20 + 60);
 });
 
-test('a path that refuses a token ends its own call, also where tokens serve few requests', async () => {
+test('a path that refuses tokens ends its own call, also where tokens serve few', async () => {
   const served = new Map<string, number>();
   const service = await tinyService((seen) => {
     const token = tokenOf(seen) ?? '';

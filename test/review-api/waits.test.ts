@@ -235,7 +235,7 @@ test('a service that is down for an hour gets one request more, of one client', 
   await Promise.all(calls);
 });
 
-test('a ban that another client was given is not lifted by a request that was sent before', async () => {
+test('a ban of another client is not lifted by a request that was sent before', async () => {
   const [session, refused] = [sharedStore(), Promise.withResolvers<void>()];
   const service = await tinyService(async (seen) => {
     if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '60' } };

@@ -1,6 +1,5 @@
 import type { InferOutput } from 'valibot';
-import type { CallOptions, Send } from '../http/call.ts';
-import { reading, withSameCode } from '../http/response-body.ts';
+import type { Send } from '../http/call.ts';
 import { integer, integerOrNull, record, text, textOrNull } from '../http/shape.ts';
 import { requireCode } from './check.ts';
 import { listOperations, operationsByCode, operationsById } from './resource.ts';
@@ -47,26 +46,13 @@ export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' |
 /** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
   const resource = { path, what: 'a category', shape: category, params: checked };
-  const read = reading(category, resource.what);
   return {
     ...operationsById(send, resource),
-    ...operationsByCode(send, resource),
+    ...operationsByCode<Category, CategoryPatch, CategoryBody>(send, resource),
     // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
     ...listOperations<Category>(send, resource, ({ page = 1 }) => ({
       page: page === 1 ? undefined : page,
     })),
-
-    /**
-     * Creates the category, or updates the category with this code. Safe to repeat.
-     *
-     * @example await api.categories.upsert({ code: 'shoes', name: 'Shoes', parent_category_code: 'clothes' });
-     */
-    async upsert(body: CategoryBody, options: CallOptions = {}): Promise<Category> {
-      requireCode(body.code);
-      return send({ method: 'POST', path, params: body, ...options }, (response) =>
-        withSameCode(read(response), body.code),
-      );
-    },
   };
 }
 

@@ -1,9 +1,8 @@
 import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
 import { isRecord } from '../../base/json-text.ts';
-import { isSameCode } from '../../base/normal-text.ts';
-import { type CallOptions, type HttpResponse, type Send, withPrivate } from '../http/call.ts';
-import { parseJson, withSameCode } from '../http/response-body.ts';
+import { type Send, withPrivate } from '../http/call.ts';
+import { parseJson } from '../http/response-body.ts';
 import type { ReviewApiOptions } from '../http/retry.ts';
 import {
   integer,
@@ -11,9 +10,7 @@ import {
   list,
   moneyOrNull,
   options,
-  readShape,
   record,
-  ShapeError,
   shownText,
   text,
   textOrNull,
@@ -125,38 +122,11 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
   const send = onRecords
     ? watched(withPrivate(anySend, privateParams), onRecords)
     : withPrivate(anySend, privateParams);
-  const resource = { path, what: 'an order', shape: orderDetail, params: (patch: OrderPatch) => checked(patch) };
-  const byId = operationsById(send, resource);
+  const resource = { path, what: 'an order', shape: orderDetail, params: checked };
   return {
-    ...byId,
-    ...operationsByCode(send, resource),
+    ...operationsById(send, resource),
+    ...operationsByCode<OrderDetail, OrderPatch, OrderBody>(send, resource),
     ...listOperations<OrderListItem, OrderFilters>(send, { path, shape: orderListItem }, filters),
-
-    /**
-     * An order by the shop's code. The spec shows neither method nor path; this uses those of the other resources.
-     *
-     * @throws NotFoundError
-     * @throws MalformedResponseError if the service responds with a list that lacks this order.
-     */
-    async getByCode(code: string, options: CallOptions = {}): Promise<OrderDetail> {
-      const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
-      const found = await send(call, (response) => byCode(response, code));
-      return typeof found === 'number' ? byId.get(found, options) : found;
-    },
-
-    /**
-     * Creates the order, or updates the order with this code. Safe to repeat.
-     *
-     * @throws RefusedError if the service does not accept a field.
-     * @throws MalformedResponseError if the response shows an order of another code.
-     * @example await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
-     */
-    async upsert(body: OrderBody, options: CallOptions = {}): Promise<OrderDetail> {
-      requireCode(body.code);
-      return send({ method: 'POST', path, params: checked(body), ...options }, (response) =>
-        withCode(parseJson(response), body.code),
-      );
-    },
   };
 }
 
@@ -184,23 +154,9 @@ function filters({ paid_on, usernames }: OrderFilters) {
   return { paid_on, usernames: usernames?.join(',') };
 }
 
-function checked<Body extends OrderPatch>(body: Body): Body {
+function checked(body: OrderPatch): OrderPatch {
   if (body.code !== undefined) requireCode(body.code);
   if (body.user_grade_id !== undefined && body.user_grade_id !== null) requireId(body.user_grade_id, 'user_grade_id');
   if (body.total_price === undefined) return body;
   return { ...body, total_price: sentAmount(body.total_price, 'total_price') };
 }
-
-/** The order, or its id if the service responds with a list. */
-function byCode(response: HttpResponse, code: string): OrderDetail | number {
-  const body = parseJson(response);
-  if (!Array.isArray(body)) return withCode(body, code);
-  const items = readShape(list(orderListItem), body, 'a list');
-  const item = items.find((order) => order.code === code) ?? items.find((order) => isSameCode(order.code, code));
-  if (item) return item.id;
-  throw new ShapeError('expected the order with this code, got a list without it');
-}
-
-/** The order, which was requested or written by its code. */
-const withCode = (body: unknown, code: string): OrderDetail =>
-  withSameCode(readShape(orderDetail, body, 'an order'), code);

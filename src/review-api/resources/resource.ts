@@ -1,7 +1,8 @@
+import { isSameCode } from '../../base/normal-text.ts';
 import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
 import { lastPage } from '../http/link-header.ts';
 import { ignoreBody, parseJson, reading, withSameCode, withSameId } from '../http/response-body.ts';
-import { list, readShape, type Shape } from '../http/shape.ts';
+import { integer, list, readShape, record, type Shape, ShapeError, textOrNull } from '../http/shape.ts';
 import { MalformedResponseError } from '../review-api-errors.ts';
 import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
 
@@ -72,22 +73,30 @@ export function operationsById<Item extends { id: number }, Patch>(
 }
 
 /** The operations on one record by the shop's code, on the path of the collection. */
-export function operationsByCode<Item extends { code: string | null }, Patch>(
-  send: Send,
-  { path, what, shape, params }: Resource<Item, Patch>,
-) {
+export function operationsByCode<
+  Item extends { id: number; code: string | null },
+  Patch,
+  Body extends Patch & { code: string },
+>(send: Send, resource: Resource<Item, Patch>) {
+  const { path, what, shape, params } = resource;
+  const { get } = operationsById(send, resource);
   const read = reading(shape, what);
   return {
     /**
      * The record with this code of the shop. Codes are compared without spaces around them and without case, as services
-     * do.
+     * do. If the service responds with a list, the record is read by the id that the list shows.
      *
      * @throws NotFoundError if the service has no such record.
-     * @throws MalformedResponseError for another record, or a field of another type than the spec's.
+     * @throws MalformedResponseError for another record, a list that lacks this one, or a field of another type than the
+     *   spec's.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
-      return send(call, (response) => withSameCode(read(response), code));
+      const found = await send(call, (response) => {
+        const body = parseJson(response);
+        return Array.isArray(body) ? idIn(body, code) : withSameCode(readShape(shape, body, what), code);
+      });
+      return typeof found === 'number' ? get(found, options) : found;
     },
 
     /** Changes these fields of the record with this code. @throws NotFoundError if the service has no such record. */
@@ -101,7 +110,29 @@ export function operationsByCode<Item extends { code: string | null }, Patch>(
       const fields = { code: requireCode(code) };
       return send({ method: 'DELETE', path, params: fields, notFoundIsSuccess: true, ...options }, ignoreBody);
     },
+
+    /**
+     * Creates the record, or updates the record with this code. Safe to repeat.
+     *
+     * @throws RefusedError if the service does not accept a field.
+     * @throws MalformedResponseError if the response shows a record of another code.
+     * @example await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
+     */
+    async upsert(body: Body, options: CallOptions = {}): Promise<Item> {
+      requireCode(body.code);
+      const call = { method: 'POST', path, params: params(body), ...options } as const;
+      return send(call, (response) => withSameCode(read(response), body.code));
+    },
   };
+}
+
+const coded = list(record({ id: integer, code: textOrNull }));
+
+function idIn(body: unknown[], code: string): number {
+  const items = readShape(coded, body, 'a list');
+  const item = items.find((one) => one.code === code) ?? items.find((one) => one.code && isSameCode(one.code, code));
+  if (item) return item.id;
+  throw new ShapeError('expected the record with this code, got a list without it');
 }
 
 /** Which page of a list: `page` from 1, the default, of `limit` items, 1 to 100, default 100. */

@@ -156,7 +156,10 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
   const resource = { path, what: 'a review', shape: review, params: reviewPatchParams };
   const api = {
     ...operationsById(send, resource),
-    ...operationsByCode(send, { ...resource, params: patchByCodeParams }),
+    ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, {
+      ...resource,
+      params: patchByCodeParams,
+    }),
 
     /**
      * One page of the reviews of a period.
