@@ -77,13 +77,58 @@ const slotsOfABrand = 2;
  * @throws ReviewSyncError when the queue does not respond.
  */
 export async function startRunWorker<Context>(options: RunWorkerOptions<Context>): Promise<RunningWorker> {
-  const { queues, log, warehouseOutage, onRetry } = options;
+  const { log, warehouseOutage, onRetry } = options;
+  const taking = { ...options, queueOutage: openOutage(log, 'queue'), abort: options.abort.signal };
+  const carried = openCarriedRuns(options, taking);
+
+  async function look(): Promise<void> {
+    const open = await options.runsToCarryOut().catch((error: unknown) => {
+      onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
+      warehouseOutage.failed(error);
+    });
+    if (!open) return;
+    warehouseOutage.worked();
+    await carried.follow(open).catch((error: unknown) => {
+      onRetry?.(queueProblem(error));
+      taking.queueOutage.failed(error);
+    });
+  }
+  let looking = Promise.resolve();
+  const lookNext = () => {
+    looking = looking.then(look);
+    return looking;
+  };
+  // Do not await `lookNext`: it closes takers, and a taker may wait for this job.
+  const due = await takeDueRuns(options, taking, () => void lookNext());
+  const watch = repeat(options.everyMs ?? lookEveryMs, lookNext);
+
+  return {
+    async close(graceMs = 10_000) {
+      const timer = setTimeout(() => options.abort.abort(), graceMs);
+      const closeAll = async () => {
+        await Promise.all([due?.close(), watch.close()]);
+        await looking;
+        await carried.close();
+      };
+      try {
+        await withTimeout(closeAll(), graceMs + returnJobsMs, () => new Error('The queue takes no jobs back'));
+      } catch {
+        // A server that is down takes no jobs back. Their locks expire by themselves.
+        log.warn('the queue did not take all jobs back in time; another worker takes them over');
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** The runs whose jobs this process takes, each in a seat. */
+function openCarriedRuns<Context>(options: RunWorkerOptions<Context>, taking: TakeOptions) {
+  const { queues, shared } = options;
   const carried = new Map<string, Carried>();
-  const { shared } = options;
+  const ending = new Set<Promise<void>>();
   const slots = shared ? withOwnSlots(slotsOfABrand, shared.slots) : openStepSlots(options.concurrency);
   const seats = shared?.seats ?? openRunSeats(takersAtATime - 1);
-  const taking = { ...options, queueOutage: openOutage(log, 'queue'), abort: options.abort.signal };
-  const ending = new Set<Promise<void>>();
 
   async function carry(runId: string): Promise<void> {
     const runsOfBrand = carried.size + ending.size;
@@ -117,72 +162,42 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
     ending.add(end);
   }
 
-  async function look(): Promise<void> {
-    let open: readonly string[];
-    try {
-      open = await options.runsToCarryOut();
-      warehouseOutage.worked();
-    } catch (error) {
-      onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
-      return warehouseOutage.failed(error);
-    }
-    for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
-    try {
+  return {
+    /** Stops the work of runs that are not open any more, and takes the jobs of new ones. @throws the queue's error. */
+    async follow(open: readonly string[]): Promise<void> {
+      for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
       for (const runId of open) if (!carried.has(runId)) await carry(runId);
-    } catch (error) {
-      onRetry?.(queueProblem(error));
-      taking.queueOutage.failed(error);
-    }
-  }
-  let looking = Promise.resolve();
-  const lookNext = () => {
-    looking = looking.then(look);
-    return looking;
+    },
+    /** Takes no more jobs, and waits for those in hand. */
+    async close(): Promise<void> {
+      const closing = [...carried].map(async ([runId, { taker }]) => {
+        await taker.close().finally(() => seats.leave());
+        if ((await options.findRun(runId).catch(() => undefined))?.end) await queues.drop(runId).catch(() => {});
+      });
+      await Promise.all([...closing, ...ending]);
+      await options.onLeft?.([...carried.keys()]);
+    },
   };
+}
 
-  let due: JobTaker | undefined;
-  const { startDue } = options;
+/** Starts the runs that are due by their schedule, if this process does. @param onStarted called after each. */
+async function takeDueRuns<Context>(
+  { queues, shared, startDue }: RunWorkerOptions<Context>,
+  taking: TakeOptions,
+  onStarted: () => void,
+): Promise<JobTaker | undefined> {
+  if (!startDue) return undefined;
+  const start = async (jobName: string, dueId: string) => {
+    await startDue(jobName, dueId);
+    onStarted();
+  };
   try {
-    if (startDue) {
-      const start = async (jobName: string, dueId: string) => {
-        await startDue(jobName, dueId);
-        // Do not await `lookNext`: it closes takers, and a taker may wait for this job.
-        void lookNext();
-      };
-      due = shared
-        ? await shared.due.take(queues, start)
-        : await takeJobs({ ...taking, concurrency: 1 }, queues.scheduled.name, (job) =>
-            start(job.name, String(job.id)),
-          );
-    }
+    if (shared) return await shared.due.take(queues, start);
+    const { name } = queues.scheduled;
+    return await takeJobs({ ...taking, concurrency: 1 }, name, (job) => start(job.name, String(job.id)));
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
   }
-  const watch = repeat(options.everyMs ?? lookEveryMs, lookNext);
-
-  return {
-    async close(graceMs = 10_000) {
-      const timer = setTimeout(() => options.abort.abort(), graceMs);
-      const closeAll = async () => {
-        await Promise.all([due?.close(), watch.close()]);
-        await looking;
-        const closing = [...carried].map(async ([runId, { taker }]) => {
-          await taker.close().finally(() => seats.leave());
-          if ((await options.findRun(runId).catch(() => undefined))?.end) await queues.drop(runId).catch(() => {});
-        });
-        await Promise.all([...closing, ...ending]);
-        await options.onLeft?.([...carried.keys()]);
-      };
-      try {
-        await withTimeout(closeAll(), graceMs + returnJobsMs, () => new Error('The queue takes no jobs back'));
-      } catch {
-        // A server that is down takes no jobs back. Their locks expire by themselves.
-        log.warn('the queue did not take all jobs back in time; another worker takes them over');
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-  };
 }
 
 /** Time to return aborted jobs to the queue. */
