@@ -178,27 +178,6 @@ export async function openQueues(url: string, names: QueueNames | string, shared
     if (!shared) await server.close();
   };
 
-  async function isAlive(runId: string): Promise<boolean> {
-    const state = await (await (await ofRun(runId)).getJob(runId))?.getState();
-    return state !== undefined && !['completed', 'failed', 'unknown'].includes(state);
-  }
-
-  async function progress(runId: string): Promise<RunProgress> {
-    const job = await (await ofRun(runId)).getJob(runId);
-    if (!job) return { state: 'lost', planned: undefined, ended: 0 };
-    const state = await job.getState();
-    const { planned } = job.data as { planned?: number };
-    if (state === 'completed') return { state: 'ended', planned, ended: planned ?? 0 };
-    if (state === 'failed') {
-      // The job may have failed after it was read.
-      const failed = (await (await ofRun(runId)).getJob(runId)) ?? job;
-      return { state: 'failed', planned, ended: 0, error: failed.failedReason ?? '' };
-    }
-    if (planned === undefined) return { state: 'running', planned, ended: 0 };
-    const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
-    return { state: 'running', planned, ended: processed + ignored };
-  }
-
   /** Runs that are due, of this brand only. */
   async function dueCounts(): Promise<Record<string, number>> {
     if (brand === undefined) return scheduled.getJobCounts(...countedStates);
@@ -210,15 +189,7 @@ export async function openQueues(url: string, names: QueueNames | string, shared
   async function counts(runIds: readonly string[]): Promise<QueueCounts> {
     const none = Object.fromEntries(countedStates.map((state) => [state, 0]));
     const sum = { scheduled: await dueCounts(), runs: { ...none }, steps: { ...none } };
-    for (const runId of runIds) {
-      const queue = await ofRun(runId);
-      const own = await (await queue.getJob(runId))?.getState();
-      for (const [state, n] of Object.entries(await queue.getJobCounts(...countedStates))) {
-        const ofTheRun = state === own ? 1 : 0;
-        sum.runs[state] = (sum.runs[state] ?? 0) + ofTheRun;
-        sum.steps[state] = (sum.steps[state] ?? 0) + n - ofTheRun;
-      }
-    }
+    for (const runId of runIds) await addCountsOf(await ofRun(runId), runId, sum);
     return sum;
   }
 
@@ -241,11 +212,42 @@ export async function openQueues(url: string, names: QueueNames | string, shared
     async add(jobName, runId) {
       await respondsInTime(ofRun(runId).then((queue) => queue.add(jobName, {}, { jobId: runId, ...runAttempts })));
     },
-    progress: (runId) => respondsInTime(progress(runId)),
-    isAlive: (runId) => respondsInTime(isAlive(runId)),
+    progress: (runId) => respondsInTime(ofRun(runId).then((queue) => progressOf(queue, runId))),
+    isAlive: (runId) => respondsInTime(ofRun(runId).then((queue) => isAliveIn(queue, runId))),
     drop: (runId) => respondsInTime(drop(runId)),
     counts: (runIds) => respondsInTime(counts(runIds)),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function isAliveIn(queue: BullQueue, runId: string): Promise<boolean> {
+  const state = await (await queue.getJob(runId))?.getState();
+  return state !== undefined && !['completed', 'failed', 'unknown'].includes(state);
+}
+
+async function progressOf(queue: BullQueue, runId: string): Promise<RunProgress> {
+  const job = await queue.getJob(runId);
+  if (!job) return { state: 'lost', planned: undefined, ended: 0 };
+  const state = await job.getState();
+  const { planned } = job.data as { planned?: number };
+  if (state === 'completed') return { state: 'ended', planned, ended: planned ?? 0 };
+  if (state === 'failed') {
+    // The job may have failed after it was read.
+    const failed = (await queue.getJob(runId)) ?? job;
+    return { state: 'failed', planned, ended: 0, error: failed.failedReason ?? '' };
+  }
+  if (planned === undefined) return { state: 'running', planned, ended: 0 };
+  const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
+  return { state: 'running', planned, ended: processed + ignored };
+}
+
+/** Adds the jobs of a run's queue: the run's own, and its steps. */
+async function addCountsOf(queue: BullQueue, runId: string, { runs, steps }: QueueCounts): Promise<void> {
+  const own = await (await queue.getJob(runId))?.getState();
+  for (const [state, n] of Object.entries(await queue.getJobCounts(...countedStates))) {
+    const ofTheRun = state === own ? 1 : 0;
+    runs[state] = (runs[state] ?? 0) + ofTheRun;
+    steps[state] = (steps[state] ?? 0) + n - ofTheRun;
+  }
 }
