@@ -46,8 +46,7 @@ export async function serveBrands(
   begin: BeginServing,
 ): Promise<Served & { close(): Promise<void> }> {
   await using opened = new AsyncDisposableStack();
-  let known = context.brands();
-  const [only] = known;
+  const [only] = context.brands();
   if (only && only.name === undefined) {
     const measured = await openMeasuredApp(configOf(only), log, opened);
     await begin(measured, opened, {});
@@ -57,12 +56,21 @@ export async function serveBrands(
   const deployment = readDeployment(context.environment);
   const shared = opened.use(await openShared(deployment));
   sayLockWaits(deployment.warehouseDatabaseUrl, log, opened);
+  const brands = openBrands(context, log, begin, shared);
+  const looking = repeat(lookEveryMs, brands.look);
+  opened.defer(() => brands.close(looking));
+  await brands.whenOpened();
+  const all = opened.move();
+  return { ...brands, deployment, log, close: () => all.disposeAsync() };
+}
+
+/** The brands that are served: those whose file is there and that could be opened. */
+function openBrands(context: Context, log: Logger, begin: BeginServing, shared: SharedConnections) {
+  let known = context.brands();
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
   const opening = new Map<string, Promise<void>>();
-  const whenOpened = () =>
-    withTimeout(Promise.all(opening.values()), openingMs, () => new Error('late')).catch(() => {});
-  let isClosing = false;
   const said = new Map<string, string>();
+  let isClosing = false;
   const say = (brand: string, error: unknown) => {
     const why = describeWithHint(error);
     if (said.get(brand) !== why && !isClosing)
@@ -83,42 +91,42 @@ export async function serveBrands(
       await stack.disposeAsync().catch(() => {});
     }
   }
-  async function look(): Promise<void> {
-    try {
-      known = context.brands();
-    } catch (error) {
-      log.error({ error: describeError(error) }, 'the files of the brands cannot be read; those that are served go on');
-      return;
-    }
-    const gone = [...serving].filter(([name]) => !known.some((brand) => brand.name === name));
-    for (const [name, { stack }] of gone) {
-      serving.delete(name);
-      log.info({ brand: name }, 'its file is gone: the brand is not served any more');
-      await stack.disposeAsync().catch((error: unknown) => say(name, error));
-    }
-    for (const brand of known) {
-      const { name } = brand;
-      if (name === undefined || serving.has(name) || opening.has(name)) continue;
-      opening.set(
-        name,
-        open(brand, name).finally(() => opening.delete(name)),
-      );
-    }
-  }
-  const looking = repeat(lookEveryMs, look);
-  opened.defer(async () => {
-    isClosing = true;
-    await looking.close();
-    await Promise.all([whenOpened(), ...[...serving.values()].map(({ stack }) => stack.disposeAsync())]);
-  });
-  await whenOpened();
-  const all = opened.move();
+  const whenOpened = () =>
+    withTimeout(Promise.all(opening.values()), openingMs, () => new Error('late')).catch(() => {});
+
   return {
-    close: () => all.disposeAsync(),
-    deployment,
-    log,
+    /** Reads the files again: gives brands up whose file is gone, and begins to open new ones. */
+    async look(): Promise<void> {
+      try {
+        known = context.brands();
+      } catch (error) {
+        log.error(
+          { error: describeError(error) },
+          'the files of the brands cannot be read; those that are served go on',
+        );
+        return;
+      }
+      const gone = [...serving].filter(([name]) => !known.some((brand) => brand.name === name));
+      for (const [name, { stack }] of gone) {
+        serving.delete(name);
+        log.info({ brand: name }, 'its file is gone: the brand is not served any more');
+        await stack.disposeAsync().catch((error: unknown) => say(name, error));
+      }
+      for (const brand of known) {
+        const { name } = brand;
+        if (name === undefined || serving.has(name) || opening.has(name)) continue;
+        const opened = open(brand, name).finally(() => opening.delete(name));
+        opening.set(name, opened);
+      }
+    },
+    whenOpened,
     all: () => [...serving].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { measured }]) => measured),
     idsOfOthers: () =>
       known.flatMap(({ name = '', environment }) => (serving.has(name) ? [] : brandIdsOf(environment))),
+    async close(looking: { close(): Promise<void> }): Promise<void> {
+      isClosing = true;
+      await looking.close();
+      await Promise.all([whenOpened(), ...[...serving.values()].map(({ stack }) => stack.disposeAsync())]);
+    },
   };
 }
