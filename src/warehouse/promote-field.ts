@@ -64,14 +64,16 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
 
 /** Whether the field is promoted already. @throws UsageError if another column has the name, or the type differs. */
 async function isThere(trx: Db, column: string, type: string): Promise<boolean> {
+  // Files and BI tools hold `Score` and `score` for one.
   const { rows } = await sql<{ type: string; isPromoted: boolean }>`
-    select format_type(atttypid, null) as type, attgenerated = 's' as "isPromoted" from pg_attribute
-    where attrelid in ('warehouse.reviews'::regclass, 'bi.reviews'::regclass) and attname = ${column}
+    select format_type(atttypid, null) as type, attgenerated = 's' and attname = ${column} as "isPromoted"
+    from pg_attribute
+    where attrelid in ('warehouse.reviews'::regclass, 'bi.reviews'::regclass) and lower(attname) = lower(${column})
       and not attisdropped
     order by attrelid = 'warehouse.reviews'::regclass desc`.execute(trx);
   const [found] = rows;
   // The views over all brands have a column `brand` of their own, and a warehouse may become that of a brand.
-  if (!found && column !== 'brand') return false;
+  if (!found && column.toLowerCase() !== 'brand') return false;
   if (found?.isPromoted && found.type === type) return true;
   const what = found?.isPromoted ? `is a column of type ${found.type} already` : 'is a column of reviews already';
   throw new UsageError(`${column} ${what}`, {

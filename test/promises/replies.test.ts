@@ -218,6 +218,8 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
     'extra.points:text',
     'extra.score:text',
     'extra.brand:text',
+    'extra.Score:text',
+    'extra.Points:bigint',
     'extra.at:date',
     'loyalty_tier:text',
     'extra.a"b:text',
