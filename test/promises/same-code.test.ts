@@ -98,3 +98,23 @@ test('the second of two codes waits until the creation of the first has shown it
     pairs.map(() => ({ user_code: 'kim', user_email: 'kim@example.com' })),
   );
 });
+
+test.for(['off', 'send'])(
+  'the second of two codes that is refused stays a dead letter: deletes %s',
+  async (deletes, { openWorld }) => {
+    const world = await openWorld({ environment: { ORDER_DELETES: deletes } });
+    await world.place(of('xK3f', 'kim', 1));
+    await world.sync();
+    await world.place(of('Xk3F', 'lee', 3));
+    world.serviceRule((request) => (isPost(request) ? { status: 422 } : 'pass'));
+    expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+    world.serviceRule(() => 'pass');
+    expect(await world.sync()).toMatchObject({ orders_unchanged: 2 });
+    expect(world.requests()).toEqual([]);
+    expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'Xk3F' }]);
+    await world.timePasses('1 day');
+    expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
+    expect(mailed(world)).toEqual(['lee@example.com']);
+    expect(await world.openDeadLetters()).toEqual([]);
+  },
+);

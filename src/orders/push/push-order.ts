@@ -114,7 +114,8 @@ async function bringInLine(
   else attempt.responded();
   for (const one of keep.filter(({ lineCode }) => lineCode !== null))
     deps.log.warn({ orderId: memory.orderId, ...one }, 'did not remove a sub-order that the shop lacks');
-  const isAbsent = shown === 'absent';
+  // An order of the shop that was looked up and not found is still to be made.
+  const isAbsent = shown === 'absent' && order.order.deletedAt !== undefined;
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
   return countsOf(order, memory, results, keep, isAbsent);
