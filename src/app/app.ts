@@ -13,6 +13,7 @@ import {
   type Wait,
 } from '../review-api/index.ts';
 import type { Pages } from '../reviews/read/reader.ts';
+import { windowsAtATime } from '../reviews/read/window.ts';
 import { openShop, type Shop } from '../shop/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
 import { type FieldShapes, openFieldShapes } from '../warehouse/field-shapes.ts';
@@ -78,12 +79,8 @@ export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deploy
   return { warehouse, queue, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/**
- * Steps that one process works on at the same time. A window of few reviews is read by one request after the other, so
- * eight windows keep eight requests in flight. With windows of 20 pages, eight are twice as fast as four; 12 gain up to
- * 2 %.
- */
-export const stepsAtATime = 8;
+/** Steps of any kind that one process works on at the same time. */
+export const stepsAtATime = windowsAtATime;
 
 /** Slices of orders that are read or compared at the same time: each has a connection to the shop. */
 const slicesAtATime = 2;

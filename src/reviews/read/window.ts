@@ -18,8 +18,12 @@ export const listLimits = {
   pageSize: 100,
 } as const;
 
-/** Steps that a process works on at a time (src/app/app.ts). */
-const windowsAtATime = 8;
+/**
+ * Windows that a process reads at the same time. A window of few reviews is read by one request after the other, so
+ * eight windows keep eight requests in flight. With windows of 20 pages, eight are twice as fast as four; 12 gain up to
+ * 2 %.
+ */
+export const windowsAtATime = 8;
 
 /**
  * Cuts the parts of `wanted` that are not `covered` into windows of up to three lists of at most 44 days, those of one
