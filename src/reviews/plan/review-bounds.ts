@@ -15,7 +15,7 @@ import {
 import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../../warehouse/reviews/review-overview.ts';
-import { fetchPage, obstacleOf, type PageDeps, type PageQuery } from '../read/list-page.ts';
+import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
 import { type Axis, clocksApart, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
@@ -112,8 +112,7 @@ async function overviewIfAny(deps: ReviewDeps): Promise<ReviewOverview | undefin
     return await deps.reviews.overview({ giveUpAfterMs });
   } catch (error) {
     if (obstacleOf(error) === undefined) throw error;
-    const { end } = deps.plausible;
-    await fetchPage(deps, { axis: 'created', span: { start: end - 1, end } }, 1, 1);
+    await requireAnotherList(deps, { axis: 'created' });
     return undefined;
   }
 }

@@ -126,8 +126,12 @@ export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
   };
 }
 
-/** Asks for the last second that may have reviews, which has none. A service that refuses it is not down either. */
-async function requireAnotherList(deps: PageDeps, { axis }: Window): Promise<void> {
+/**
+ * Asks for the last second that may have reviews, which has none. A service that refuses it is not down either.
+ *
+ * @throws the client's error where the service does not show that list.
+ */
+export async function requireAnotherList(deps: PageDeps, { axis }: Pick<Window, 'axis'>): Promise<void> {
   const { end } = deps.plausible;
   await request(deps, { axis, span: { start: end - 1, end } }, 1, 1).catch((error: unknown) => {
     if (obstacleOf(error) !== 'refused') throw error;

@@ -89,21 +89,19 @@ export async function takeAll(
   query: PageQuery,
   numbers: readonly number[],
   slots: LimitFunction,
-): Promise<ListPage[] | (Obstacle & { number: number })> {
-  let stopped: (Obstacle & { number: number }) | { error: unknown } | undefined;
+): Promise<ListPage[] | Obstacle> {
+  let stopped: Obstacle | { error: unknown } | undefined;
   const one = async (number: number): Promise<ListPage[]> => {
     if (stopped) return [];
     try {
       const page = await ask(query, number);
-      if (page.kind === 'page') {
-        await take(page);
-        return [page];
-      }
-      stopped ??= { ...page, number };
+      if (page.kind === 'page') await take(page);
+      else stopped ??= page;
+      return page.kind === 'page' ? [page] : [];
     } catch (error) {
       stopped = { error };
+      return [];
     }
-    return [];
   };
   const pages = await Promise.all(numbers.map((number) => slots(() => one(number))));
   if (stopped && 'error' in stopped) throw stopped.error;
