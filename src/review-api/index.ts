@@ -1,4 +1,5 @@
-import { openHttpClient, type ReviewApiOptions } from './http/retry.ts';
+import { openHttpClient } from './http/client.ts';
+import type { ReviewApiOptions } from './http/options.ts';
 import { categoriesApi } from './resources/categories-api.ts';
 import { ordersApi } from './resources/orders-api.ts';
 import { reviewsApi } from './resources/reviews-api.ts';
@@ -7,14 +8,14 @@ import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
 export { holdText } from './http/holds.ts';
-export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type {
   ClientLog,
   RequestFacts,
   ReviewApiOptions,
   ReviewApiStats,
   Wait,
-} from './http/retry.ts';
+} from './http/options.ts';
+export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
 export type { Timeouts } from './http/send.ts';
 export type { Session, SessionStore } from './http/session.ts';

@@ -69,7 +69,7 @@ export class AuthenticationError extends ReviewApiError {
   }
 }
 
-/** The service refused the request (4xx other than 401, 404, 408 and 429). The client does not send it again. */
+/** The service refused the request (4xx other than 401, 404, 408, 410 and 429). The client does not send it again. */
 export class RefusedError extends ReviewApiError {
   override readonly name = 'RefusedError';
 
@@ -78,7 +78,7 @@ export class RefusedError extends ReviewApiError {
   }
 }
 
-/** The service has no such record (404). */
+/** The service has no such record (404, 410). */
 export class NotFoundError extends ReviewApiError {
   override readonly name = 'NotFoundError';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { outcomeOf } from '../../src/review-api/http/outcome.ts';
 import { defaultRetryLimits, type Failure, nextStep } from '../../src/review-api/http/retry-policy.ts';
 
-const first = { number: 1, waitedMs: 0, repeatable: true, random: 0.5 };
+const first = { number: 1, waitedMs: 0, spentMs: 0, random: 0.5 };
 const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
 
 test('the backoff doubles up to its ceiling, and is a random part of it', () => {

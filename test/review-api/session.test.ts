@@ -66,9 +66,10 @@ test.each([
   let kept: Session = {};
   const store = { get: async () => kept, set: async () => {} };
   const session = openSession({ store, stopped: new AbortController().signal, now: () => 1000, onWait() {} });
-  await session.renew(async () => ({ token: 'own', renewAtMs: Number.POSITIVE_INFINITY }));
+  const own = { token: 'own', renewAtMs: Number.POSITIVE_INFINITY };
+  await session.renew(async () => ({ outcome: { kind: 'success', value: own } }));
   kept = { token: 'another', renewAtMs };
-  await session.untilFree(0, false);
+  await session.untilFree({ method: 'GET', path: '/v1/orders/1' }, 0, false);
   expect(session.token()?.value).toBe(value);
 });
 

@@ -1,4 +1,6 @@
 import { sleep } from '../../base/timeout.ts';
+import { LimitedError } from '../review-api-errors.ts';
+import type { Call } from './call.ts';
 import type { Session, SessionDeps } from './session.ts';
 
 /**
@@ -85,17 +87,24 @@ export function openHolds(
     },
 
     /**
-     * Waits until requests may be sent. `isProbe`: only this one may. `heldUntilMs`: until when none may, if that is more
-     * than `longestMs` away.
+     * Waits until the call may be sent.
+     *
+     * @param canProbe whether the call may be the one that shows whether the hold is about one record only.
+     * @returns whether it is that call: then no other call may be sent.
+     * @throws LimitedError if it would wait longer than `longestMs`.
      */
-    async untilFree(longestMs: number, canProbe: boolean): Promise<{ isProbe?: boolean; heldUntilMs?: number }> {
+    async untilFree({ method, path }: Call, longestMs: number, canProbe: boolean): Promise<boolean> {
       for (;;) {
         stopped.throwIfAborted();
         await look();
         const leftMs = untilMs - performance.now();
-        if (leftMs <= 0) return {};
-        if (canProbe && reason === 'failed' && (await takeProbe())) return { isProbe: true };
-        if (leftMs > longestMs) return { heldUntilMs: now() + leftMs };
+        if (leftMs <= 0) return false;
+        if (canProbe && reason === 'failed' && (await takeProbe())) return true;
+        if (leftMs > longestMs) {
+          // Two clocks have been read: a millisecond more proves nothing.
+          const until = new Date(Math.ceil((now() + leftMs - 1) / 1000) * 1000);
+          throw new LimitedError({ method, path, detail: `no request may be sent before ${until.toISOString()}` });
+        }
         await sleep(Math.ceil(Math.min(leftMs, lookEveryMs)), stopped);
       }
     },

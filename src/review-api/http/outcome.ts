@@ -47,6 +47,12 @@ export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: 
   | { kind: 'failure'; failure: Failure }
 );
 
+/**
+ * One attempt. `isStored`: a cache answered a GET. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no
+ * waits in it.
+ */
+export type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; sentMs: number; durationMs: number };
+
 /** `tokens`: they must not appear in an error. */
 export type Reading = { tokens: readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
 

@@ -1,3 +1,5 @@
+import type { Call } from './call.ts';
+
 /** Why an attempt led to no usable response. Another attempt may. */
 export type Failure =
   /** No connection was made: nothing was sent. `permanent`: no later attempt will succeed (an invalid certificate). */
@@ -49,23 +51,23 @@ export type NextStep =
   | { action: 'give-up' }
   | { action: 'unknown-outcome' };
 
-export type AttemptState = {
-  /** 1 for the first. */
+/** What a call has cost so far. */
+export type Spent = {
+  /** The number of the attempt, 1 for the first. */
   number: number;
-  /** Waited so far for this request, without pauses, in milliseconds. */
+  /** Waited for this request, without pauses, in milliseconds. */
   waitedMs: number;
-  /** Time spent so far on failed attempts and the waits after them, without pauses, in milliseconds. */
-  spentMs?: number;
-  /** Limit of `spentMs`, and whether pauses count in it; see `CallOptions`. */
-  giveUpAfterMs?: number | undefined;
-  countsHolds?: boolean | undefined;
-  /** Whether the service refuses this request while it carries out others: then it is a failure of this request. */
-  isAlone?: boolean;
-  /** Whether sending it twice does no harm. */
-  repeatable: boolean;
-  /** From 0 to below 1. */
-  random: number;
+  /** Time spent on failed attempts and the waits after them, without pauses, in milliseconds. `giveUpAfterMs` limits it. */
+  spentMs: number;
 };
+
+export type AttemptState = Spent &
+  Pick<Call, 'giveUpAfterMs' | 'countsHolds' | 'repeatable'> & {
+    /** Whether the service refuses this request while it carries out others: then it is a failure of this request. */
+    isAlone?: boolean;
+    /** From 0 to below 1. */
+    random: number;
+  };
 
 /** What to do after a failed attempt. Pure: the caller passes the random number. */
 export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): NextStep {
@@ -73,12 +75,12 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
   const backoffMs = Math.round(attempt.random * ceilingMs);
   const askedMs = Math.min(('retryAfterMs' in failure && failure.retryAfterMs) || 0, longestHoldMs);
 
-  if (failure.kind === 'not-confirmed' || (!attempt.repeatable && mayBeCarriedOut(failure)))
+  if (failure.kind === 'not-confirmed' || (attempt.repeatable === false && mayBeCarriedOut(failure)))
     return { action: 'unknown-outcome' };
   if ('permanent' in failure && failure.permanent) return { action: 'give-up' };
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
   if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up' };
-  const { spentMs = 0, giveUpAfterMs = Number.POSITIVE_INFINITY, isAlone, countsHolds } = attempt;
+  const { spentMs, giveUpAfterMs = Number.POSITIVE_INFINITY, isAlone, countsHolds } = attempt;
   const isHold = !isAlone && (askedMs > 0 || failure.kind === 'limited');
   if ((!isHold || countsHolds) && spentMs + askedMs + backoffMs > giveUpAfterMs) return { action: 'give-up' };
   if (!isHold) return { action: 'repeat', pauseMs: 0, delayMs: askedMs + backoffMs };

@@ -38,6 +38,8 @@ export type SessionDeps = {
 /** How often the store is asked for what other processes have changed, in milliseconds. */
 const lookEveryMs = 250;
 
+export type OpenSession = ReturnType<typeof openSession>;
+
 /** The session of one process: a copy of what the store has, and what this process alone knows. */
 export function openSession({ store, ...deps }: Omit<SessionDeps, 'alone'> & { store: SessionStore | undefined }) {
   const shared = store ?? inMemory();

@@ -1,4 +1,5 @@
 import { sleep } from '../../base/timeout.ts';
+import type { Outcome } from './outcome.ts';
 import type { Session, SessionDeps } from './session.ts';
 
 /**
@@ -12,6 +13,8 @@ export type Token = {
   served: number;
   pending: number;
 };
+
+type TokenAndEnd = Required<Pick<Session, 'token' | 'renewAtMs'>>;
 
 const hourMs = 3_600_000;
 /** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
@@ -49,9 +52,12 @@ export function openTokens({ alone, stopped, now, onWait }: SessionDeps) {
 
     /**
      * Replaces the current token by the token of another process, or by a new one from `obtain`, which no two processes
-     * call at the same time.
+     * call at the same time. @returns what `obtain` returned, if it was called.
      */
-    async renew(obtain: () => Promise<Required<Pick<Session, 'token' | 'renewAtMs'>> | undefined>): Promise<void> {
+    async renew<Sent extends { outcome: Outcome<TokenAndEnd> }>(
+      obtain: () => Promise<Sent>,
+    ): Promise<Sent | undefined> {
+      let sent: Sent | undefined;
       const before = current === refused ? refused : undefined;
       const uses = before ? before.served + before.pending : 0;
       short = before?.isOurs && uses < fewUses ? short + 1 : 0;
@@ -64,8 +70,9 @@ export function openTokens({ alone, stopped, now, onWait }: SessionDeps) {
         const found = (await kept.get()) ?? {};
         takeToken(found);
         if (token()) return;
-        const got = await obtain();
-        if (got === undefined) return;
+        sent = await obtain();
+        if (sent.outcome.kind !== 'success') return;
+        const got = sent.outcome.value;
         // A token whose end is near as it comes is used until it is refused.
         const renewAtMs = got.renewAtMs > now() ? got.renewAtMs : Number.POSITIVE_INFINITY;
         current = { value: got.token, renewAtMs, isOurs: true, served: 0, pending: 0 };
@@ -74,6 +81,7 @@ export function openTokens({ alone, stopped, now, onWait }: SessionDeps) {
         const refusedAtMs = wasAccepted ? [...times, now()].slice(-100) : times;
         await kept.set({ token: got.token, renewAtMs, refusedAtMs });
       });
+      return sent;
     },
   };
 }

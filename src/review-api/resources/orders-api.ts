@@ -2,8 +2,8 @@ import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
 import { isRecord } from '../../base/json-text.ts';
 import { type Send, withPrivate } from '../http/call.ts';
+import type { ReviewApiOptions } from '../http/options.ts';
 import { parseJson } from '../http/response-body.ts';
-import type { ReviewApiOptions } from '../http/retry.ts';
 import {
   integer,
   integerOrNull,

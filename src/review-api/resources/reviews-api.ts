@@ -2,8 +2,8 @@ import { nullable } from 'valibot';
 import { type CallOptions, type HttpResponse, type Params, type Send, withPrivate } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
 import { lastPage } from '../http/link-header.ts';
+import type { ReviewApiOptions } from '../http/options.ts';
 import { parseAnyJson, parseJson, reading, withSameId } from '../http/response-body.ts';
-import type { ReviewApiOptions } from '../http/retry.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import { PageLimitError } from '../review-api-errors.ts';
 import {

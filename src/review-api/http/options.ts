@@ -1,0 +1,54 @@
+import type { RetryLimits } from './retry-policy.ts';
+import type { Timeouts } from './send.ts';
+import type { SessionStore } from './session.ts';
+
+type LogFunction = (fields: object, message: string) => void;
+
+/**
+ * The client logs requests (`debug`), retries (`info`) and holds (`warn`), without customers' data. A pino logger fits.
+ */
+export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
+
+/** A wait that stops requests. `untilMs` is milliseconds since 1970. */
+export type Wait = { untilMs: number; reason: string };
+
+/** One request that ended. `status` is undefined if there was no response; `durationMs` has no waits in it. */
+export type RequestFacts = { method: string; path: string; status: number | undefined; durationMs: number };
+
+/** Counts since the client was opened. `oldestMs`: how long a cache had kept the oldest response. */
+export type ReviewApiStats = { requests: number; retries: number; oldestMs: number };
+
+export type ReviewApiOptions = {
+  /** `http(s)://host[:port][/prefix]`, with or without a trailing slash. */
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  /** Requests in flight; default 8. */
+  concurrency?: number | undefined;
+  /**
+   * Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling.
+   */
+  acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
+  /** Where token and holds are kept. Default: in memory, for this client alone. */
+  session?: SessionStore | undefined;
+  /** Default: silent. */
+  log?: ClientLog | undefined;
+  /** Milliseconds; default 10 s to connect, 60 s for the head of a response, 60 s for its body. */
+  timeouts?: Partial<Timeouts> | undefined;
+  /** The largest body of a response, decoded, in bytes; default 8 MiB. A larger one is a `MalformedResponseError`. */
+  maxBodyBytes?: number | undefined;
+  /** Default: 14 attempts and about two minutes of waiting for one request, then an error. */
+  retry?: Partial<RetryLimits> | undefined;
+  /** Called for each wait, with its reason and its end in milliseconds since 1970. */
+  onWait?: ((wait: Wait) => void) | undefined;
+  /** Called with the records of lists of reviews, and of details of reviews and orders, as they came. */
+  onRecords?:
+    | ((kind: 'review' | 'review_detail' | 'order' | 'sub_order', records: readonly unknown[]) => void)
+    | undefined;
+  /** Called after each request, retries included: for metrics. */
+  onRequestEnd?: ((request: RequestFacts) => void) | undefined;
+  /** Ends all calls, requests in flight included. */
+  signal?: AbortSignal | undefined;
+  /** The wall clock, in milliseconds since 1970. */
+  now?: (() => number) | undefined;
+};
