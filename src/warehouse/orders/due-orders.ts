@@ -98,18 +98,21 @@ export type WaitingLines = {
   lines: number;
   orders: number;
   /** A line of the order that has waited longest; undefined if no line waits. */
-  oldest: { orderCode: string; lineCode: string; productCode: string; since: Date } | undefined;
+  oldest: Oldest | undefined;
 };
+type Oldest = { orderCode: string; lineCode: string; productCode: string; since: Date };
 
 /** Order lines that wait until the service is known to have their product. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
-  const counts = await rowOf<Omit<WaitingLines, 'oldest'>>(db)`
-    select count(*) as lines, count(distinct order_code) as orders
-    from (${waitingLinesOf}) as waiting`;
-  const { rows: oldest } = await sql<NonNullable<WaitingLines['oldest']>>`
-    select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
-    from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`.execute(db);
-  return { ...counts, oldest: oldest[0] };
+  type Row = Pick<WaitingLines, 'lines' | 'orders'> & { [key in keyof Oldest]: Oldest[key] | null };
+  const { lines, orders, ...oldest } = await rowOf<Row>(db)`
+    with waiting as (${waitingLinesOf})
+    select * from (select count(*) as lines, count(distinct order_code) as orders from waiting) as counts
+    left join (
+      select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
+      from waiting order by waiting_since, order_code, line_code limit 1
+    ) as oldest on true`;
+  return { lines, orders, oldest: lines === 0 ? undefined : (oldest as Oldest) };
 }
 
 export type WaitingForGrades = {
