@@ -18,7 +18,7 @@ import {
   wholeNumbers,
 } from './config-reader.ts';
 
-export const logLevels: readonly string[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** The zone of the service if REVIEW_API_TIME_ZONE is not set. */
 export const assumedServiceZone = 'Asia/Seoul';
@@ -43,7 +43,7 @@ function deploymentOf(read: Reader) {
     /** Needed for the status page; undefined: there is no page. */
     statusToken: optional('STATUS_TOKEN', token, undefined),
     webhookSecret: optional('WEBHOOK_SECRET', secretPath, undefined),
-    logLevel: optional('LOG_LEVEL', oneOf(logLevels), 'info'),
+    logLevel: logLevelOf(read),
   } as const;
 }
 
@@ -104,6 +104,8 @@ function allOf(read: Reader) {
 const warehouseUrlOf = ({ required }: Reader) =>
   required('WAREHOUSE_DATABASE_URL', databaseUrl('postgres:', 'postgresql:'));
 
+const logLevelOf = ({ optional }: Reader, usual = 'info') => optional('LOG_LEVEL', oneOf(logLevels), usual);
+
 const shopOf = ({ required, optional }: Reader) => ({
   url: required('SHOP_DATABASE_URL', databaseUrl('postgres:', 'postgresql:', 'mysql:', 'mariadb:')),
   sqlDir: optional('SHOP_SQL_DIR', text, 'sql/shop'),
@@ -135,6 +137,10 @@ export const readWarehouseUrl = (environment: Environment): string => readAll(en
 
 /** What all brands of a deployment share. @throws UsageError as `readConfig` does. */
 export const readDeployment = (environment: Environment): Deployment => readAll(environment, deploymentOf);
+
+/** Some commands read no configuration, and LOG_LEVEL holds for them too. @throws UsageError as `readConfig` does. */
+export const readLogLevel = (environment: Environment, usual: string): string =>
+  readAll(environment, (read) => logLevelOf(read, usual));
 
 /** What reading the shop needs, and nothing else. @throws UsageError as `readConfig` does. */
 export const readShopConfig = (environment: Environment): ShopConfig => readAll(environment, shopOf);

@@ -1,6 +1,5 @@
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
-import { logLevels } from '../app/config.ts';
-import { UsageError } from '../base/errors.ts';
+import { readLogLevel } from '../app/config.ts';
 import type { Context, Turn } from './command.ts';
 import type { Surroundings } from './program.ts';
 
@@ -20,7 +19,7 @@ export function openContext(around: Around, brand?: Brand, turn?: Turn): Context
     async log(level = 'info') {
       // Some commands log nothing, status for one: they start without the 22 modules of pino.
       const { openLog } = await import('../base/log.ts');
-      const log = openLog(logLevel(environment.LOG_LEVEL || level), writeLog);
+      const log = openLog(readLogLevel(environment, level), writeLog);
       return name === undefined ? log : log.child({ brand: name });
     },
     terminal: { say: (line) => around.writeError(`${prefix}${line}\n`), draw, isTerminal },
@@ -30,10 +29,4 @@ export function openContext(around: Around, brand?: Brand, turn?: Turn): Context
     turn,
     brands: () => readBrands(around.environment) ?? [{ name: undefined, environment: around.environment }],
   };
-}
-
-/** Checked here because some commands read no configuration, and LOG_LEVEL holds for them too. */
-function logLevel(level: string): string {
-  if (logLevels.includes(level)) return level;
-  throw new UsageError(`LOG_LEVEL is ${JSON.stringify(level)}, expected one of ${logLevels.join(', ')}`);
 }

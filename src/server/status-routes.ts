@@ -87,19 +87,19 @@ async function queuesOf({ app, reports }: MeasuredApp) {
       return [];
     },
   );
-  const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-  return [app.queues.scheduled, ...(await Promise.all(open.map(({ id }) => app.queues.ofRun(id))))];
+  return [app.queues.scheduled, ...(await Promise.all(inProgress(runs).map(({ id }) => app.queues.ofRun(id))))];
 }
 
 /** Runs in progress that are looked at. More than a handful is a queue full of commands. */
 const mostInProgress = 5;
+const inProgress = (runs: readonly Run[]) =>
+  runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
 const queueTimeoutMs = 2000;
 
 /** How far the runs are that have not ended. */
 function readProgress({ app, reports }: MeasuredApp, runs: readonly Run[]): Promise<RunInProgress[]> {
-  const open = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
   return Promise.all(
-    open.map(async (run) => {
+    inProgress(runs).map(async (run) => {
       const { reviews } = await spanTotals(reports.warehouse.db, run.id);
       try {
         const late = () => new Error('the queue did not respond in time');

@@ -23,7 +23,10 @@ SIGTERM ends it cleanly.`,
 async function listen(context: Context): Promise<undefined> {
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const served = await serveBrands(context, log, async ({ app }, own, { pollMs }) => startBackground(app, own, pollMs));
+  const served = await serveBrands(context, log, async ({ app }, own, { pollMs }) => {
+    const background = startBackground(app, pollMs);
+    own.defer(() => background.close());
+  });
   let server: RunningServer | undefined;
   opened.defer(async () => void (await Promise.all([served.close(), server?.close()])));
   const { port, statusToken, webhookSecret } = served.deployment;

@@ -3,8 +3,6 @@ import { hostname } from 'node:os';
 import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
 import type { Metrics } from '../../app/metrics.ts';
-import { startWebhookApplier } from '../../background/apply-webhooks.ts';
-import { startAlertWatcher } from '../../background/watch-alerts.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { openOutage } from '../../base/outage.ts';
@@ -18,6 +16,7 @@ import { openRunSeats, openStepSlots } from '../../runs/step-slots.ts';
 import { type RunningServer, startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
 import { serveBrands } from '../ui/serve-brands.ts';
+import { startBackground } from '../ui/serving.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
 
 export const command: Command = {
@@ -100,9 +99,7 @@ async function workFor(
   const watching = watchSchedules(app, schedules, 60 * (among.everyMs ?? 1000));
   opened.defer(() => watching.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
-  const alerts = startAlertWatcher(app);
-  opened.defer(() => alerts?.close());
   const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep, ...among });
-  const applier = startWebhookApplier(app, among.everyMs);
-  opened.defer(async () => void (await Promise.all([running.close(), applier.close()])));
+  const background = startBackground(app, among.everyMs);
+  opened.defer(async () => void (await Promise.all([running.close(), background.close()])));
 }

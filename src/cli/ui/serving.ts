@@ -5,17 +5,16 @@ import { startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 import { servedAlone } from './serve-brands.ts';
 
-/** Posts alerts and applies webhooks until `opened` closes. @param pollMs how often it looks for webhooks. */
-export function startBackground(app: App, opened: AsyncDisposableStack, pollMs?: number): void {
-  const alerts = startAlertWatcher(app);
-  opened.defer(() => alerts?.close());
-  const applier = startWebhookApplier(app, pollMs);
-  opened.defer(() => applier.close());
+/** Posts alerts and applies webhooks until closed. @param pollMs how often it looks for webhooks. */
+export function startBackground(app: App, pollMs?: number): { close(): Promise<void> } {
+  const loops = [startAlertWatcher(app), startWebhookApplier(app, pollMs)];
+  return { close: async () => void (await Promise.all(loops.map((loop) => loop?.close()))) };
 }
 
 /** Serves webhooks, status page and metrics of one App until `opened` closes. @returns the address. */
 export async function startServing(measured: MeasuredApp, opened: AsyncDisposableStack): Promise<string> {
-  startBackground(measured.app, opened);
+  const background = startBackground(measured.app);
+  opened.defer(() => background.close());
   const server = await startServer(servedAlone(measured), measured.app.config.port, { isPublic: true });
   opened.defer(() => server.close());
   return server.url;
