@@ -17,8 +17,10 @@ const otherNames = '…';
 /** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
 const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
 
-/** `fields`: how many records showed a field with a JSON type, or, of a field of a few words, with `value:` and the word. */
-type Seen = { records: number; fields: Map<string, Map<string, number>> };
+/** How many records showed each JSON type, or each word. Numbers in objects: set anew, they cost half as much again. */
+type Counts = Map<string, { n: number }>;
+/** `words`: of a field of a few words. */
+type Seen = { records: number; fields: Map<string, { types: Counts; words: Counts | undefined }> };
 
 /** How often what was seen is written to the warehouse, in milliseconds. */
 const writeEveryMs = 10_000;
@@ -67,26 +69,33 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
 function count({ fields }: Seen, record: Readonly<Record<string, unknown>>): void {
   for (const name in record) {
     const value = record[name];
-    const kinds = fields.get(name) ?? kindsOf(fields, name);
-    add(kinds, value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
-    if (typeof value !== 'string' || !wordFields.includes(name)) continue;
-    const kind = `value:${value}`;
-    add(kinds, kinds.has(kind) || (kinds.size < mostWords && word.test(value)) ? kind : 'value:other');
+    const { types, words } = fields.get(name) ?? countsOf(fields, name);
+    add(types, value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+    if (words !== undefined && typeof value === 'string')
+      add(words, words.has(value) || (words.size < mostWords && word.test(value)) ? value : 'other');
   }
 }
 
-const add = (kinds: Map<string, number>, kind: string) => kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+function add(counts: Counts, key: string): void {
+  const count = counts.get(key);
+  if (count) count.n += 1;
+  else counts.set(key, { n: 1 });
+}
 
-function kindsOf(fields: Seen['fields'], name: string): Map<string, number> {
+function countsOf(fields: Seen['fields'], name: string) {
   const field = fields.size < mostNames && fieldName.test(name) ? name : otherNames;
-  const kinds = fields.get(field) ?? new Map<string, number>();
-  fields.set(field, kinds);
-  return kinds;
+  const words: Counts | undefined = wordFields.includes(field) ? new Map() : undefined;
+  const counts = fields.get(field) ?? { types: new Map(), words };
+  fields.set(field, counts);
+  return counts;
 }
 
 const rowsOfKind = (record: RecordKind, { records, fields }: Seen) => [
   { record, field: '', kind: 'record', n: records },
-  ...[...fields].flatMap(([field, kinds]) => [...kinds].map(([kind, n]) => ({ record, field, kind, n }))),
+  ...[...fields].flatMap(([field, { types, words = [] }]) => [
+    ...[...types].map(([kind, { n }]) => ({ record, field, kind, n })),
+    ...[...words].map(([text, { n }]) => ({ record, field, kind: `value:${text}`, n })),
+  ]),
 ];
 
 export type FieldDrift = {
