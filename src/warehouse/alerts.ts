@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from './index.ts';
+import { type Db, listOf } from './index.ts';
 
 export type Alert = { key: string; message: string; raisedAt: Date };
 
@@ -24,10 +24,10 @@ export async function enterAlerts(
     insert into sync.alerts as known (key, message, raised_at)
     select key, message, ${now} from json_to_recordset(${JSON.stringify(urgent)}::json) as w (key text, message text)
     on conflict (key) do update set cleared_at = null where known.cleared_at is not null`.execute(trx);
-  const { rows } = await sql<Alert & { isOver: boolean }>`
+  const rows = await listOf<Alert & { isOver: boolean }>(trx)`
     select key, message, raised_at as "raisedAt", cleared_at is not null as "isOver" from sync.alerts
     where told_at is null or cleared_at is not null
-    order by raised_at, key`.execute(trx);
+    order by raised_at, key`;
   return { raised: rows.filter(({ isOver }) => !isOver), recovered: rows.filter(({ isOver }) => isOver) };
 }
 

@@ -1,13 +1,12 @@
 import { sql } from 'kysely';
-import { type Db, rowOf, rowsOf } from './index.ts';
+import { type Db, listOf, rowOf, rowsOf } from './index.ts';
 
 /** The most reviews that may wait. At the highest rate of requests for webhooks they take less than an hour. */
 const mostWaiting = 50_000;
 
 /** Whether as many changed reviews wait as may wait. */
 export async function isInboxFull(db: Db): Promise<boolean> {
-  const { rows } = await sql`select from sync.changed_reviews offset ${mostWaiting - 1} limit 1`.execute(db);
-  return rows.length > 0;
+  return (await listOf(db)`select from sync.changed_reviews offset ${mostWaiting - 1} limit 1`).length > 0;
 }
 
 /** Stores which reviews to read again. A product that changed is read by its newest review, which shows its code. */
@@ -25,15 +24,15 @@ export type TakenReview = { id: number; events: number; attempts: number };
  * no harm.
  */
 export async function takeChangedReview(db: Db): Promise<TakenReview | undefined> {
-  const { rows } = await sql<TakenReview>`
+  const [row] = await listOf<TakenReview>(db)`
     update sync.changed_reviews
     set attempts = attempts + 1, due_at = now() + 2 ^ attempts * interval '2 minutes'
     where review_id = (
       select review_id from sync.changed_reviews where due_at <= now()
       order by due_at limit 1 for update skip locked
     )
-    returning review_id as id, events, attempts`.execute(db);
-  return rows[0];
+    returning review_id as id, events, attempts`;
+  return row;
 }
 
 /** The review was read, or is left to the runs. An event that came meanwhile makes it due again. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowOf } from './index.ts';
+import { type Db, listOf, rowOf } from './index.ts';
 
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
@@ -18,10 +18,10 @@ function plainAddress({ address }: ConnectedService): string {
 
 /** The service to which the links, cursors and reviews of this warehouse belong; undefined before the first use. */
 export async function connectedService(db: Db): Promise<ConnectedService | undefined> {
-  const { rows } = await sql<ConnectedService>`
+  const [row] = await listOf<ConnectedService>(db)`
     select service_address as address, service_client as client from sync.settings
-    where service_address is not null`.execute(db);
-  return rows[0];
+    where service_address is not null`;
+  return row;
 }
 
 export async function recordConnectedService(db: Db, { address, client }: ConnectedService): Promise<void> {
@@ -56,11 +56,9 @@ export type KnownRecords = { orders: { id: number; code: string }[]; reviews: { 
 export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
   const orders = sql`select order_id as id, order_code as code from sync.order_links where order_id is not null`;
   const reviews = sql`select id, created_at as "createdAt" from warehouse.reviews where deleted_at is null`;
-  const { rows: known } = await sql<KnownRecords['orders'][number]>`
-    (${orders} order by ordered_at desc, order_code desc limit 3) union (${orders} order by ordered_at, order_code limit 3)`.execute(
-    db,
-  );
-  const { rows: held } = await sql<KnownRecords['reviews'][number]>`
-    (${reviews} order by created_at desc limit 3) union (${reviews} order by created_at limit 3)`.execute(db);
+  const known = await listOf<KnownRecords['orders'][number]>(db)`
+    (${orders} order by ordered_at desc, order_code desc limit 3) union (${orders} order by ordered_at, order_code limit 3)`;
+  const held = await listOf<KnownRecords['reviews'][number]>(db)`
+    (${reviews} order by created_at desc limit 3) union (${reviews} order by created_at limit 3)`;
   return { orders: known, reviews: held };
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { asStorableJson } from '../base/json-text.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
-import { type Db, rowOf, rowsOf } from './index.ts';
+import { type Db, listOf, rowOf, rowsOf } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -79,15 +79,13 @@ const reasonWithoutValues = sql`regexp_replace(
  * Open dead letters by kind and by reason without its values; each group shows one of the reasons. The most frequent come
  * first.
  */
-export async function groupDeadLetters(db: Db): Promise<DeadLetterGroup[]> {
-  const { rows } = await sql<DeadLetterGroup>`
+export const groupDeadLetters = (db: Db) =>
+  listOf<DeadLetterGroup>(db)`
     select kind, min(reason) as reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
       (array_agg(coalesce('order ' || order_code, key) order by id))[1:20]::text[] as records,
       min(first_failed_at) as "firstFailedAt", max(last_failed_at) as "lastFailedAt"
     from sync.dead_letters where resolved_at is null
-    group by kind, ${reasonWithoutValues} order by count desc, min(id)`.execute(db);
-  return rows;
-}
+    group by kind, ${reasonWithoutValues} order by count desc, min(id)`;
 
 export async function countOpenWebhooks(db: Db): Promise<number> {
   const { n } = await rowOf<{ n: number }>(db)`
@@ -149,12 +147,11 @@ export type DeadLetter = {
 
 /** Without their records, which may be large. */
 async function select(db: Db, condition: RawBuilder<unknown>): Promise<DeadLetter[]> {
-  const { rows } = await sql<DeadLetter>`
+  return listOf<DeadLetter>(db)`
     select id, kind, key, order_code as "orderCode", reason, attempts, first_failed_at as "firstFailedAt",
       last_failed_at as "lastFailedAt", resolved_at as "resolvedAt",
       is_discarded as "isDiscarded"
-    from sync.dead_letters where ${condition}`.execute(db);
-  return rows;
+    from sync.dead_letters where ${condition}`;
 }
 
 /** Dead letters by id, open and resolved, the oldest first. */
@@ -166,14 +163,14 @@ export const openDeadLetters = (db: Db, kind: DeadLetterKind | null = null) =>
 
 /** The keys of the records of a kind that failed last, discarded ones too. */
 export async function failingKeys(db: Db, kind: DeadLetterKind): Promise<Set<string>> {
-  const { rows } = await sql<{ key: string }>`
-    select key from sync.dead_letters where kind = ${kind} and (resolved_at is null or is_discarded)`.execute(db);
+  const rows = await listOf<{ key: string }>(db)`
+    select key from sync.dead_letters where kind = ${kind} and (resolved_at is null or is_discarded)`;
   return new Set(rows.map(({ key }) => key));
 }
 
 /** The record of a dead letter. */
 export async function payloadOf(db: Db, id: number): Promise<unknown> {
-  const { rows } = await sql<{ payload: unknown }>`select payload from sync.dead_letters where id = ${id}`.execute(db);
+  const rows = await listOf<{ payload: unknown }>(db)`select payload from sync.dead_letters where id = ${id}`;
   return rows[0]?.payload;
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { isRecord } from '../base/json-text.ts';
 import { repeat } from '../base/timeout.ts';
-import { type Db, rowsOf, type Warehouse } from './index.ts';
+import { type Db, listOf, rowsOf, type Warehouse } from './index.ts';
 
 export type RecordKind = 'review' | 'review_detail' | 'order' | 'sub_order' | 'event';
 
@@ -112,15 +112,13 @@ export type FieldDrift = {
  * What has changed in the last thirty days, and every field that is gone; the newest first, at most fifty. Several new values
  * of a field are one change, as old as the newest of them.
  */
-export async function fieldDrift(db: Db): Promise<FieldDrift[]> {
-  const { rows } = await sql<FieldDrift>`
+export const fieldDrift = (db: Db) =>
+  listOf<FieldDrift>(db)`
     select record, field, change, max(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt",
       sum(records)::integer as records, example_type as "exampleType"
     from bi.field_drift where change = 'gone' or first_seen_at > now() - interval '30 days'
     group by record, field, change, example_type
-    order by max(first_seen_at) desc, record, field, change limit 50`.execute(db);
-  return rows;
-}
+    order by max(first_seen_at) desc, record, field, change limit 50`;
 
 /** A person says that the service shows a field of reviews no more: its column is cleared by what comes from now on. */
 export async function acceptGone(db: Db, field: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { recount } from './bi/recount.ts';
-import type { Db } from './index.ts';
+import { type Db, listOf } from './index.ts';
 
 /** Whose data is meant: a customer, the customer of some orders, or both. */
 export type Whose = {
@@ -31,30 +31,30 @@ const forgotten = 'the record was masked by forget; the next attempt reads it ag
  * Changes nothing.
  */
 export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
-  const { rows: reviews } = await sql<Traces['reviews'][number]>`
+  const reviews = await listOf<Traces['reviews'][number]>(db)`
     select id, user_code as "userCode", order_code as "orderCode" from warehouse.reviews
     where ${isCode('user_code', whose.userCode)} or order_code = any(${whose.orders})
-    order by id`.execute(db);
-  const { rows: comments } = await sql<{ id: number }>`
+    order by id`;
+  const comments = await listOf<{ id: number }>(db)`
     select id from warehouse.reviews
     where jsonb_typeof(extra -> 'comments') = 'array' and exists (
       select from jsonb_array_elements(extra -> 'comments') as item
       where ${isCode("item ->> 'user_code'", whose.userCode)}
     )
-    order by id`.execute(db);
+    order by id`;
   const open = await deadLettersWithOwner(db, whose);
   const own = new Set(whose.orders);
   const ofUser = open.filter((one) => one.isOwn);
   for (const { orderCode } of [...reviews, ...ofUser]) if (orderCode !== null) own.add(orderCode);
   const orders = [...own];
-  const { rows: orderLines } = await sql<Traces['orderLines'][number]>`
+  const orderLines = await listOf<Traces['orderLines'][number]>(db)`
     select order_code as "orderCode", count(*)::integer as lines from sync.sub_order_links
     where order_code = any(${orders}) and (content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)
-    group by order_code order by order_code`.execute(db);
-  const { rows: contacts } = await sql<{ code: string }>`
+    group by order_code order by order_code`;
+  const contacts = await listOf<{ code: string }>(db)`
     select order_code as code from sync.order_links
     where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'forgotten')
-    order by order_code`.execute(db);
+    order by order_code`;
   return {
     reviews,
     comments: comments.map(({ id }) => id),
@@ -132,7 +132,7 @@ const isCode = (expression: string, code: string | undefined) =>
  * text.
  */
 async function deadLettersWithOwner(db: Db, whose: Whose) {
-  const { rows } = await sql<{ id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean }>`
+  const rows = await listOf<{ id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean }>(db)`
     select id, kind, key, order_code as "orderCode", exists (
       select from unnest(array[payload, payload -> 'order', payload -> 'review']) as record
       where ${isCode("record ->> 'user_code'", whose.userCode)} or btrim(record ->> 'order_code', ${spaces}) = any(${whose.orders})
@@ -140,6 +140,6 @@ async function deadLettersWithOwner(db: Db, whose: Whose) {
     ) as "isOwn"
     from sync.dead_letters
     where kind in ('order', 'order_line', 'review') and reason <> ${forgotten}
-    order by id`.execute(db);
+    order by id`;
   return rows.filter(({ isOwn, orderCode }) => isOwn || orderCode !== null);
 }

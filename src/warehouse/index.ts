@@ -122,13 +122,19 @@ export async function openWarehouse(options: WarehouseOptions): Promise<Warehous
   };
 }
 
-/** The row of a statement that always gives one: ``rowOf<{ n: number }>(db)`select count(*) as n from …` ``. */
+/** The rows of a statement: ``listOf<{ n: number }>(db)`select count(*) as n from …` ``. */
+export const listOf =
+  <Row>(db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
+    (await sql<Row>(text, ...values).execute(db)).rows;
+
+/** The row of a statement that always gives one. */
 export const rowOf =
   <Row>(db: Db) =>
   async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row> => {
-    const { rows } = await sql<Row>(text, ...values).execute(db);
-    if (rows.length === 0) throw new Error(`no row, expected one: ${text.join('…').trim().slice(0, 80)}`);
-    return rows[0] as Row;
+    const [row] = await listOf<Row>(db)(text, ...values);
+    if (row === undefined) throw new Error(`no row, expected one: ${text.join('…').trim().slice(0, 80)}`);
+    return row;
   };
 
 /** Whether another session holds a lock that a statement did not get in time, or at once. */

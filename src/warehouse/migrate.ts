@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut, rowOf } from './index.ts';
+import { type Db, isLockedOut, listOf, rowOf } from './index.ts';
 import { sessionsOnOurTables } from './lock-waits.ts';
 
 const folder = packagePath('sql', 'warehouse');
@@ -85,9 +85,12 @@ async function lockBookkeeping(trx: Db): Promise<void> {
 }
 
 async function hasBookkeeping(db: Db): Promise<boolean> {
-  const { rows } = await sql`
-    select where to_regclass('review_sync_migrations.applied') is not null`.execute(db);
-  return rows.length > 0;
+  return (
+    (
+      await listOf(db)`
+    select where to_regclass('review_sync_migrations.applied') is not null`
+    ).length > 0
+  );
 }
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */

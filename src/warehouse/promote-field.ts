@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { IncompleteError, UsageError } from '../base/errors.ts';
-import { type Db, isLockedOut, rowOf } from './index.ts';
+import { type Db, isLockedOut, listOf, rowOf } from './index.ts';
 
 /**
  * The types of a promoted column, each with the SQL expression of its value. `field` is the JSON value, `text` the same
@@ -65,12 +65,12 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
 /** Whether the field is promoted already. @throws UsageError if another column has the name, or the type differs. */
 async function isThere(trx: Db, column: string, type: string): Promise<boolean> {
   // Files and BI tools hold `Score` and `score` for one.
-  const { rows } = await sql<{ type: string; isPromoted: boolean }>`
+  const rows = await listOf<{ type: string; isPromoted: boolean }>(trx)`
     select format_type(atttypid, null) as type, attgenerated = 's' and attname = ${column} as "isPromoted"
     from pg_attribute
     where attrelid in ('warehouse.reviews'::regclass, 'bi.reviews'::regclass) and lower(attname) = lower(${column})
       and not attisdropped
-    order by attrelid = 'warehouse.reviews'::regclass desc`.execute(trx);
+    order by attrelid = 'warehouse.reviews'::regclass desc`;
   const [found] = rows;
   // The views over all brands have a column `brand` of their own, and a warehouse may become that of a brand.
   if (!found && column.toLowerCase() !== 'brand') return false;

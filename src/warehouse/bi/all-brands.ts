@@ -3,22 +3,21 @@ import pg from 'pg';
 import { ReviewSyncError } from '../../base/errors.ts';
 import { brandName } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
-import type { Db } from '../index.ts';
+import { type Db, listOf } from '../index.ts';
 
 /** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
 export async function storedBrands(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ brand: string }>`
+  const rows = await listOf<{ brand: string }>(db)`
     select substring(nspname from 6) as brand from pg_namespace
     where starts_with(nspname, 'sync_') and to_regclass(quote_ident(nspname) || '.settings') is not null
       and to_regclass(quote_ident('review_sync_migrations_' || substring(nspname from 6)) || '.applied') is not null
-    order by nspname collate "C"`.execute(db);
+    order by nspname collate "C"`;
   return rows.map(({ brand }) => brand).filter((brand) => brandName.test(brand));
 }
 
 /** Whether the database has the schemas of a warehouse without brands. */
 export async function hasPlainSchemas(db: Db): Promise<boolean> {
-  const { rows } = await sql`select where to_regclass('sync.settings') is not null`.execute(db);
-  return rows.length > 0;
+  return (await listOf(db)`select where to_regclass('sync.settings') is not null`).length > 0;
 }
 
 /** The stored brand whose warehouse uses this service and account. @param db of any brand, or without one. */
@@ -126,7 +125,7 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
         ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
       );
     }
-    const { rows: reader } = await sql`select from pg_roles where rolname = 'bi_reader'`.execute(trx);
+    const reader = await listOf(trx)`select from pg_roles where rolname = 'bi_reader'`;
     if (reader.length > 0) {
       statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
     }
@@ -141,10 +140,8 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
  * @throws ReviewSyncError if other views use the views over all brands.
  */
 export async function dropUnion(db: Db): Promise<void> {
-  const { rows } = await sql<{ name: string }>`
-    select c.relname as name from pg_class c where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'`.execute(
-    db,
-  );
+  const rows = await listOf<{ name: string }>(db)`
+    select c.relname as name from pg_class c where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'`;
   if (rows.length === 0) return;
   await sql
     .raw(`${setLockTimeout}; drop view ${rows.map(({ name }) => `bi.${id(name)}`).join(', ')}`)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, listOf } from '../index.ts';
 
 /** A category or grade of the shop's and the service's id of it; `fingerprint` is the hash of what was last pushed. */
 export type CatalogLink = { code: string; id: number; fingerprint: string };
@@ -14,8 +14,8 @@ const tables = {
 /** All links of a kind, by the shop's code. */
 export async function catalogLinks(db: Db, kind: CatalogKind): Promise<Map<string, CatalogLink>> {
   const { table, code, id } = tables[kind];
-  const { rows } = await sql<CatalogLink>`
-    select ${sql.ref(code)} as code, ${sql.ref(id)} as id, fingerprint from ${sql.table(table)}`.execute(db);
+  const rows = await listOf<CatalogLink>(db)`
+    select ${sql.ref(code)} as code, ${sql.ref(id)} as id, fingerprint from ${sql.table(table)}`;
   return new Map(rows.map((row) => [row.code, row]));
 }
 

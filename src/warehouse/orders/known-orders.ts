@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, listOf, rowOf } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -11,13 +11,13 @@ const pageSize = 1000;
 export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<string[], void, undefined> {
   let after = range.afterCode ?? '';
   for (;;) {
-    const { rows } = await sql<{ code: string }>`
+    const rows = await listOf<{ code: string }>(db)`
       select order_code as code from sync.order_links
       where contact is not null and (order_id is not null or pushed_at is null) and order_code > ${after}
         and (${range.lastCode ?? null}::text is null or order_code <= ${range.lastCode ?? null})
         and ordered_at >= ${range.from ?? '-infinity'}::timestamptz
         and ordered_at < ${range.to ?? 'infinity'}::timestamptz
-      order by order_code limit ${pageSize}`.execute(db);
+      order by order_code limit ${pageSize}`;
     if (rows.length > 0) yield rows.map(({ code }) => code);
     after = rows.at(-1)?.code ?? after;
     if (rows.length < pageSize) return;
@@ -37,7 +37,7 @@ export async function ordersOfAllAges(db: Db): Promise<PushedOrder[]> {
     select order_code as code, ordered_at as "orderedAt" from sync.order_links
     where order_id is not null and absent_since is null
       and pushed_at > coalesce((select same_shop_since from sync.settings), '-infinity')`;
-  const { rows } = await sql<PushedOrder>`
+  return listOf<PushedOrder>(db)`
     with oldest as (${pushed} and ordered_at is not null order by ordered_at, order_code limit 3),
     newest as (${pushed} and ordered_at is not null order by ordered_at desc, order_code desc limit 3),
     between_them as (
@@ -48,8 +48,7 @@ export async function ordersOfAllAges(db: Db): Promise<PushedOrder[]> {
         order by ordered_at, order_code limit 1
       ) as one
     )
-    table oldest union table newest union table between_them`.execute(db);
-  return rows;
+    table oldest union table newest union table between_them`;
 }
 
 /** A person says that the shop is the one whose orders the warehouse remembers. */
@@ -92,18 +91,20 @@ export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]
       where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'
       order by order_code for update
     )`.execute(db);
-  const { rows } = await sql<AbsentOrder>`
+  return listOf<AbsentOrder>(db)`
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' as "hasWaited"
-    from sync.order_links where absent_since is not null order by order_code`.execute(db);
-  return rows;
+    from sync.order_links where absent_since is not null order by order_code`;
 }
 
 /** Whether some pushed order created since the moment is still in the shop. */
 export async function isAnyPresent(db: Db, since: string): Promise<boolean> {
-  const { rows } = await sql`
+  return (
+    (
+      await listOf(db)`
     select from sync.order_links
-    where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`.execute(db);
-  return rows.length > 0;
+    where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`
+    ).length > 0
+  );
 }
 
 export type AbsenceSummary = {

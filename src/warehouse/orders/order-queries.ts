@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, listOf, rowOf } from '../index.ts';
 
 /** `hash`: that of the newest run; null: there was none. `changedAt`: null if all orders were read by these queries. */
 export type OrderQueriesState = { hash: string | null; changedAt: Date | null };
@@ -9,11 +9,11 @@ export const orderQueriesState = (db: Db) => rowOf<OrderQueriesState>(db)`
 
 /** Records the queries by which a run reads orders. @returns whether orders were read by other queries before. */
 export async function noteOrderQueries(db: Db, hash: string): Promise<boolean> {
-  const { rows } = await sql<{ changed: boolean }>`
+  const rows = await listOf<{ changed: boolean }>(db)`
     update sync.settings
     set orders_queries = ${hash}, queries_changed_at = case when orders_queries is not null then clock_timestamp() end
     where orders_queries is distinct from ${hash}
-    returning queries_changed_at is not null as changed`.execute(db);
+    returning queries_changed_at is not null as changed`;
   return rows[0]?.changed ?? false;
 }
 

@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
 import { isUsableCode } from '../../base/is-storable.ts';
 import { normalText } from '../../base/normal-text.ts';
-import { type Db, rowsOf, type Warehouse } from '../index.ts';
+import { type Db, listOf, rowsOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
@@ -28,20 +27,18 @@ const isProductId = (id: unknown): id is number => Number.isSafeInteger(id);
 
 /** Product codes without a known id for which order lines wait. */
 export async function awaitedProducts(db: Db): Promise<Set<string>> {
-  const { rows } = await sql<{ code: string }>`
+  const rows = await listOf<{ code: string }>(db)`
     select distinct w.product_code as code
     from (${waitingLinesOf}) as w
     where not exists (select from sync.product_links p where p.product_code = w.product_code)
-  `.execute(db);
+  `;
   return new Set(rows.map((row) => row.code));
 }
 
 /** The known product ids of the service by the shop's product code. */
 export async function productIds(db: Db, codes: readonly string[]): Promise<Map<string, number>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<{ code: string; id: number }>`
-    select product_code as code, product_id as id from sync.product_links where product_code = any(${codes})`.execute(
-    db,
-  );
+  const rows = await listOf<{ code: string; id: number }>(db)`
+    select product_code as code, product_id as id from sync.product_links where product_code = any(${codes})`;
   return new Map(rows.map(({ code, id }) => [code, id]));
 }

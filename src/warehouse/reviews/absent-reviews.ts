@@ -1,29 +1,25 @@
-import { sql } from 'kysely';
 import { isoOf, type Span } from '../../base/time/span.ts';
-import { type Db, rowOf, rowsOf } from '../index.ts';
+import { type Db, listOf, rowOf, rowsOf } from '../index.ts';
 
 export type Absent = { id: number; createdAt: Date };
 
 /** Reviews created in the span (its end left out) that are here, not marked deleted, and not among `ids`. */
 export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<string>): Promise<Absent[]> {
   const shown = [...ids].filter((id) => /^\d{1,18}$/.test(id));
-  const { rows } = await sql<Absent>`
+  return listOf<Absent>(db)`
     select id, created_at as "createdAt" from warehouse.reviews
     where created_at >= ${isoOf(start)} and created_at < ${isoOf(end)} and deleted_at is null
-      and id <> all(${shown}::bigint[])`.execute(db);
-  return rows;
+      and id <> all(${shown}::bigint[])`;
 }
 
 /** Reviews that are suspected gone, at most `limit`: those that wait longest first. */
-export async function suspects(db: Db, limit: number): Promise<Absent[]> {
-  const { rows } = await sql<Absent>`
+export const suspects = (db: Db, limit: number) =>
+  listOf<Absent>(db)`
     select r.id, r.created_at as "createdAt"
     from sync.absent_reviews a
     join warehouse.reviews r on r.id = a.review_id and r.deleted_at is null
     order by a.missed_at, r.id
-    limit ${limit}`.execute(db);
-  return rows;
-}
+    limit ${limit}`;
 
 /** How many reviews are suspected gone. */
 export async function countAbsent(db: Db): Promise<number> {
@@ -40,18 +36,16 @@ export async function markDeleted(db: Db, ids: readonly number[], at: Date): Pro
 
 /** The reviews that were marked deleted last, since that moment: at most `limit`. */
 export async function deletedSince(db: Db, since: Date, limit: number): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc limit ${limit}`.execute(db);
+  const rows = await listOf<{ id: number }>(db)`
+    select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc limit ${limit}`;
   return rows.map(({ id }) => id);
 }
 
 /** Reviews created in the span (its end left out) that are here and not marked deleted. */
-export async function heldIn(db: Db, { start, end }: Span): Promise<Absent[]> {
-  const { rows } = await sql<Absent>`
+export const heldIn = (db: Db, { start, end }: Span) =>
+  listOf<Absent>(db)`
     select id, created_at as "createdAt" from warehouse.reviews
-    where created_at >= ${isoOf(start)} and created_at < ${isoOf(end)} and deleted_at is null`.execute(db);
-  return rows;
-}
+    where created_at >= ${isoOf(start)} and created_at < ${isoOf(end)} and deleted_at is null`;
 
 /** How many reviews of the warehouse are not marked deleted. */
 export async function countHeld(db: Db): Promise<number> {
@@ -62,12 +56,12 @@ export async function countHeld(db: Db): Promise<number> {
 
 /** The newest reviews that are here and not among `ids`, a few. */
 export async function newestBut(db: Db, ids: readonly number[]): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
+  const rows = await listOf<{ id: number }>(db)`
     select id from warehouse.reviews r
     where deleted_at is null and id <> all(${ids}::bigint[])
       and not exists (select from sync.absent_reviews a where a.review_id = r.id)
     order by created_at desc
-    limit 3`.execute(db);
+    limit 3`;
   return rows.map((row) => row.id);
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, listOf } from '../index.ts';
 
 /**
  * A review with a number of comments that has changed. `moves`: see `sync.comments_due`. `count`: the number that the last
@@ -15,15 +15,13 @@ export type CommentsDue = {
 };
 
 /** Reviews that were never tried come first, the newest first, then the oldest attempts. Deleted reviews are left out. */
-export async function commentsDue(db: Db, limit: number): Promise<CommentsDue[]> {
-  const { rows } = await sql<CommentsDue>`
+export const commentsDue = (db: Db, limit: number) =>
+  listOf<CommentsDue>(db)`
     select review_id as id, moves, attempts, tried_at as "triedAt", comments_count as count, updated_at as "updatedAt"
     from sync.comments_due join warehouse.reviews on id = review_id
     where deleted_at is null
     order by tried_at nulls first, moved_at desc, review_id desc
-    limit ${limit}`.execute(db);
-  return rows;
-}
+    limit ${limit}`;
 
 /** Notes that the comments were read, unless their number has changed again since. */
 export async function commentsRead(db: Db, { id, moves }: CommentsDue): Promise<void> {

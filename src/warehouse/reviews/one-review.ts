@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, listOf } from '../index.ts';
 import type { Axis } from '../schema.ts';
 
 export type Row = Record<string, unknown> & {
@@ -11,32 +10,27 @@ export type Row = Record<string, unknown> & {
 };
 
 export async function reviewRow(db: Db, id: number): Promise<Row | undefined> {
-  const { rows } = await sql<Row>`select * from warehouse.reviews where id = ${id}`.execute(db);
-  return rows[0];
+  const [row] = await listOf<Row>(db)`select * from warehouse.reviews where id = ${id}`;
+  return row;
 }
 
 export type WindowOf = { axis: Axis; runId: string; startAt: Date; endAt: Date; startedAt: Date; reviews: number };
 
 /** Recorded windows that hold the date of their axis, the newest first, a few. */
-export async function windowsOf(
-  db: Db,
-  dates: { created: Date | undefined; updated: Date | undefined },
-): Promise<WindowOf[]> {
-  const { rows } = await sql<WindowOf>`
+export const windowsOf = (db: Db, dates: { created: Date | undefined; updated: Date | undefined }) =>
+  listOf<WindowOf>(db)`
     select axis, run_id as "runId", start_at as "startAt", end_at as "endAt", started_at as "startedAt", reviews
     from sync.export_windows
     where (axis = 'created' and start_at <= ${dates.created ?? null} and end_at > ${dates.created ?? null})
       or (axis = 'updated' and start_at <= ${dates.updated ?? null} and end_at > ${dates.updated ?? null})
     order by started_at desc
-    limit 10`.execute(db);
-  return rows;
-}
+    limit 10`;
 
 /** When a proven reading of its date did not show it, and which run that was; undefined if it is not suspected. */
 export type Missed = { at: Date; runId: string };
 
 export async function missedReview(db: Db, id: number): Promise<Missed | undefined> {
-  const { rows } = await sql<Missed>`
-    select missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`.execute(db);
-  return rows[0];
+  const [row] = await listOf<Missed>(db)`
+    select missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`;
+  return row;
 }

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
-import { type Db, rowsOf } from '../index.ts';
+import { type Db, listOf, rowsOf } from '../index.ts';
 import type { Axis } from '../schema.ts';
 
 /**
@@ -36,10 +35,10 @@ export async function closeGaps(db: Db, axis: Axis, span: Span): Promise<void> {
 
 /** All of them, the oldest date first. */
 export async function openGaps(db: Db): Promise<OpenGap[]> {
-  const { rows } = await sql<Omit<OpenGap, 'span'> & { startAt: Date; endAt: Date }>`
+  const rows = await listOf<Omit<OpenGap, 'span'> & { startAt: Date; endAt: Date }>(db)`
     select axis, start_at as "startAt", end_at as "endAt", kind, reason, attempts,
       first_seen_at as "firstSeenAt", last_tried_at as "lastTriedAt"
-    from sync.open_gaps order by start_at, axis`.execute(db);
+    from sync.open_gaps order by start_at, axis`;
   return rows.map(({ startAt, endAt, ...gap }) => ({
     ...gap,
     span: { start: secondOf(startAt), end: secondOf(endAt) },

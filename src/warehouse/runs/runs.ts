@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
-import { type Db, rowsOf, warehouseNow } from '../index.ts';
+import { type Db, listOf, rowsOf, warehouseNow } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
 
@@ -106,7 +106,7 @@ const asRun = (row: Run): Run => ({
 
 /** The row of a run; undefined if there is none: then nobody may carry it out. */
 export async function findRun(db: Db, id: string): Promise<Run | undefined> {
-  const { rows } = await sql<Run>`select * from sync.run_rows where id = ${id}`.execute(db);
+  const rows = await listOf<Run>(db)`select * from sync.run_rows where id = ${id}`;
   return rows.map(asRun)[0];
 }
 
