@@ -75,7 +75,7 @@ test('an order whose code the feed writes otherwise is the order of its own code
   ).toEqual([{ code: 'A0', email: '' }]);
 });
 
-test('a column that tells cases apart hides no order whose code the feed writes otherwise', async ({ openWorld }) => {
+test('a column that tells cases apart hides no order that the feed writes otherwise', async ({ openWorld }) => {
   const feed = `select ' ' || lower(code) as code, updated_at as changed_at from o where updated_at >= :since`;
   const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders: feed }) } });
   await world.place(order('Ab1', line('1', 7)));

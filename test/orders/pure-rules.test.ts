@@ -216,7 +216,7 @@ describe('requestBody', () => {
   });
 });
 
-test('of what was never sent, contact that the service keeps is named, and no stand-in for a name', () => {
+test('contact that the service keeps is named, and no stand-in for a name', () => {
   const nobody = { user_email: null, user_phone: null, user_name: null };
   const kept = { total_price: null, username: 'Guest', phone: '010-9', user_email: 'k@example.com' };
   const accepted = { body: nobody, detail: kept } as unknown as OrderMemory['accepted'];

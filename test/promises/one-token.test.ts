@@ -66,7 +66,7 @@ test('three processes share the one token of a client, also when it is revoked',
   expect(service.counts.refused).toBeLessThanOrEqual(3 * 8);
 });
 
-test('processes whose tokens serve three requests each end exact, and status says why they are slow', async () => {
+test('processes whose tokens serve three requests end exact, and status says why', async () => {
   const { world, service } = await openOneToken(3);
   const running = ['orders', 'reviews', 'catalog'].map((what) => runProcess(['sync', what], world.environment));
   const ends = await Promise.all(running);

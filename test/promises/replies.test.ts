@@ -93,7 +93,7 @@ test('a service that shows no comments costs five requests a run, until it does'
   );
 });
 
-test('a review that is gone or forgotten is asked for no more, and one that comes back is', async () => {
+test('a review that is gone is asked for no more, and one that comes back is', async () => {
   await using world = await openWorld();
   await world.cli('sync', 'reviews');
   const due = async () =>

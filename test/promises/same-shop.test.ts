@@ -49,6 +49,11 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   expect(await verdict(world)).toBe('same');
   await world.shop(`update o set created_at = created_at - interval '2 days'`);
   expect(await verdict(world)).toBe('other');
+  // Dates that cannot be read prove nothing.
+  const { shop, warehouse } = await world.openApp();
+  const orders = async (codes: readonly string[]) =>
+    (await shop.orders(codes)).map((one) => ({ ...one, order: { ...one.order, created_at: 'once' } }));
+  expect(await sameShop({ shop: { ...shop, orders }, db: warehouse.db })).toBe('unknown');
   // What was never accepted, and what is known to be gone, shows nothing.
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
   await world.warehouse(`update sync.order_links set absent_since = now() where order_code = 'O5'`);

@@ -289,7 +289,7 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await serve.ended;
 });
 
-test('what fails for one review is said of that review, and is no outage of the warehouse', async () => {
+test('what fails for one review is no outage of the warehouse', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const app = await world.openApp();
   const said: string[] = [];

@@ -62,7 +62,7 @@ test('a path that always answers 401 ends too, while other paths accept every to
 test.each([
   [1000, 'own'],
   [1001, 'another'],
-])('a token of another process that is renewed at %i ms is left alone at 1,000 ms: %s', async (renewAtMs, value) => {
+])('a token of another process, renewed at %i ms, is left alone at 1,000 ms: %s', async (renewAtMs, value) => {
   let kept: Session = {};
   const store = { get: async () => kept, set: async () => {} };
   const session = openSession({ store, stopped: new AbortController().signal, now: () => 1000, onWait() {} });
@@ -184,7 +184,7 @@ test('credentials that are withdrawn meanwhile fail one call, and then all', asy
   expect(service.calls().length).toBeLessThan(20 + 60);
 });
 
-test('a path that refuses tokens ends its own call, also where tokens serve few', async () => {
+test('a path that refuses a token ends its call, also where tokens serve few requests', async () => {
   const served = new Map<string, number>();
   const service = await tinyService((seen) => {
     const token = tokenOf(seen) ?? '';
