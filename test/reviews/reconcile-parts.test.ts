@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
-import { RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { concludeReconcile } from '../../src/reviews/plan/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh/refresh-review.ts';
+import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
@@ -107,6 +108,33 @@ test('refused reviews are asked for, oldest attempt first, until five in a row f
   const again = `select from sync.dead_letters where attempts = 2 and last_failed_at > now() - interval '30 minutes'
     and reason like '%status 500%' and resolved_at is null`;
   expect(await world.warehouse(again)).toHaveLength(9);
+});
+
+test('what may be gone is asked about until twenty requests in a row fail', async ({ world }) => {
+  await syncHourly(world, 1);
+  const app = await world.openApp();
+  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
+  const absent = Array.from({ length: 100 }, (_, n) => ({ id: 100 + n, createdAt: new Date() }));
+  const askedIfEachIsGone = async (each: number) => {
+    const asked = new Set<number>();
+    const failing: typeof reviews = {
+      ...reviews,
+      async getRaw(id, ...more) {
+        if (id === 1) return reviews.getRaw(id, ...more);
+        asked.add(id);
+        const at = { method: 'GET', path: `/v1/reviews/${id}` } as const;
+        throw id % each === 0
+          ? new NotFoundError({ ...at, status: 404 })
+          : new UnavailableError({ ...at, status: 500 });
+      },
+    };
+    const options = { mark: false, suspected: 100, others: [1], show: async () => {} };
+    await confirmDeleted({ ...deps, reviews: failing }, absent, options);
+    return asked.size;
+  };
+  expect(await askedIfEachIsGone(15)).toBe(100);
+  // Four at a time.
+  expect([20, 21, 22, 23]).toContain(await askedIfEachIsGone(1000));
 });
 
 test('rows of the ledger go with age, and every day that was read stays read', async ({ world }) => {
