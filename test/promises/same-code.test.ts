@@ -84,9 +84,12 @@ test('the second of two codes waits until the creation of the first has shown it
   folds(world, { fold: lower, lookups: 'fold' }, 'lose');
   for (let run = 1; run <= 2; run += 1) await world.sync().catch(() => undefined);
   await world.place(...pairs.map(([, second]) => of(second, 'lee', 3)));
-  await world.warehouse(`update sync.order_links set due_at = now() + interval '1 hour'`);
+  const firstLater = `update sync.order_links set due_at = now() + interval '1 hour' where order_code like 'xK%'`;
   folds(world, { fold: lower, lookups: 'fold' });
-  await world.sync();
+  for (let run = 1; run <= 3; run += 1) {
+    await world.warehouse(firstLater);
+    await world.sync();
+  }
   expect(mailed(world)).toEqual([]);
   for (const [first, second] of pairs)
     expect(await world.openDeadLetters()).toContainEqual({
@@ -97,6 +100,35 @@ test('the second of two codes waits until the creation of the first has shown it
   expect(await world.atService(customers)).toEqual(
     pairs.map(() => ({ user_code: 'kim', user_email: 'kim@example.com' })),
   );
+  // Once the first is known, both say that they are one.
+  await world.timePasses('1 day');
+  for (let run = 1; run <= 2; run += 1) await world.sync();
+  expect(mailed(world)).toEqual([]);
+  expect(await world.openDeadLetters()).toMatchObject(
+    pairs
+      .flat()
+      .sort()
+      .map((key) => ({ key, reason: expect.stringContaining('the service has one order') })),
+  );
+});
+
+test('the second of two codes is sent once the first is known to be another order', async ({ world }) => {
+  await world.place(of('xK3f', 'kim', 1));
+  world.serviceRule((request) => (isPost(request) ? { status: 500 } : 'pass'));
+  await world.sync();
+  await world.place(of('Xk3F', 'lee', 3));
+  await world.warehouse(`update sync.order_links set due_at = now() + interval '1 hour'`);
+  world.serviceRule(() => 'pass');
+  await world.sync();
+  expect(mailed(world)).toEqual([]);
+  for (let run = 1; run <= 2; run += 1) {
+    await world.timePasses('1 hour');
+    await world.sync();
+  }
+  expect(await world.atService(customers)).toEqual(
+    ['kim', 'lee'].map((name) => ({ user_code: name, user_email: `${name}@example.com` })),
+  );
+  expect(await world.openDeadLetters()).toEqual([]);
 });
 
 test.for(['off', 'send'])(

@@ -72,11 +72,17 @@ export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
 }
 
 /**
- * The other orders of the shop that are this one at the service, or may be: nobody knows their id yet. An order whose id was
- * recorded before is known apart from those without one.
+ * The other orders of the shop that are this one at the service, or may be, since nobody knows their id. If a push of this
+ * order has ended before, its id is its own.
  */
-export const othersHere = ({ link, orderId, others }: OrderMemory): readonly OtherOrder[] =>
-  others.filter((one) => (one.orderId === null ? one.isUnknown && !link?.orderId : one.orderId === orderId));
+export function othersHere({ link, orderId, others }: OrderMemory): readonly OtherOrder[] {
+  const isKnownApart = link !== undefined && link.orderId !== null && link.pushedAt !== null;
+  return others.filter((one) => (one.orderId === null ? !isKnownApart : one.orderId === orderId));
+}
+
+/** Whether the order waits until the id of another order is known. */
+export const isWaiting = (memory: OrderMemory) =>
+  memory.stop !== undefined && othersHere(memory).some(({ orderId }) => orderId === null);
 
 /** No push of the order has begun. */
 export const isNeverPushed = (link: OrderLink | undefined) => link === undefined || link.contact === null;

@@ -7,7 +7,14 @@ import { contactFields, isContactLeftToSync, type PushRights } from '../contact-
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import type { OrderDifference } from '../plan/order-difference.ts';
-import { isMadeAgain, memoryOf, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
+import {
+  isMadeAgain,
+  isWaiting,
+  memoryOf,
+  type OrderMemory,
+  type PushFailure,
+  sentBefore,
+} from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import { keptThere } from '../requests.ts';
@@ -43,7 +50,7 @@ export function recordOf(
     fingerprint: isContactLeft ? null : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,
-    isAnswered: memory.orderId !== null || memory.stop?.failure !== 'transient',
+    isAnswered: !isWaiting(memory) && (memory.orderId !== null || memory.stop?.failure !== 'transient'),
     dueAfterMs: isContactLeft ? 0 : dueAfterMs,
     userGradeCode,
     userGradeId: order.body.user_grade_id ?? undefined,

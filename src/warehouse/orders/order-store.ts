@@ -52,7 +52,7 @@ export type PushRecord = {
   fingerprint: string | null;
   sentFields: readonly string[];
   failedPushes: number;
-  /** False: nobody knows whether the service has the order, so that it is looked for if the shop loses it. */
+  /** False: nobody knows whether the service has the order, or whether the id is its own. */
   isAnswered: boolean;
   /** When to push the order again although the shop did not change it, in milliseconds from now; null: never. */
   dueAfterMs: number | null;
