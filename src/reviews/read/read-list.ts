@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
-import { type Reader, takeAll } from './reader.ts';
+import { type Part, type Reader, takeAll } from './reader.ts';
 
 /**
  * How the reading of a list ends.
@@ -45,27 +45,27 @@ const looksAtMost = 8;
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
-export async function readList(reader: Reader, query: PageQuery, start: Start = {}): Promise<ListEnd> {
+export async function readList(
+  reader: Reader,
+  query: PageQuery,
+  start: Pick<Part, 'guess' | 'last'> = {},
+): Promise<ListEnd> {
   const list: List = { shown: new Set(), end: start.last && reader.most, isFirst: true };
   let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
   for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
     const top = known ?? (await findTop(reader, query, guess));
-    const read = 'kind' in top ? top : await readFrom(reader, query, list, top);
-    known = undefined;
-    list.isFirst = false;
-    if (read.kind !== 'read' && read.kind !== 'moved') return read;
-    guess = read.guess;
-    const ids = read.kind === 'read' ? idsOf(read.pages) : undefined;
-    const isShown = ids?.length === 0 || (ids && earlier && showsSame(earlier, ids));
-    if (read.kind === 'read' && isShown) return lookAtEmpty(reader, query, read);
-    earlier = ids;
+    const end = 'isNamed' in top ? await readFrom(reader, query, list, top) : top;
+    if (end.kind !== 'unproven') return end;
+    const { shown } = end;
+    const ids = shown && idsOf(shown.pages);
+    const isSame = ids?.length === 0 || (ids && earlier && showsSame(earlier, ids));
+    if (shown && isSame) return lookAtEmpty(reader, query, shown);
+    [known, guess, earlier, list.isFirst] = [undefined, end.guess, ids, false];
   }
   return { kind: 'changing' };
 }
-
-type Start = { guess?: number | undefined; last?: ListPage | undefined };
 
 /** The page from which a list is read. `isNamed`: the service calls it the last one. */
 type Top = { number: number; page: ListPage; isNamed: boolean };
@@ -76,20 +76,21 @@ type Top = { number: number; page: ListPage; isNamed: boolean };
  */
 type List = { shown: Set<string>; end: number | undefined; isFirst: boolean };
 
-/**
- * One reading: its pages from the first. `behind`: other pages that must be empty. `guess`: the page to look at first in
- * the next reading.
- */
-type Reading = { kind: 'read'; pages: ListPage[]; behind: number[]; guess: number };
+/** What one reading shows: its pages from the first. `behind`: other pages that must be empty. */
+type Shown = { pages: ListPage[]; behind: number[] };
 
-/** The list became longer or shorter, or the number of its last page is wrong. */
-type Moved = { kind: 'moved'; guess: number };
+/**
+ * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading. `shown` is undefined if
+ * the list became longer or shorter meanwhile, or the number of its last page is wrong.
+ */
+type Unproven = { kind: 'unproven'; guess: number; shown?: Shown };
 
 /** The guess if the numbers of the last page are of no use: the list is read upwards from page 1. */
 const unnamed = 0;
+const upwards: Unproven = { kind: 'unproven', guess: unnamed };
 
 /** Looks for the last page by the numbers that pages name. A page that names none is the last one if page 1 says so. */
-async function findTop(reader: Reader, query: PageQuery, guess: number): Promise<Top | ListEnd | Moved> {
+async function findTop(reader: Reader, query: PageQuery, guess: number): Promise<Top | ListEnd | Unproven> {
   const { most } = reader;
   let number = Math.max(1, Math.min(most, guess));
   let first: ListPage | undefined;
@@ -110,14 +111,12 @@ async function findTop(reader: Reader, query: PageQuery, guess: number): Promise
       continue;
     }
     // A service that always names the same number refuses all pages that the list does not have.
-    if (page.kind === 'refused') return { kind: 'moved', guess: unnamed };
+    if (page.kind === 'refused') return upwards;
     if (last === number) return { number, page, isNamed: true };
-    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) {
-      return { kind: 'moved', guess: unnamed };
-    }
+    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return upwards;
     return { kind: 'too-long', page, pages: last };
   }
-  return { kind: 'moved', guess: number };
+  return { kind: 'unproven', guess: number };
 }
 
 /** Whether the last page that may be asked for shows another page again, as behind the end of a list. */
@@ -129,7 +128,7 @@ async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, firs
 }
 
 /** One reading of the list: steps 2 to 4 of `readList`. */
-async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top): Promise<Reading | ListEnd | Moved> {
+async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top): Promise<ListEnd | Unproven> {
   const { deps } = reader;
   const { pageSize } = limitsOf(deps);
   const { number } = top;
@@ -137,7 +136,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
   const below = await takeAll(reader, query, numbers, list.isFirst ? deps.pages.slots : pLimit(1));
   // A page that was there a moment ago is refused: the list has become shorter, or its records are at fault.
-  if ('kind' in below) return below.kind === 'refused' ? { kind: 'moved', guess: unnamed } : below;
+  if ('kind' in below) return below.kind === 'refused' ? upwards : below;
   await landing;
   const pages = [...below.toReversed(), top.page];
   if (pages.some((page, index) => isSame(page, pages[index - 1]))) return contradicted(reader);
@@ -145,19 +144,21 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
   const isBelieved = deps.pages.areNumbersRight && areOthersFull && recordsOn(top.page) < pageSize;
   const isKnown = top.isNamed && (list.end === number || isBelieved);
-  const read: Reading = { kind: 'read', pages, behind: [], guess: top.isNamed ? number : unnamed };
-  const end = isKnown ? 'known' : await readOn(reader, query, read);
+  const shown: Shown = { pages, behind: top.isNamed || top.page.ids.length > 0 ? [] : [2, 3] };
+  const end = isKnown ? 'known' : await readOn(reader, query, shown);
   if (typeof end !== 'string') return end;
   if (end === 'shown' && pages.length === 1) return { kind: 'whole' };
-  if (top.isNamed && lastOf(pages).number > number) read.guess = contradicted(reader).guess;
-  if (read.guess === unnamed || pages.every(({ ids }) => ids.length === 0)) return read;
+  if (!top.isNamed) return { ...upwards, shown };
+  if (lastOf(pages).number > number) return { ...contradicted(reader), shown };
+  const unproven: Unproven = { kind: 'unproven', guess: number, shown };
+  if (pages.every(({ ids }) => ids.length === 0)) return unproven;
 
   list.end = number;
   if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
   const again = number > 1 || end === 'unclear' ? await reader.ask(query, number) : top.page;
   if (again.kind === 'failed') return again;
-  if (again.kind === 'refused') return { kind: 'moved', guess: unnamed };
-  if ((again.lastPage ?? number) !== number) return { kind: 'moved', guess: again.lastPage ?? number };
+  if (again.kind === 'refused') return upwards;
+  if ((again.lastPage ?? number) !== number) return { kind: 'unproven', guess: again.lastPage ?? number };
   const before = new Set(idsOf(pages));
   const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
   if (again.ids.some(isNew)) await reader.take(again);
@@ -166,12 +167,12 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const full = Math.max(...[...below, again].map(recordsOn));
   const isCounted = again.ids.length > 0 && list.shown.size >= (number - 1) * full + recordsOn(again);
   const isStill = top.page.ids.every((id) => again.ids.includes(id));
-  return isCounted && (isStill || !list.isFirst) ? { kind: 'whole' } : read;
+  return isCounted && (isStill || !list.isFirst) ? { kind: 'whole' } : unproven;
 }
 
-function contradicted({ deps }: Reader): Moved {
+function contradicted({ deps }: Reader): Unproven {
   deps.pages.areNumbersRight = false;
-  return { kind: 'moved', guess: unnamed };
+  return upwards;
 }
 
 /**
@@ -180,8 +181,8 @@ function contradicted({ deps }: Reader): Moved {
  *
  * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the next page shows nothing.
  */
-async function readOn(reader: Reader, query: PageQuery, read: Reading): Promise<'shown' | 'unclear' | ListEnd> {
-  const { pages } = read;
+async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'shown' | 'unclear' | ListEnd> {
+  const { pages } = shown;
   const { pages: pagesAtMost } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
   const isEmptyList = ids.size === 0;
@@ -208,14 +209,12 @@ async function readOn(reader: Reader, query: PageQuery, read: Reading): Promise<
     } else {
       const isEnd = !lacks() && (isEmpty ? number < pagesAtMost : await endsHere(reader, query, pages, next));
       if (!isEnd) return next.kind === 'refused' ? next : { kind: 'too-long', page: last.page };
-      if (isEmpty) read.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
+      if (isEmpty) shown.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
       return 'unclear';
     }
     pages.push(next);
   }
-  if (!isEmptyList) return 'shown';
-  if (read.guess === unnamed) read.behind = [2, 3];
-  return 'unclear';
+  return isEmptyList ? 'unclear' : 'shown';
 }
 
 /**
@@ -235,7 +234,7 @@ const isRising = (seconds: readonly number[]) => seconds.every((second, at) => s
  * Requests each empty page again, one record shorter; from the list's other end if all pages are empty. If a page shows
  * a record that the reading does not have, the list cannot be read as it is.
  */
-async function lookAtEmpty(reader: Reader, query: PageQuery, { pages, behind }: Reading): Promise<ListEnd> {
+async function lookAtEmpty(reader: Reader, query: PageQuery, { pages, behind }: Shown): Promise<ListEnd> {
   const known = new Set(idsOf(pages));
   const again = (number: number, desc: boolean) =>
     reader.ask({ ...query, desc }, number, limitsOf(reader.deps).pageSize - 1);

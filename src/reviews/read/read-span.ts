@@ -2,14 +2,8 @@ import { formatCount } from '../../base/counts.ts';
 import { isoOf, type Second, type Span } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
 import { type ListEnd, readList } from './read-list.ts';
-import { type Land, openReader, type Proven, type ReadDeps, type Reader } from './reader.ts';
+import { type Land, openReader, type Part, type Proven, type ReadDeps, type Reader } from './reader.ts';
 import { type Axis, cutSpan, middleOf } from './window.ts';
-
-/**
- * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
- * shown it.
- */
-export type Part = Readonly<{ span: Span; guess?: number; last?: ListPage; giveUpAfterMs?: number }>;
 
 /**
  * How the reading of a span ends.

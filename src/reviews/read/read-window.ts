@@ -8,8 +8,8 @@ import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, openGap } from '../../warehouse/reviews/open-gaps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
-import { type Part, readSpan, type SpanEnd } from './read-span.ts';
-import type { Land, Proven, ReadDeps } from './reader.ts';
+import { readSpan, type SpanEnd } from './read-span.ts';
+import type { Land, Part, Proven, ReadDeps } from './reader.ts';
 import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window } from './window.ts';
 
 /**

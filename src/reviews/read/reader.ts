@@ -21,6 +21,12 @@ export type Pages = {
   areNumbersRight: boolean;
 };
 
+/**
+ * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
+ * shown it.
+ */
+export type Part = Readonly<{ span: Span; guess?: number; last?: ListPage; giveUpAfterMs?: number }>;
+
 /** Lands a page: its reviews are true whether or not their span is proven. */
 export type Land = (page: ListPage) => Promise<unknown>;
 
