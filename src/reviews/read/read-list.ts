@@ -142,8 +142,8 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (pages.some((page, index) => isSame(page, pages[index - 1]))) return contradicted(reader);
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
-  const isBelieved = deps.pages.areNumbersRight && areOthersFull && recordsOn(top.page) < pageSize;
-  const isKnown = top.isNamed && (list.end === number || isBelieved);
+  const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
+  const isKnown = top.isNamed && (list.end === number || (deps.pages.areNumbersRight && areOthersFull && isShort));
   const shown: Shown = { pages, behind: top.isNamed || top.page.ids.length > 0 ? [] : [2, 3] };
   const end = isKnown ? 'known' : await readOn(reader, query, shown);
   if (typeof end !== 'string') return end;
@@ -207,8 +207,9 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
     } else if (isEmpty && number < pagesAtMost && skipped < skippedAtMost && lacks()) {
       skipped += 1;
     } else {
-      const isEnd = !lacks() && (isEmpty ? number < pagesAtMost : await endsHere(reader, query, pages, next));
-      if (!isEnd) return next.kind === 'refused' ? next : { kind: 'too-long', page: last.page };
+      const isMore = lacks() || (isEmpty && number === pagesAtMost);
+      const isEnd = !isMore && (isEmpty || (await endsHere(reader, query, pages, next)));
+      if (!isEnd) return next.kind === 'refused' && !isMore ? next : { kind: 'too-long', page: last.page };
       if (isEmpty) shown.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
       return 'unclear';
     }
