@@ -208,7 +208,7 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
       skipped += 1;
     } else {
       const isMore = lacks() || (isEmpty && number === pagesAtMost);
-      const isEnd = !isMore && (isEmpty || (await endsHere(reader, query, pages, next)));
+      const isEnd = !isMore && (isEmpty || (await endsHere(reader, query, pages, next, atEnd.length > 0)));
       if (!isEnd) return next.kind === 'refused' && !isMore ? next : { kind: 'too-long', page: last.page };
       if (isEmpty) shown.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
       return 'unclear';
@@ -255,6 +255,7 @@ async function endsHere(
   query: PageQuery,
   all: readonly ListPage[],
   next: ListPage | Obstacle,
+  isShownFromEnd: boolean,
 ): Promise<boolean> {
   const { number, page } = lastOf(all);
   if (next.kind === 'refused' && page.lastPage === number) {
@@ -263,7 +264,7 @@ async function endsHere(
   const { pages, pageSize } = limitsOf(reader.deps);
   const largest = Math.max(...all.map(recordsOn));
   const isSmall = largest <= Math.max(1, pageSize * shortPage);
-  if (isSmall && (next.kind === 'page' || (page.lastPage ?? 0) <= number)) return true;
+  if (isSmall && (isShownFromEnd || next.kind === 'page' || (page.lastPage ?? 0) <= number)) return true;
   // Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4 of 99.
   const total = (number - 1) * largest + recordsOn(page);
   const limit = [largest - 1, largest - 2].find((less) => less > 0 && total % less > 0) ?? pageSize;
