@@ -88,8 +88,8 @@ export function sharedStore(): SessionStore & { session: Session } {
 }
 
 /** Waits until it is so. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 function token(_seen: Seen, nth: number): Reply {

@@ -1,6 +1,17 @@
 import { expect, test } from 'vitest';
 import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
-import { client, failureOf, json, order, quick, type Seen, sharedStore, tinyService, until } from './tiny-service.ts';
+import {
+  client,
+  failureOf,
+  json,
+  order,
+  quick,
+  type Reply,
+  type Seen,
+  sharedStore,
+  tinyService,
+  until,
+} from './tiny-service.ts';
 
 const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
 const busy = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
@@ -233,6 +244,22 @@ test('a service that is down for an hour gets one request more, of one client', 
   expect(session.session.heldReason).toBe('probed');
   stop.abort(new Error('stopped'));
   await Promise.all(calls);
+});
+
+test.each<[what: string, reply: Reply]>([
+  ['whose token is refused', { status: 401 }],
+  ['whose response is lost', 'lost'],
+])('a request %s does not decide about a hold', async (_what, reply) => {
+  const service = await tinyService((seen, nth) => {
+    if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '3600' } };
+    return nth === 1 ? reply : orderOf(seen);
+  });
+  const session = sharedStore();
+  const [first, second] = [1, 2].map(() => client(service.url, { session, concurrency: 1 }));
+  const stuck = failureOf(first?.orders.get(9, { giveUpAfterMs: 200 }) ?? Promise.reject());
+  await until(() => session.session.heldReason === 'failed');
+  expect(await second?.orders.get(1)).toMatchObject({ id: 1 });
+  expect((await stuck).status).toBe(503);
 });
 
 test('a ban of another client is not lifted by a request that was sent before', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openServiceSession, sessionState } from '../../src/warehouse/service-session.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
+import { client, failureOf, json, order, tinyService, until } from '../review-api/tiny-service.ts';
 
 const service = { address: 'https://reviews.example.com', client: '0123456789ab' };
 
@@ -48,4 +49,32 @@ test('who renews does so alone: another process waits and finds the new token', 
   await second?.alone(async (alone) => void order.push(`second found ${(await alone.get())?.token}`));
   await renewing;
   expect(order).toEqual(['first found undefined', 'second found tok-1']);
+});
+
+test('processes see together whether a hold is about one record only', async () => {
+  const { warehouse, ask } = await openTestWarehouse(8);
+  let isDown = true;
+  const busy = await tinyService(({ path }) =>
+    isDown || path.endsWith('/9')
+      ? { status: 503, headers: { 'retry-after': '3600' } }
+      : json(order(Number(path.split('/').at(-1)))),
+  );
+  const stop = new AbortController();
+  const open = () => {
+    const session = openServiceSession(warehouse.db, service, 'the-s3cret');
+    return client(busy.url, { session, concurrency: 2, signal: stop.signal });
+  };
+  const reason = async () => (await ask<{ held_reason: string }>('select * from sync.service_session'))[0]?.held_reason;
+  const calls = [failureOf(open().orders.get(9))];
+  await until(async () => (await reason()) === 'failed');
+  for (const api of [open(), open()]) calls.push(failureOf(api.orders.get(1)), failureOf(api.orders.get(2)));
+  await until(() => busy.calls().length === 2);
+  await until(async () => (await reason()) === 'probed');
+  // A person lets one process look again.
+  isDown = false;
+  await ask(`update sync.service_session set held_reason = 'failed'`);
+  expect(await Promise.all(calls.slice(1))).toMatchObject([{ id: 1 }, { id: 2 }, { id: 1 }, { id: 2 }]);
+  expect(busy.tokenRequests()).toBe(1);
+  stop.abort(new Error('stopped'));
+  await Promise.all(calls);
 });

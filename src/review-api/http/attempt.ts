@@ -1,6 +1,6 @@
 import type { Call, HttpResponse } from './call.ts';
 import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
-import { type Attempt, outcomeOf } from './outcome.ts';
+import { type Attempt, outcomeOf, tokenPath } from './outcome.ts';
 import type { openSend } from './send.ts';
 import type { OpenSession } from './session.ts';
 import type { Token } from './tokens.ts';
@@ -45,8 +45,10 @@ export function openAttempts({
     }
     const tokens = [token?.value, session.token()?.value, clientSecret];
     const outcome = outcomeOf(reply, call, read, { tokens, now, maxBodyBytes });
-    if (outcome.kind === 'success' || outcome.kind === 'refused') await session.succeeded(sentMs);
     const { method, path } = call;
+    // A token shows nothing of the records, and is obtained while no other process changes the session.
+    const isCarriedOut = outcome.kind === 'success' || outcome.kind === 'refused';
+    if (isCarriedOut && path !== tokenPath) await session.succeeded(sentMs);
     stats.oldestMs = Math.max(stats.oldestMs, response?.ageMs ?? 0);
     if (outcome.kind === 'success' && outcome.detail !== undefined && !hasWarned) {
       hasWarned = true;

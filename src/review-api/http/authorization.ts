@@ -43,27 +43,29 @@ export function openAuthorization({ clientId, clientSecret, session, retries, at
     return async (free: () => void): Promise<Attempt<T>> => {
       for (let isAgain = false; ; ) {
         await requireToken();
-        await retries.turn(call);
-        const token = session.token();
-        if (!token) continue;
-        const { sent, isFirst } = await withToken(token, () => attempt(call, read, token, free));
-        if (sent.outcome.kind !== 'token-refused') {
-          if (!sent.isStored || isAgain || !isObeyed) {
-            if (call.method === 'GET') isObeyed = !sent.isStored;
-            return sent;
-          }
-          isAgain = true;
-          continue;
+        let token: Token | undefined;
+        let isFirst = false;
+        const sent = await retries.inTurn(call, async () => {
+          token = session.token();
+          if (!token) return undefined;
+          isFirst = token.served + token.pending === 0;
+          return withToken(token, () => attempt(call, read, token, free));
+        });
+        if (!sent || !token) continue;
+        if (sent.outcome.kind === 'token-refused') {
+          session.refuse(token);
+          if (token.isOurs && isFirst) bareRefusals += 1;
+          if (bareRefusals >= freshTokens) return givenUp(call, sent);
+        } else if (sent.isStored && !isAgain && isObeyed) isAgain = true;
+        else {
+          if (call.method === 'GET') isObeyed = !sent.isStored;
+          return sent;
         }
-        session.refuse(token);
-        if (token.isOurs && isFirst) bareRefusals += 1;
-        if (bareRefusals >= freshTokens) return givenUp(call, sent);
       }
     };
   }
 
-  async function withToken<T>(token: Token, send: () => Promise<Attempt<T>>) {
-    const isFirst = token.served + token.pending === 0;
+  async function withToken<T>(token: Token, send: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
     token.pending += 1;
     const sent = await send().finally(() => {
       token.pending -= 1;
@@ -73,7 +75,7 @@ export function openAuthorization({ clientId, clientSecret, session, retries, at
       accepted += 1;
     }
     fitSlots(session.lifeInUses());
-    return { sent, isFirst };
+    return sent;
   }
 
   /** One path may keep responding with 401 although the tokens work elsewhere. Otherwise all requests are refused. */
@@ -110,8 +112,7 @@ export function openAuthorization({ clientId, clientSecret, session, retries, at
   }
 
   async function renew(): Promise<Attempt<unknown>> {
-    await retries.turn(tokenCall);
-    const sent = await session.renew(() => attempt(tokenCall, readToken));
+    const sent = await retries.inTurn(tokenCall, () => session.renew(() => attempt(tokenCall, readToken)));
     return sent ?? { outcome: { kind: 'success', value: undefined }, isStored: false, sentMs: 0, durationMs: 0 };
   }
 }

@@ -109,6 +109,15 @@ export function openHolds(
       }
     },
 
+    /** The one request showed nothing, since it was not sent, or has no response: another one may be sent to see. */
+    async giveProbeBack(): Promise<void> {
+      if (reason !== 'probed' || !isHeld()) return;
+      reason = 'failed';
+      await change((found) =>
+        reasonOf(found) === 'probed' ? { heldUntilMs: found.heldUntilMs ?? 0, heldReason: 'failed' } : undefined,
+      );
+    },
+
     /**
      * Lets no process send a request for a while. Never shortens a hold. `sentMs`: when the request was sent that is the
      * reason, on the monotonic clock.

@@ -1,7 +1,7 @@
 import { sleep } from '../../base/timeout.ts';
 import type { Call } from './call.ts';
 import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
-import { type Attempt, errorOf } from './outcome.ts';
+import { type Attempt, errorOf, type Outcome, tokenPath } from './outcome.ts';
 import { nextStep, type RetryLimits, type Spent } from './retry-policy.ts';
 import type { OpenSession } from './session.ts';
 
@@ -29,7 +29,7 @@ export type Retries = ReturnType<typeof openRetries>;
 export function openRetries({ session, limits, stopped, acquire, stats, reportWait }: RetryDeps) {
   let warnedMs = Number.NEGATIVE_INFINITY;
 
-  return { repeat, untilWait, turn };
+  return { repeat, untilWait, inTurn };
 
   /** Works until the call ends, with the waits that it has by itself. */
   async function repeat<T>(work: (spent: CallState) => Promise<Ended<T>>): Promise<T> {
@@ -77,14 +77,22 @@ export function openRetries({ session, limits, stopped, acquire, stats, reportWa
     }
   }
 
-  /** Waits until the request may be sent. */
-  async function turn(call: Call): Promise<void> {
+  /** Sends an attempt as soon as it may be sent. `send` returns undefined if there was nothing to send. */
+  async function inTurn<T>(call: Call, send: () => Promise<Attempt<T> | undefined>): Promise<Attempt<T> | undefined> {
     let isProbe = false;
     do {
       isProbe = await session.untilFree(call, limits.maxRetryAfterMs, call.repeatable ?? true);
       await acquire?.(stopped);
     } while (!isProbe && session.isHeld());
-    stopped.throwIfAborted();
+    let outcome: Outcome<T> | undefined;
+    try {
+      stopped.throwIfAborted();
+      const sent = await send();
+      outcome = sent?.outcome;
+      return sent;
+    } finally {
+      if (isProbe && !showsService(call, outcome)) await session.giveProbeBack();
+    }
   }
 
   /** During an outage many requests are sent again and again: one line a minute is a warning. */
@@ -93,4 +101,10 @@ export function openRetries({ session, limits, stopped, acquire, stats, reportWa
     warnedMs = performance.now();
     return 'warn';
   }
+}
+
+/** Whether the outcome of a request shows how the service is. A token does not. */
+function showsService({ path }: Call, outcome: Outcome<unknown> | undefined): boolean {
+  if (outcome?.kind === 'failure') return outcome.failure.kind !== 'lost' && outcome.failure.kind !== 'unsent';
+  return outcome !== undefined && outcome.kind !== 'token-refused' && path !== tokenPath;
 }
