@@ -8,13 +8,7 @@ import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
 export { holdText } from './http/holds.ts';
-export type {
-  ClientLog,
-  RequestFacts,
-  ReviewApiOptions,
-  ReviewApiStats,
-  Wait,
-} from './http/options.ts';
+export type * from './http/options.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
 export type { Timeouts } from './http/send.ts';
@@ -55,17 +49,7 @@ export type {
   UserGradeBody,
   UserGradePatch,
 } from './resources/user-grades-api.ts';
-export {
-  AuthenticationError,
-  LimitedError,
-  MalformedResponseError,
-  NotFoundError,
-  PageLimitError,
-  RefusedError,
-  ReviewApiError,
-  UnavailableError,
-  UnknownOutcomeError,
-} from './review-api-errors.ts';
+export * from './review-api-errors.ts';
 
 /**
  * Every operation of the service. Besides the errors that its description names, any operation may throw a `TypeError`

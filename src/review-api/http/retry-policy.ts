@@ -90,20 +90,7 @@ export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryL
 }
 
 /** Whether the service may have carried out the write, so that sending it again could do it twice. */
-function mayBeCarriedOut(failure: Failure): boolean {
-  switch (failure.kind) {
-    case 'unsent':
-    case 'limited':
-      return false;
-    case 'lost':
-    case 'failed':
-    case 'malformed':
-    case 'not-confirmed':
-      return true;
-    default:
-      return failure satisfies never;
-  }
-}
+const mayBeCarriedOut = ({ kind }: Failure): boolean => kind !== 'unsent' && kind !== 'limited';
 
 /**
  * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date (some services: seconds since 1970); if a proxy has

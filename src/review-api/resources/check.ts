@@ -30,29 +30,11 @@ export function sentAmount(amount: string, what: string): string {
   return amount.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
 
-/** Ratings go from 1 to 5 (docs/interface.md, "Review"). */
-export function requireScore(score: number, least = 1): number {
-  if (!Number.isInteger(score) || score < least || score > 5) {
-    throw new TypeError(`expected a score from ${least} to 5, got ${score}`);
-  }
-  return score;
-}
-
-/** Page sizes go from 1 to 100 (docs/interface.md, "Limits"). */
-export function requireLimit(limit: number): number {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
-    throw new TypeError(`expected a limit from 1 to 100, got ${limit}`);
-  }
-  return limit;
-}
-
-/** Pages count from 1; only the list of reviews has a greatest one (docs/interface.md, "Limits"). */
-export function requirePage(page: number, most = Number.MAX_SAFE_INTEGER): number {
-  if (!Number.isSafeInteger(page) || page < 1 || page > most) {
-    const upTo = most === Number.MAX_SAFE_INTEGER ? 'on' : `to ${most}`;
-    throw new TypeError(`expected a page from 1 ${upTo}, got ${page}`);
-  }
-  return page;
+/** A score, the size of a page, or the number of a page: docs/interface.md, "Review" and "Limits", has their limits. */
+export function requireWithin(value: number, what: string, least: number, most = Number.POSITIVE_INFINITY): number {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  const upTo = most === Number.POSITIVE_INFINITY ? 'on' : `to ${most}`;
+  throw new TypeError(`expected a ${what} from ${least} ${upTo}, got ${value}`);
 }
 
 /** A calendar day `yyyy-mm-dd`. @returns its first second, in milliseconds since 1970, as if its zone were UTC. */

@@ -4,7 +4,7 @@ import { lastPage } from '../http/link-header.ts';
 import { ignoreBody, parseJson, reading, withSameCode, withSameId } from '../http/response-body.ts';
 import { integer, list, readShape, record, type Shape, ShapeError, textOrNull } from '../http/shape.ts';
 import { MalformedResponseError } from '../review-api-errors.ts';
-import { requireCode, requireId, requireLimit, requirePage } from './check.ts';
+import { requireCode, requireId, requireWithin } from './check.ts';
 
 /** One page of a list. `lastPage` is undefined if the response has no `Link` header. */
 export type Page<Item> = { items: Item[]; lastPage: number | undefined };
@@ -147,7 +147,7 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
   const read = readPage(shape);
   const list = async (params: Filters & Paging): Promise<Page<Item>> => {
     const { limit = 100, page = 1 } = params;
-    const paging = { limit: requireLimit(limit), page: requirePage(page) };
+    const paging = { limit: requireWithin(limit, 'limit', 1, 100), page: requireWithin(page, 'page', 1) };
     return send({ method: 'GET', path, params: { ...paging, ...query(params) } }, read);
   };
   return {

@@ -6,15 +6,7 @@ import type { ReviewApiOptions } from '../http/options.ts';
 import { parseAnyJson, parseJson, reading, withSameId } from '../http/response-body.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import { PageLimitError } from '../review-api-errors.ts';
-import {
-  requireCode,
-  requireDateTime,
-  requireDay,
-  requireId,
-  requireLimit,
-  requirePage,
-  requireScore,
-} from './check.ts';
+import { requireCode, requireDateTime, requireDay, requireId, requireWithin } from './check.ts';
 import { allPages, operationsByCode, operationsById, type Page, type Paging, readPage } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
@@ -257,12 +249,12 @@ function listQuery({ limit = 100, ...filters }: ReviewListAllParams, page: numbe
   requireForms(filters);
   for (const name of texts) if (filters[name] !== undefined) requireCode(filters[name], name);
   for (const name of ids) if (filters[name] !== undefined) requireId(filters[name], name);
-  if (filters.score !== undefined) requireScore(filters.score, 0);
+  if (filters.score !== undefined) requireWithin(filters.score, 'score', 0, 5);
   return {
     ...filters,
     ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])),
-    limit: requireLimit(limit),
-    page: requirePage(page, reviewListLimits.page),
+    limit: requireWithin(limit, 'limit', 1, 100),
+    page: requireWithin(page, 'page', 1, reviewListLimits.page),
   } as Params;
 }
 
@@ -311,7 +303,7 @@ function requireForms(period: ReviewPeriod): { start: number | undefined; end: n
 /** Fields of a review as parameters. @throws TypeError for a value that the service would refuse or misread. */
 function reviewParams({ product_options, display, options, ...fields }: ReviewFields): Params {
   if ((fields.image_urls?.length ?? 0) > 4) throw new TypeError('expected at most 4 image_urls');
-  if (fields.score !== undefined && fields.score !== null) requireScore(fields.score);
+  if (fields.score !== undefined && fields.score !== null) requireWithin(fields.score, 'score', 1, 5);
   if (fields.product_id !== undefined) requireId(fields.product_id, 'product_id');
   if (fields.product_code !== undefined) requireCode(fields.product_code, 'product_code');
   return {
