@@ -149,7 +149,7 @@ export const isErrorOfTheData = (error: unknown): error is Error =>
 
 /**
  * The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. A comment
- * such as `@columns` stands for a list of columns (review-columns.ts), or for another file. Without these a file is SQL, too.
+ * such as `@columns` stands for a list of columns (review-columns.ts). Without these a file is SQL, too.
  */
 export function statement(name: string): Promise<string> {
   const text = texts.get(name) ?? readStatement(name);
@@ -160,12 +160,8 @@ export function statement(name: string): Promise<string> {
 const texts = new Map<string, Promise<string>>();
 
 async function readStatement(name: string): Promise<string> {
-  const parts = (await readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8')).split(
-    /\/\*@(\w+)\*\//,
-  );
-  // Every second one is the name of a part.
-  const filled = parts.map((part, at) => (at % 2 === 0 ? part : (reviewLists[part] ?? statement(part))));
-  return (await Promise.all(filled)).join('');
+  const text = await readFile(packagePath('sql', 'warehouse', 'statements', `${name}.sql`), 'utf8');
+  return text.replaceAll(/\/\*@(\w+)\*\//g, (comment, list: string) => reviewLists[list] ?? comment);
 }
 
 /** The rows of such a statement. @param parameters `$1`, `$2` … */

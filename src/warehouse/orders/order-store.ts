@@ -82,7 +82,7 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const ifOurs = (name: string, ...more: unknown[]) =>
     openBatch((items: readonly Given[]) => areOurs(db, name, items, ...more));
   const renew = ifOurs('renew_order_leases', leaseMs);
-  const save = ifOurs('save_order_lines', leaseMs);
+  const save = ifOurs('write_orders', leaseMs);
   const forget = ifOurs('forget_orders');
   const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, pushes));
   const claim = openBatch((claimed: readonly Claim[]) => claimIds(db, claimed));
@@ -187,9 +187,9 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
 }
 
 async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<boolean[]> {
-  if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, 'record_orders', pushes);
+  if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, 'write_orders', pushes, null);
   return db.transaction().execute(async (trx) => {
-    const ours = await areOurs(trx, 'record_orders', pushes);
+    const ours = await areOurs(trx, 'write_orders', pushes, null);
     await putDeadLetters(
       trx,
       pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),
@@ -233,7 +233,7 @@ const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[
   lineCodes: lines.map(({ lineCode }) => lineCode),
 });
 
-/** The columns of one order in record_orders.sql. */
+/** The columns of one order in write_orders.sql. */
 const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
   ...push,
   ...lineColumns(leased, push.lines),
