@@ -52,6 +52,9 @@ export type Context = {
  */
 export type Reach = 'each' | 'one' | 'all';
 
+/** The work of a command for one brand. Without a report, it has said what there is to say. */
+export type Work = (context: Context) => Promise<Report | undefined>;
+
 /** One command line command; `src/cli/commands/index.ts` lists them with their names. */
 export type Command = {
   /** The command reports nothing, so it has no `--json`. */
@@ -59,8 +62,5 @@ export type Command = {
   /** The command knows no brands, or has a --brand of its own. */
   hasNoBrands?: true;
   /** Adds arguments, options and examples, and says what to run. */
-  define(
-    commander: Commander,
-    run: (work: (context: Context) => Promise<Report | undefined>, reach?: Reach) => Promise<void>,
-  ): void;
+  define(commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>): void;
 };

@@ -3,11 +3,10 @@ import { readWarehouseUrl } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
 import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
 import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
-import type { Context, Reach, Report } from './command.ts';
+import type { Reach, Report, Work } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
 import { openContext } from './open-context.ts';
 
-type Work = (context: Context) => Promise<Report | undefined>;
 type Around = Parameters<typeof openContext>[0];
 
 /**

@@ -3,6 +3,7 @@ import { Command as Commander, CommanderError, type Option } from 'commander';
 import { exitStatus, ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
+import type { Command, Reach, Work } from './command.ts';
 import { loadCommand, summaries } from './commands/index.ts';
 import { describeFailure, type FailureJson, failureJson } from './failure.ts';
 
@@ -51,25 +52,15 @@ export async function runProgram(given: Surroundings): Promise<number> {
     for (const [name, summary] of Object.entries(summaries)) {
       const commander = program.command(name).description(summary);
       if (name !== called) continue;
-      const command = await loadCommand(name);
-      let asked: string | undefined;
-      commander.hook('preAction', (_, action) => {
-        asked = command.hasNoBrands ? undefined : (action.opts() as { brand?: string }).brand;
-      });
-      command.define(commander, async (work, reach = 'each') => {
+      define(commander, await loadCommand(name), async (work, reach, asked) => {
         const { inBrands } = await import('./in-brands.ts');
-        const report = await inBrands(around, command.hasNoBrands ? 'all' : reach, asked, work);
+        const report = await inBrands(around, reach, asked, work);
         if (!report) return;
         if (args.includes('--json')) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);
         if (report.isWrongUsage) status = 2;
         else if (report.incomplete) status = 1;
       });
-      for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
-        if (!command.isSilent) one.option('--json', 'report as JSON');
-        if (!command.isSilent && !command.hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
-        for (const option of one.options) refuseSecond(one, option);
-      }
     }
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -90,6 +81,25 @@ export async function runProgram(given: Surroundings): Promise<number> {
   /** With `--json`, standard output has one document, of a command that failed too. */
   function writeFailure(error: FailureJson): void {
     if (args.includes('--json')) writeJson({ error });
+  }
+}
+
+/** Defines a command, with the options that all have. @param run gets the brand of --brand. */
+function define(
+  commander: Commander,
+  command: Command,
+  run: (work: Work, reach: Reach, asked: string | undefined) => Promise<void>,
+): void {
+  const { isSilent = false, hasNoBrands = false } = command;
+  let asked: string | undefined;
+  commander.hook('preAction', (_, action) => {
+    asked = hasNoBrands ? undefined : (action.opts() as { brand?: string }).brand;
+  });
+  command.define(commander, (work, reach = 'each') => run(work, hasNoBrands ? 'all' : reach, asked));
+  for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
+    if (!isSilent) one.option('--json', 'report as JSON');
+    if (!isSilent && !hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
+    for (const option of one.options) refuseSecond(one, option);
   }
 }
 
