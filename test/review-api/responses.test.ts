@@ -236,8 +236,12 @@ test.each<[name: string, body: Buffer, contentType: string, message: string]>([
   expect(JSON.parse((await reviews.page(january, 1)).rawBody.toString())).toMatchObject([{ message }]);
 });
 
-test('a body of unknown letters is no text', async () => {
-  const service = await tinyService(() => ({ body: latin, headers: { 'content-type': 'text/json; charset=klingon' } }));
+test.each([
+  ['a letter of an unknown alphabet', latin, 'klingon'],
+  ['a letter that is no UTF-8', latin, 'utf-8'],
+  ['a broken letter among those of UTF-8', Buffer.concat([Buffer.from('["가 é'), latin.subarray(19)]), 'iso-8859-1'],
+])('a body with %s is no text', async (_name, body, charset) => {
+  const service = await tinyService(() => ({ body, headers: { 'content-type': `text/json; charset=${charset}` } }));
   expect((await failureOf(list(client(service.url)))).message).toContain('expected JSON in UTF-8');
 });
 

@@ -82,7 +82,8 @@ test('a request that waits for the ceiling waits for a pause that begins meanwhi
 });
 
 test('a 403 that names a wait is sent again after it', async () => {
-  const service = await tinyService((seen, nth) => (nth === 1 ? { ...busy(0.1), status: 403 } : orderOf(seen)));
+  const quota = { ...busy(0.1), status: 403, body: { message: 'the quota of this token is used up' } };
+  const service = await tinyService((seen, nth) => (nth === 1 ? quota : orderOf(seen)));
   expect(await client(service.url).orders.get(1)).toMatchObject({ id: 1 });
   expect(service.calls()).toHaveLength(2);
 });

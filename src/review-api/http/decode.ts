@@ -43,7 +43,8 @@ export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers']
 
 /**
  * How the text is written if it is not in UTF-8. JSON begins with two characters of ASCII, so its first bytes tell UTF-16. Bytes
- * that are no UTF-8 are what the header names. Others are UTF-8, even if the header names something else.
+ * that are mostly no UTF-8 are what the header names. Others are UTF-8, even if the header names something else: a record
+ * with a broken character is found where it is read.
  */
 function charsetOf(bytes: Buffer, contentType = ''): string | undefined {
   const first = bytes.toString('hex', 0, 2);
@@ -51,8 +52,12 @@ function charsetOf(bytes: Buffer, contentType = ''): string | undefined {
   if (/^(feff|00[2-7].)$/.test(first)) return 'utf-16be';
   const named = /;\s*charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
   if (named === undefined || isUtf8(bytes)) return undefined;
+  const text = bytes.toString();
+  const [broken, valid] = [/\ufffd/g, /[^\0-\x7f\ufffd]/gu].map((one) => text.match(one)?.length ?? 0);
+  if (Number(broken) <= Number(valid)) return undefined;
   try {
-    return new TextDecoder(named).encoding;
+    const { encoding } = new TextDecoder(named);
+    return encoding === 'utf-8' ? undefined : encoding;
   } catch {
     return undefined;
   }

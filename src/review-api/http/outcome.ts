@@ -93,15 +93,15 @@ export function outcomeOf<T>(
     target === undefined
       ? errorText(bytes.toString(), secrets())
       : mask(`redirected to ${target}`, secrets()).slice(0, 300);
+  const serviceNow = Date.parse(headers.date ?? '');
+  const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
+  // A 403 that names a wait is about the number of requests, even if its text has the word "token".
+  if (status === 429 || (status === 403 && waitMs !== undefined))
+    return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
   const words = `${headers['www-authenticate'] ?? ''} ${detail ?? ''}`;
   if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words)) {
     return { kind: 'token-refused', status, detail };
   }
-  const serviceNow = Date.parse(headers.date ?? '');
-  const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
-  // A 403 that names a wait is about the number of requests.
-  if (status === 429 || (status === 403 && waitMs !== undefined))
-    return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
   // A redirect, to a maintenance page for example, says nothing about this record. If the request for a token is
   // redirected, the address is wrong.
   if (status >= 500 || status === 408 || (target !== undefined && call.path !== tokenPath)) {

@@ -51,15 +51,19 @@ export function openSession({ store, ...deps }: Omit<SessionDeps, 'alone'> & { s
 
   /** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
   async function look(): Promise<void> {
-    if (store && performance.now() - lookedAtMs >= lookEveryMs) {
-      lookedAtMs = performance.now();
-      looking = shared.get().then(
-        (found = {}) => {
-          tokens.takeToken(found);
-          holds.takeHold(found, lookedAtMs);
-        },
-        () => {},
-      );
+    const askedMs = performance.now();
+    if (store && !looking && askedMs - lookedAtMs >= lookEveryMs) {
+      lookedAtMs = askedMs;
+      const take = (found: Session = {}) => {
+        tokens.takeToken(found);
+        holds.takeHold(found, askedMs);
+      };
+      looking = store
+        .get()
+        .then(take, () => {})
+        .finally(() => {
+          looking = undefined;
+        });
     }
     await looking;
   }
