@@ -174,8 +174,8 @@ test('a short last page is believed while numbers are right, a full one never', 
     expect(read).toMatchObject({ ids: idsOf(long.slice(0, count)), reasons: [] });
     costs.push(read.requests);
   }
-  // One page; two pages, a look at the first, the page behind them, and the last again; one page, and the page behind it.
-  expect([costs[1], costs[2], costs[4]]).toEqual([1, 5, 2]);
+  // One page; two full pages, a look at the first, at the other end, behind them, and the last again; one page, and its other end.
+  expect([costs[1], costs[2], costs[4]]).toEqual([1, 6, 2]);
 });
 
 type Row = { id: number };
@@ -368,6 +368,22 @@ test.each(['ignores', 'refuses', 'fails on'] as const)(
           await readsAll(ascending, all, 100, { lastPage, behind });
         }
       }
+    }
+  },
+);
+
+test.each(['absent', 'cached', 'real'] as const)(
+  'a service that turns each page by itself for descending order, last page %s: all reviews are read',
+  async (lastPage) => {
+    for (const count of [100, 200, 450, 2000]) {
+      const service = listed(ofDay(count), { lastPage });
+      const turning: Service = {
+        async page(params, page) {
+          const read = await service.page({ ...params, date_order_desc: false }, page);
+          return params.date_order_desc ? { ...read, items: read.items.toReversed() } : read;
+        },
+      };
+      await readsAll(turning, ofDay(count), count, { lastPage, count });
     }
   },
 );

@@ -32,7 +32,8 @@ const looksAtMost = 8;
  * 2. `readFrom`: the pages below it, side by side.
  * 3. `readOn`: the end. In descending order, the list begins with records that were just read. If other records come
  *    first, or the list has no order, the pages behind are read one by one, up to one that shows nothing. Nothing of
- *    this is done for a short last page behind full ones, if the service's numbers were right before.
+ *    this is done for a short last page that is the only one or behind full ones, if the service's numbers were right
+ *    before.
  * 4. The last page is read again. The list is whole if at least as many different records were shown as its
  *    number and its length say, and it still has its first records. Then nothing was deleted: a deletion shifts records
  *    to pages that were read already. A list of one page is one response, which is one moment: its end proves it.
@@ -179,11 +180,12 @@ function contradicted({ deps }: Reader): Unproven {
  * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Empty pages are skipped while
  * records are missing.
  *
- * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the next page shows nothing.
+ * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the page behind them shows
+ *   nothing new, or no page shows anything.
  */
 async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'shown' | 'unclear' | ListEnd> {
   const { pages } = shown;
-  const { pages: pagesAtMost } = limitsOf(reader.deps);
+  const { pages: pagesAtMost, pageSize } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
   const isEmptyList = ids.size === 0;
   const asked = isEmptyList ? undefined : await reader.ask({ ...query, desc: true }, 1);
@@ -192,7 +194,7 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
   const lacks = () => atEnd.some((id) => !ids.has(id));
   let landing: Promise<unknown> | undefined;
   let skipped = 0;
-  while (!isEmptyList && (lacks() || !endsWith(pages, other.seconds))) {
+  while (!isEmptyList && (lacks() || !isEnd(pages, other.seconds, pageSize))) {
     const number = pages.length + 1;
     const last = lastOf(pages);
     const next = await reader.ask(query, number);
@@ -208,8 +210,8 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
       skipped += 1;
     } else {
       const isMore = lacks() || (isEmpty && number === pagesAtMost);
-      const isEnd = !isMore && (isEmpty || (await endsHere(reader, query, pages, next, atEnd.length > 0)));
-      if (!isEnd) return next.kind === 'refused' && !isMore ? next : { kind: 'too-long', page: last.page };
+      const isOver = !isMore && (isEmpty || (await endsHere(reader, query, pages, next, atEnd.length > 0)));
+      if (!isOver) return next.kind === 'refused' && !isMore ? next : { kind: 'too-long', page: last.page };
       if (isEmpty) shown.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
       return 'unclear';
     }
@@ -219,14 +221,17 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
 }
 
 /**
- * Whether nothing is behind the pages, if their records are all that the list shows first in descending order: these are
- * of more than one second. If they are not in order, the service has none, or ignores it.
+ * Whether the list ends with these pages, if the page in descending order (`downwards`) holds none but their records. It must
+ * begin with the newest of them and be of two seconds at least: a record of the first second may hide behind it. A service
+ * without an order, or that ignores it, shows other seconds; one that turns each page by itself cannot be recognised
+ * by a full page.
  */
-function endsWith(pages: readonly ListPage[], downwards: ListPage['seconds']): boolean {
+function isEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], pageSize: number): boolean {
   const upwards = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
   const atEnd = downwards.filter((second) => second !== undefined).reverse();
-  const [first = 0, last = 0] = [atEnd[0], atEnd.at(-1)];
-  return first < Math.min(last, upwards.at(-1) ?? 0) && isRising(upwards) && isRising(atEnd);
+  const [first = 0, newest = 0] = [atEnd[0], upwards.at(-1)];
+  const isFull = recordsOn(lastOf(pages).page) === pageSize;
+  return !isFull && first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(upwards) && isRising(atEnd);
 }
 
 const isRising = (seconds: readonly number[]) => seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
