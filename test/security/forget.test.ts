@@ -270,6 +270,10 @@ test('a dead letter that is over holds its record no longer, and goes after 90 d
   expect(await world.cli('dead-letters', 'discard', String(order?.id))).toMatchObject({ status: 0 });
   const kept = `select key from sync.dead_letters where payload is distinct from 'null'`;
   expect(await world.warehouse(kept)).toEqual([{ key: 'ORDER-9' }]);
+  // The same failure stays discarded: it is recognised by its reason.
+  expect(await world.cli('forget', 'order', 'ORDER-1', '--apply')).toMatchObject({ status: 0 });
+  const discarded = await world.warehouse('select key, reason from sync.dead_letters where is_discarded');
+  expect(discarded).toEqual([{ key: 'ORDER-1', reason: 'why' }]);
   await world.warehouse(
     `update sync.dead_letters set last_failed_at = now() - interval '91 days', resolved_at = now() - interval '91 days'`,
   );

@@ -23,7 +23,7 @@ test('clocks that change at half past an hour of UTC change then', () => {
 });
 
 test('before clocks go back, a walk starts earlier by what they go back', () => {
-  expect(earliestLocalFrom('2026-11-01T05:50:00.000000Z', newYork)).toBe('2026-11-01T00:50:00.000000');
+  expect(earliestLocalFrom('2026-11-01T05:01:00.000000Z', newYork)).toBe('2026-11-01T00:01:00.000000');
   expect(earliestLocalFrom('2026-11-01T06:10:00.000000Z', newYork)).toBe('2026-11-01T01:10:00.000000');
 });
 
