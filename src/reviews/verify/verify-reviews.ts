@@ -175,7 +175,7 @@ type Compared = {
 };
 
 /** What differs in a window, and what of the warehouse no list showed, although its date was listed completely. */
-export function compareWindow(window: Span, listed: ListedWindow, held: readonly Absent[]): Compared {
+function compareWindow(window: Span, listed: ListedWindow, held: readonly Absent[]): Compared {
   const isWithin = (second: Second, { start, end }: Span) => second >= start && second < end;
   const reviews = [...listed.reviews.values()].filter(({ second }) => second === undefined || isWithin(second, window));
   const absent = held.filter(({ id, createdAt }) => {
