@@ -82,6 +82,7 @@ export async function otherOrders(
   db: Db,
   asked: readonly { orderCode: string; orderId: number | null }[],
 ): Promise<OtherOrder[][]> {
+  if (asked.length === 0) return [];
   const rows = await rowsOf<OtherOrder & { orderCode: string }>(db, 'other_orders', asStorableJson(asked));
   const byCode = Map.groupBy(rows, ({ orderCode }) => orderCode);
   return asked.map(({ orderCode }) => byCode.get(orderCode) ?? []);
