@@ -14,7 +14,7 @@ export type SampleWarehouse = { url: string; shop: SampleShop };
 
 /** The same rows each time: a page made of them must not change by itself. */
 const now = new Date('2026-06-30T15:00:00Z');
-const sample = { seed: 11, orders: 500, reviews: 4000, now };
+const sample = { seed: 11, orders: 150, reviews: 1200, now };
 
 /**
  * A warehouse into which a sample shop was synced by the program itself, on an embedded Postgres that goes with `opened`.
