@@ -1,7 +1,7 @@
 import { maskTraces } from '../../src/warehouse/forget.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import type { SimulatedDatabase } from './database.ts';
-import { createScheduler, type Process, within } from './scheduler.ts';
+import { createScheduler, type Process, stepsADay, within } from './scheduler.ts';
 import { type Nature, simulateWorld, startOf, type WorldEnd } from './world.ts';
 
 export const brandNames = ['nord', 'sued', 'west'];
@@ -40,7 +40,7 @@ export async function simulateBrands(
   days: number,
 ): Promise<WorldEnd> {
   await database.reset();
-  const scheduler = createScheduler(seed, startOf(seed), 25_000 * brandNames.length * Math.max(1, days));
+  const scheduler = createScheduler(seed, startOf(seed), stepsADay * brandNames.length * Math.max(1, days));
   const workers: Process[] = [];
   const newProcess = (name: string): Process => ({ name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 });
   const losses: (() => void)[] = [];

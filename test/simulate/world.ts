@@ -40,7 +40,7 @@ import {
   type WarehouseReview,
 } from './oracle.ts';
 import { type Opened, openProcess, originOf, type Settings } from './process.ts';
-import { createScheduler, type Process, type Scheduler, within } from './scheduler.ts';
+import { createScheduler, type Process, type Scheduler, stepsADay, within } from './scheduler.ts';
 import { createService, type Shown } from './service.ts';
 import { createShop, type ShopLine, type ShopOrder } from './shop.ts';
 
@@ -212,7 +212,7 @@ export async function simulateWorld(
   days = 0,
   among?: Among,
 ): Promise<WorldEnd> {
-  const scheduler = among?.scheduler ?? createScheduler(seed, startOf(seed), 25_000 * Math.max(1, days));
+  const scheduler = among?.scheduler ?? createScheduler(seed, startOf(seed), stepsADay * Math.max(1, days));
   const brand = among?.brand;
   const origin = originOf(brand);
   const { random } = scheduler;
