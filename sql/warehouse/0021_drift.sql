@@ -52,5 +52,8 @@ comment on column sync.field_shapes.record is 'review, review_detail, order, sub
 -- What comes within a day of the first record is how the service is, whichever process sees it.
 alter table sync.field_shapes drop column if exists first_process;
 
+-- Objects of all depths are counted now: those that were not counted before would be new.
+delete from sync.field_shapes where record = 'event';
+
 -- The comments of a review that is gone are not asked for.
 delete from sync.comments_due using warehouse.reviews where id = review_id and deleted_at is not null;

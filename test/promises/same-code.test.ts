@@ -95,7 +95,7 @@ test('the second of two codes waits until the creation of the first has shown it
     expect(await world.openDeadLetters()).toContainEqual({
       kind: 'order',
       key: second,
-      reason: expect.stringContaining(`"${first}", whose first push has not ended`),
+      reason: expect.stringContaining(`"${first}", which it has not shown yet`),
     });
   expect(await world.atService(customers)).toEqual(
     pairs.map(() => ({ user_code: 'kim', user_email: 'kim@example.com' })),
@@ -129,6 +129,39 @@ test('the second of two codes is sent once the first is known to be another orde
     ['kim', 'lee'].map((name) => ({ user_code: name, user_email: `${name}@example.com` })),
   );
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test.for([
+  ['422', 422],
+  ['500', 500],
+] as const)(
+  'an order whose code the shop corrects after the service answered %s is sent with its customer',
+  async ([_, status], { world }) => {
+    await world.place(of('T-1 ', 'kim', 1));
+    world.serviceRule((request) => (isPost(request) ? { status } : 'pass'));
+    expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+    await world.shop(`update o set code = 'T-1', updated_at = now(); update l set order_code = 'T-1'`);
+    world.serviceRule(() => 'pass');
+    for (let run = 1; run <= 3; run += 1) {
+      await world.timePasses('1 day');
+      await world.sync();
+    }
+    expect(await world.atService(customers)).toEqual([{ user_code: 'kim', user_email: 'kim@example.com' }]);
+    expect(await world.openDeadLetters()).toEqual([]);
+  },
+);
+
+test('an order that has lines at the service keeps its place after it has left the shop', async ({ world }) => {
+  await world.place(order('xK3f', {}, line('1', 1)));
+  folds(world, { fold: lower, lookups: 'fold' });
+  await world.sync();
+  await world.shop(`delete from o; delete from l`);
+  await world.warehouse('update sync.order_links set due_at = now()');
+  await world.sync();
+  await world.place(of('Xk3F', 'lee', 3));
+  for (let run = 1; run <= 2; run += 1) await world.sync();
+  expect(mailed(world)).not.toContain('lee@example.com');
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'Xk3F' }]);
 });
 
 test.for(['off', 'send'])(

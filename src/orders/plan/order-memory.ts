@@ -76,8 +76,8 @@ export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
  * order has ended before, its id is its own.
  */
 export function othersHere({ link, orderId, others }: OrderMemory): readonly OtherOrder[] {
-  const isKnownApart = link !== undefined && link.orderId !== null && link.pushedAt !== null;
-  return others.filter((one) => (one.orderId === null ? !isKnownApart : one.orderId === orderId));
+  const hasIdOfItsOwn = link !== undefined && link.orderId !== null && link.pushedAt !== null;
+  return others.filter((one) => (one.orderId === null ? !hasIdOfItsOwn : one.orderId === orderId));
 }
 
 /** Whether the order waits until the id of another order is known. */

@@ -165,7 +165,9 @@ function otherOrderFailure(memory: OrderMemory): PushFailure | undefined {
   if (memory.orderId === null || other === undefined) return undefined;
   const code = JSON.stringify(other.code);
   if (other.orderId === null) {
-    const reason = `the service may have one order for this code and for ${code}, whose first push has not ended`;
+    const reason =
+      `the service may have one order for this code and for ${code}, which it has not shown yet. This order waits for ` +
+      'that one: if it is a dead letter, correct it first';
     return { reason, failure: 'transient' };
   }
   const reason =

@@ -116,7 +116,7 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
   }
 }
 
-/** Of a code with two product ids the higher one is sent. If that product was deleted, only a person knows. */
+/** If a code has two product ids, the higher one is sent. If that product was deleted, only a person knows. */
 const productHint = ({ content: { product_code: code, product_id: id } }: LineLink) =>
   code === undefined
     ? ''

@@ -108,7 +108,7 @@ async function bringInLine(
   const { memory, shown, results, keep } = await carryOut(deps, leased, rights, planAt);
   const { stop, accepted } = memory;
   // A line that fails says nothing about the service: many orders may have one bad product. If the last request was done, the
-  // order waits for another one.
+  // order waits for the id of another one, and the service is up.
   const isUp = accepted !== undefined || results.at(-1)?.sent.kind === 'done';
   if (stop?.failure === 'transient' && !isUp) attempt.failed(stop.reason);
   else attempt.responded();
@@ -164,17 +164,28 @@ export async function carryOut(
     ({ memory, shown } = learn(plan, shown, sent));
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);
     else if (shown && shown !== 'absent' && shown.id !== memory.orderId) {
-      const id = shown.id;
-      const others = await store.claimId(leased, id);
-      const same = others.filter(({ isAlike, orderId }) => isAlike && orderId === id);
-      // The other order is the same one at the service, and is to say so, too.
-      if (same.length > 0)
-        await makeDue(
-          deps.db,
-          same.map((one) => one.code),
-        );
-      memory = { ...memory, others };
+      memory = { ...memory, others: await claimId(deps, leased, shown.id) };
     }
   }
   return { memory, shown, results, keep };
+}
+
+/**
+ * Writes down the id that the service has shown, and asks for the other orders again. The first push of one whose code is
+ * alike may be under way, and show its id in a moment. These orders are due: one may be the same at the service and is to say
+ * so, one may have waited for this id.
+ */
+async function claimId({ store, db, limits, signal }: OrderDeps, leased: LeasedOrder, id: number) {
+  let others = await store.claimId(leased, id);
+  const alike = others.filter((one) => one.isAlike);
+  if (alike.length === 0) return others;
+  if (alike.some(({ orderId }) => orderId === null)) {
+    await sleep(limits.settleMs, signal);
+    others = await store.claimId(leased, id);
+  }
+  await makeDue(
+    db,
+    alike.map(({ code }) => code),
+  );
+  return others;
 }

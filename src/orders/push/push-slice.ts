@@ -90,7 +90,7 @@ const deadLettersOf = (read: readonly ReadOrder[]) => read.flatMap(({ deadLetter
 
 /**
  * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
- * the shop does not show by its code is read by the code that the warehouse remembers, or in the usual forms of one.
+ * the shop does not show by its code is read by the code that the warehouse remembers, or in lower or upper case.
  *
  * @returns `gone`: codes of which no order is shown.
  */

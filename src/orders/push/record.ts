@@ -161,7 +161,7 @@ export function errorRecord(order: DesiredOrder, leased: LeasedOrder, error: Err
   // The database's message may quote the value.
   const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
   const reason = `the order cannot be sent or recorded: ${what}`;
-  const memory = memoryOf(leased.link, leased.lines);
+  const memory = memoryOf(leased.link, leased.lines, leased.others);
   const bare: DesiredOrder = { ...order, lines: [], waiting: [], faulty: [] };
   return {
     ...recordOf(bare, leased, { ...memory, stop: { reason, failure: 'permanent' } }, at),
