@@ -7,6 +7,7 @@ import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import { walkOrders } from '../../src/orders/select/orders-by-day.ts';
+import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
 
@@ -49,6 +50,21 @@ export const usualRights: PushRights = {
   deletes: 'off',
   createdIn: { start: undefined, end: undefined },
 };
+
+/** What is remembered of the order A, which the service accepted as 1. */
+export const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
+  orderCode: 'A',
+  orderId: 1,
+  orderedAt: null,
+  fingerprint: null,
+  contact: 'allowed',
+  sentFields: [],
+  failedPushes: 0,
+  dueAt: null,
+  isDue: false,
+  pushedAt: null,
+  ...more,
+});
 
 /** What a push of this process may do, unless the test says otherwise. */
 export const rightsOf = (app: App, given: Partial<PushRights> = {}): PushRights => ({

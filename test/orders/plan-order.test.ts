@@ -7,7 +7,7 @@ import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
-import { usualRights } from '../harness/sync-orders.ts';
+import { orderLink, usualRights } from '../harness/sync-orders.ts';
 
 const orderRow = {
   code: 'A',
@@ -71,20 +71,6 @@ const link = (lineCode: string, subOrderId: number | null, more: Partial<LineLin
   content: { product_id: 7, price: '12.50', status: 'paid', product_options: { size: 'S' } },
   isOurs: true,
   idsBefore: null,
-  ...more,
-});
-
-const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
-  orderCode: 'A',
-  orderId: 1,
-  orderedAt: null,
-  fingerprint: null,
-  contact: 'allowed',
-  sentFields: [],
-  failedPushes: 0,
-  dueAt: null,
-  isDue: false,
-  pushedAt: null,
   ...more,
 });
 

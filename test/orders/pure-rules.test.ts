@@ -43,7 +43,7 @@ import {
 } from '../../src/review-api/index.ts';
 import { named } from '../../src/runs/job.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
-import { usualRights } from '../harness/sync-orders.ts';
+import { orderLink, usualRights } from '../harness/sync-orders.ts';
 
 const row = {
   code: 'A',
@@ -62,27 +62,13 @@ const none = new Map<string, number>();
 const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')], products = none, grades = none) =>
   desiredOrder({ order: { ...row, ...order }, lines }, products, grades, 'off') as DesiredOrder;
 
-const link = (more: Partial<OrderLink> = {}): OrderLink => ({
-  orderCode: 'A',
-  orderId: 1,
-  orderedAt: null,
-  fingerprint: null,
-  contact: 'allowed',
-  sentFields: [],
-  failedPushes: 0,
-  dueAt: null,
-  isDue: false,
-  pushedAt: new Date(),
-  ...more,
-});
-
 /** What is recorded of a push of the order after which this is known. */
 const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, order = desiredOf()) => {
-  const memory = { ...memoryOf(link(before), []), ...known };
+  const memory = { ...memoryOf(orderLink(before), []), ...known };
   const leased = {
     orderCode: 'A',
     token: 't',
-    link: link(before),
+    link: orderLink(before),
     isNew: false,
     lines: [],
     others: [],
@@ -186,7 +172,7 @@ describe('whether a run sends anything', () => {
 
   test('an order whose contact was withheld is changed for --with-email only', () => {
     const desired = desiredOf({ user_email: 'a@example.com' });
-    const pushed = link({ fingerprint: desired.fingerprint });
+    const pushed = orderLink({ fingerprint: desired.fingerprint });
     const always = { ...usualRights, trigger: 'backfill with e-mail' } as const;
     expect(isUnchanged(desired, pushed, usualRights)).toBe(true);
     expect(isUnchanged(desired, pushed, always)).toBe(false);
@@ -197,7 +183,7 @@ describe('whether a run sends anything', () => {
 
   test('an order that failed is unchanged until it is due, but for --allow-removals', () => {
     const desired = desiredOf();
-    const pushed = link({ fingerprint: desired.fingerprint, failedPushes: 1, dueAt: new Date() });
+    const pushed = orderLink({ fingerprint: desired.fingerprint, failedPushes: 1, dueAt: new Date() });
     expect(isUnchanged(desired, pushed, usualRights)).toBe(true);
     expect(isUnchanged(desired, { ...pushed, isDue: true }, usualRights)).toBe(false);
     expect(isUnchanged(desired, pushed, { ...usualRights, allowRemovals: true })).toBe(false);
@@ -211,7 +197,7 @@ describe('requestBody', () => {
     const body = requestBody(desiredOf(), optionalFields, true);
     for (const field of optionalFields) expect(body[field]).toBeNull();
     const detail = { id: 1, code: 'A', total_price: null, sub_orders: [] };
-    const sent = link({ sentFields: optionalFields });
+    const sent = orderLink({ sentFields: optionalFields });
     expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
   });
 });
@@ -261,7 +247,7 @@ describe('what is known after a request', () => {
   const refused = { kind: 'failed', reason: '422', failure: 'permanent', isRefused: true } as const;
   const done = (value: unknown = undefined) => ({ kind: 'done', value, attempts: 1 }) as const;
   const learned = (request: OrderRequest, sent: Sent<unknown>, before: Partial<OrderMemory>) => {
-    const memory = { ...memoryOf(link(), [known]), ...before };
+    const memory = { ...memoryOf(orderLink(), [known]), ...before };
     const after = learn({ requests: [request], memory }, 'unknown', [{ request, sent } as Result]);
     return { ...after.memory, shown: after.shown };
   };
