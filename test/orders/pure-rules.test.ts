@@ -13,7 +13,7 @@ import {
   optionalFields,
   requestBody,
 } from '../../src/orders/plan/desired-order.ts';
-import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
+import { memoryOf, type OrderMemory, othersHere } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
 import {
   areSameOptions,
@@ -77,6 +77,17 @@ const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, 
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
   return recordOf(order, leased, memory, at);
 };
+
+test.each<[string, OrderLink | undefined, string[]]>([
+  ['not remembered', undefined, ['without id']],
+  ['whose first push has not ended', orderLink(), ['same id', 'without id']],
+  ['that was pushed', orderLink({ pushedAt: new Date() }), ['same id']],
+  ['that was pushed and has no id', orderLink({ orderId: null, pushedAt: new Date() }), ['without id']],
+])('an order %s may be one of these others at the service', (_, link, codes) => {
+  const others = Object.entries({ 'same id': 1, 'other id': 2, 'without id': null });
+  const known = others.map(([code, orderId]) => ({ code, orderId, isAlike: false }));
+  expect(othersHere(memoryOf(link, [], known)).map(({ code }) => code)).toEqual(codes);
+});
 
 test('a creation without response leaves open whether the service has the order', () => {
   const failed = (failure: 'transient' | 'permanent', orderId: number | null) =>
