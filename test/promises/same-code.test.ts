@@ -119,6 +119,8 @@ test('the second of two codes is sent once the first is known to be another orde
   await world.place(of('Xk3F', 'lee', 3));
   await world.warehouse(`update sync.order_links set due_at = now() + interval '1 hour'`);
   world.serviceRule(() => 'pass');
+  const preview = (await world.cli('preview', 'order', 'Xk3F')).stdout;
+  expect(preview).toContain('for this code and for "xK3f". Customer and lines are sent once it has shown two.');
   await world.sync();
   expect(mailed(world)).toEqual([]);
   for (let run = 1; run <= 2; run += 1) {

@@ -61,7 +61,14 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
   'not in the shop': undefined,
 };
 
-function drawRequests({ requests, nothingToSend, withheld, isYoung, linesNotSent }: OrderPreview): string[] {
+function drawRequests({
+  requests,
+  nothingToSend,
+  withheld,
+  isYoung,
+  looksFirstFor,
+  linesNotSent,
+}: OrderPreview): string[] {
   const because = isYoung
     ? 'A backfill left it out before, or forget masked the order. Or it counted as too old when it was first pushed.'
     : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
@@ -69,6 +76,12 @@ function drawRequests({ requests, nothingToSend, withheld, isYoung, linesNotSent
   if (head === undefined) return [];
   return [
     [head, ...requests.map(requestText)].join('\n'),
+    ...(looksFirstFor === undefined
+      ? []
+      : [
+          `The service may have one order for this code and for ${JSON.stringify(looksFirstFor)}. Customer and lines are sent ` +
+            'once it has shown two.',
+        ]),
     ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
     ...(withheld.length > 0 ? [`Left out by the contact rule: ${withheld.join(' and ')}. ${because}`] : []),
   ];

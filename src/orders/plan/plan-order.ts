@@ -57,6 +57,8 @@ export type OrderPlan = PlannedRequests & {
   difference: OrderDifference | undefined;
   /** Contact of the shop that the rule leaves out (promise 7). */
   withheld: ContactField[];
+  /** The code of another order with which the service may confuse this one: the rest of the plan follows its look. */
+  looksFirstFor?: string | undefined;
 };
 
 /**
@@ -102,7 +104,8 @@ export function planOrder(
   }
   const stop = otherOrderFailure(memory);
   if (stop) return { ...plan, memory: { ...memory, stop } };
-  if (memory.orderId === null && memory.others.length > 0) return { ...plan, requests: [firstLook(order, shown)] };
+  const [other] = memory.orderId === null ? memory.others : [];
+  if (other) return { ...plan, requests: [firstLook(order, shown)], looksFirstFor: other.code };
 
   const bodies = [[], difference?.shownOnly ?? []].map((shownOnly) =>
     requestBody(order, toClear(memory, shownOnly), withContact),
