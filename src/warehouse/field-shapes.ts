@@ -17,7 +17,10 @@ const otherNames = '…';
 /** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
 const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
 
-/** How many records showed each JSON type, or each word. Numbers in objects: set anew, they cost half as much again. */
+/**
+ * How many records showed each JSON type, or each word. The numbers stand in objects, because writing a changed number into
+ * the map takes half as much time more.
+ */
 type Counts = Map<string, { n: number }>;
 /** `words`: of a field of a few words. */
 type Seen = { records: number; fields: Map<string, { types: Counts; words: Counts | undefined }> };
