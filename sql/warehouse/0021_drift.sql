@@ -52,7 +52,7 @@ comment on column sync.field_shapes.record is 'review, review_detail, order, sub
 -- What comes within a day of the first record is how the service is, whichever process sees it.
 alter table sync.field_shapes drop column if exists first_process;
 
--- Objects of all depths are counted now: those that were not counted before would be new.
+-- The brands, reviews and products of an event are counted now, too: their fields would be new.
 delete from sync.field_shapes where record = 'event';
 
 -- The comments of a review that is gone are not asked for.

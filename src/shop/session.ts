@@ -147,12 +147,12 @@ export async function walkOrders(
   const { after, size } = range;
   const { words } = session;
   const { type } = typeOf(orders, 'code');
-  const isLater = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
-  const found = await codes(session, orders, `where ${words.hasCode(type)} ${isLater} order by w.code limit ${size}`);
+  const later = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
+  const found = await codes(session, orders, `where ${words.hasCode(type)} ${later} order by w.code limit ${size}`);
   return found.map((code) => ({ at: '', code }));
 }
 
-/** The first `size` rows of (date, code) after the position. */
+/** The next `size` rows after the position by (date, code). `isByCode`: the rows from `after.at` on, by their codes. */
 async function walkDates(
   session: ShopSession,
   query: ShopQuery,
@@ -163,20 +163,20 @@ async function walkDates(
   const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
   const isFirst = after.code === '';
   const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
-  // A page goes on where the one before it ended; a first page includes what clocks that go back repeat.
+  // A page goes on where the one before it ended. A first page, or one by code, includes what clocks that go back repeat.
   const from =
     (isFirst || isByCode) && date.read === 'local date'
       ? earliestLocalFrom(instant, zone)
       : dateAs(session, date, instant);
-  const isLaterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
-  const isLater = isByCode ? isLaterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${isLaterCode}`;
+  const laterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
+  const later = isByCode ? laterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${laterCode}`;
   const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
   const rows = await run(
     session,
     query,
     `${words.select} ${shown(session, query, [name, 'code'])} from ${body} w
      where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
-       and ${compare(session, query, name, '<', before)} ${isFirst ? '' : `and (${isLater})`}
+       and ${compare(session, query, name, '<', before)} ${isFirst ? '' : `and (${later})`}
      order by ${isByCode ? '' : `w.${name}, `}w.code limit ${size}`,
   );
   return rows.map((row) => ({

@@ -32,7 +32,8 @@ export type FieldShapes = ReturnType<typeof openFieldShapes>;
 
 /**
  * Counts names and types of the fields of records as they come, no values, and adds them to `sync.field_shapes`, in which
- * bi.field_drift sees what changed. What a process saw in its last seconds is lost if it is killed.
+ * bi.field_drift sees what changed. What a process saw in its last seconds is lost if it is killed, or if the warehouse is
+ * down.
  */
 export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs) {
   let seen = new Map<RecordKind, Seen>();

@@ -4,7 +4,10 @@ import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
 
-/** The order as the service shows it. `unknown`: nobody has looked yet. */
+/**
+ * The order as the service shows it. `unknown`: nobody has looked yet, or nobody knows what became of requests that were sent
+ * since.
+ */
 export type Shown = OrderDetail | 'absent' | 'unknown';
 
 /** What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. */
@@ -30,11 +33,12 @@ export type OrderMemory = Readonly<{
   failures: readonly PushFailure[];
   /** How often the lines were sent, this time included. */
   looks: number;
-  /** The allowance of the day does not reach. `held`: removals that are not made, for this or another reason. */
-  isWithheld: boolean;
+  /** The removals of 24 hours are used up, so this push sends none. */
+  areRemovalsHeld: boolean;
+  /** How many removals are not sent, for this or another reason. */
   held: number;
   /** The deletion of the order was held back or refused, or nobody knows what became of it. */
-  deletion: (PushFailure & { isUnknown?: true }) | undefined;
+  failedDeletion: (PushFailure & { isUnknown?: true }) | undefined;
   /** Why nothing more is sent of the order. */
   stop: PushFailure | undefined;
 }>;
@@ -55,9 +59,9 @@ export const memoryOf = (
   linesKept: [],
   failures: [],
   looks: 1,
-  isWithheld: false,
+  areRemovalsHeld: false,
   held: 0,
-  deletion: undefined,
+  failedDeletion: undefined,
   stop: undefined,
 });
 

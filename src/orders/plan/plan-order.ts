@@ -152,12 +152,12 @@ export function planDeletion(
 ): PlannedRequests | undefined {
   // The id that the service shows is the one to delete: ours was never recorded, or is another order's by now.
   const memory = asShown(given, shown);
-  const { deletion, stop } = memory;
+  const { failedDeletion, stop } = memory;
   if (shown === 'absent' || stop) return { requests: [], memory };
   if (shown === 'unknown') return { requests: [{ kind: 'find', isOptional: false }], memory };
   // The service may carry the deletion out later: any other request could create the order again.
-  if (deletion?.isUnknown) return { requests: [], memory: { ...memory, stop: deletion } };
-  if (deletion) return isClearable ? undefined : { requests: [], memory };
+  if (failedDeletion?.isUnknown) return { requests: [], memory: { ...memory, stop: failedDeletion } };
+  if (failedDeletion) return isClearable ? undefined : { requests: [], memory };
   if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || othersHere(memory).length > 0) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
 }
@@ -205,8 +205,8 @@ function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): Order
 }
 
 /** An order that loses all its lines at once loses none: that looks like a fault of the query. */
-const mayRemove = (order: DesiredOrder, { isWithheld }: OrderMemory, { allowRemovals }: PushRights) =>
-  !isWithheld && (allowRemovals || !isEmptied(order));
+const mayRemove = (order: DesiredOrder, { areRemovalsHeld }: OrderMemory, { allowRemovals }: PushRights) =>
+  !areRemovalsHeld && (allowRemovals || !isEmptied(order));
 
 /** The shop shows no line of the order any more. */
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
@@ -262,10 +262,10 @@ export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
 export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind === 'delete order';
 
 /** What is known if the day's allowance is too small for the removals of a plan: the next plan goes without them. */
-export function withhold(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
-  if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, isWithheld: true };
+export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
+  if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, areRemovalsHeld: true };
   const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}`;
-  return { ...memory, deletion: { reason, failure: 'transient', held: 1 } };
+  return { ...memory, failedDeletion: { reason, failure: 'transient', held: 1 } };
 }
 
 /** Why the removals of an order's lines are not made. */

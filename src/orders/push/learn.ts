@@ -44,12 +44,12 @@ function learnOfOrder(
     case 'find':
       if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
       if (sent.kind === 'absent' || request.isOptional) return { memory, shown: 'absent' };
-      return { memory: { ...memory, stop: memory.deletion ?? failure }, shown };
+      return { memory: { ...memory, stop: memory.failedDeletion ?? failure }, shown };
     case 'delete order':
       if (sent.kind === 'done' || sent.kind === 'absent') return { memory, shown: 'absent' };
-      if (sent.kind === 'failed' && sent.isRefused) return { memory: { ...memory, deletion: failure }, shown };
+      if (sent.kind === 'failed' && sent.isRefused) return { memory: { ...memory, failedDeletion: failure }, shown };
       // A service that responds with 500 may have done it, or do it later.
-      return { memory: { ...memory, deletion: { ...failure, isUnknown: true } }, shown: 'unknown' };
+      return { memory: { ...memory, failedDeletion: { ...failure, isUnknown: true } }, shown: 'unknown' };
     case 'post order': {
       if (sent.kind === 'done') {
         const detail = sent.value as OrderDetail;

@@ -9,7 +9,7 @@ import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
 import type { OrderDifference } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
-import { isRemoval, type PlannedRequests, planOrder, withhold } from '../plan/plan-order.ts';
+import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { learn } from './learn.ts';
@@ -153,7 +153,7 @@ export async function carryOut(
     let plan = planAt(shown, memory);
     const removals = plan.requests.filter(isRemoval).length;
     const mayRemove = removals === 0 || allowRemovals || (await takeRemovals(deps.db, removals, allowance));
-    if (!mayRemove) plan = planAt(shown, withhold(memory, plan));
+    if (!mayRemove) plan = planAt(shown, holdRemovals(memory, plan));
     ({ memory } = plan);
     keep = plan.difference?.subOrders.keep ?? keep;
     if (plan.requests.length === 0) break;
@@ -171,9 +171,9 @@ export async function carryOut(
 }
 
 /**
- * Writes down the id that the service has shown, and asks for the other orders again. The first push of one whose code is
- * alike may be under way, and show its id in a moment. These orders are due: one may be the same at the service and is to say
- * so, one may have waited for this id.
+ * Writes down the id that the service has shown, and reads the other orders again. If an order with an alike code has no id
+ * yet, its first push may be under way: wait `settleMs` and read once more. Then these orders are due: each may be the same
+ * order at the service, or may have waited for this id.
  */
 async function claimId({ store, db, limits, signal }: OrderDeps, leased: LeasedOrder, id: number) {
   let others = await store.claimId(leased, id);

@@ -63,8 +63,8 @@ export function recordOf(
 
 /** All that was not done. What stops an order leaves everything else about it open. */
 function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
-  const { deletion, stop, failures, linesKept, held } = memory;
-  const notDeleted = deletion && !deletion.isUnknown ? [deletion] : [];
+  const { failedDeletion, stop, failures, linesKept, held } = memory;
+  const notDeleted = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
   if (stop) return [...notDeleted, stop];
   const kept = keptFields(order, memory);
   return [
@@ -137,8 +137,8 @@ export function countsOf(
     orders_pushed: 1,
     orders_held: memory.held > 0 ? 1 : 0,
     orders_recreated: isMadeAgain(memory) ? 1 : 0,
-    orders_failed: memory.deletion ? 1 : 0,
-    orders_deleted_kept: order.deletedAt && !memory.deletion ? 1 : 0,
+    orders_failed: memory.failedDeletion ? 1 : 0,
+    orders_deleted_kept: order.deletedAt && !memory.failedDeletion ? 1 : 0,
     sub_orders_changed: done('change'),
     sub_orders_removed: done('remove'),
     sub_orders_added: done('create'),

@@ -67,7 +67,7 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
       return { kind: results.some(({ request }) => request.kind === 'delete order') ? 'deleted' : 'absent' };
     }
     await store.release(leased, { isBrokenOff: false });
-    const failure = memory.stop ?? memory.deletion;
+    const failure = memory.stop ?? memory.failedDeletion;
     return failure ? { kind: 'failed', ...failure } : { kind: 'kept' };
   } catch (error) {
     await store.release(leased, { isBrokenOff: true }).catch(() => {});

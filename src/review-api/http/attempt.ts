@@ -46,7 +46,7 @@ export function openAttempts({
     const tokens = [token?.value, session.token()?.value, clientSecret];
     const outcome = outcomeOf(reply, call, read, { tokens, now, maxBodyBytes });
     const { method, path } = call;
-    // A token shows nothing of the records, and is obtained while no other process changes the session.
+    // Not for the token: it says nothing about records, and is obtained within `alone`, for which `succeeded` would wait.
     const isCarriedOut = outcome.kind === 'success' || outcome.kind === 'refused';
     if (isCarriedOut && path !== tokenPath) await session.succeeded(sentMs);
     stats.oldestMs = Math.max(stats.oldestMs, response?.ageMs ?? 0);

@@ -23,13 +23,13 @@ export type RetryLimits = {
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** The longest wait for a `Retry-After`, in milliseconds. After it a call ends with a `LimitedError`. */
+  /** The longest hold that a call waits for, in milliseconds. If one ends later, the call ends at once with a `LimitedError`. */
   maxRetryAfterMs: number;
   /** No further attempt once one request has waited this long in all, in milliseconds. */
   totalWaitMs: number;
 };
 
-/** The longest `Retry-After` that is believed. */
+/** A longer `Retry-After` counts as this long. */
 const longestHoldMs = 24 * 3_600_000;
 
 /** About two minutes of waiting: 0.5 s, 1 s, 2 s … 30 s, half of each on average. */
@@ -55,9 +55,12 @@ export type NextStep =
 export type Spent = {
   /** The number of the attempt, 1 for the first. */
   number: number;
-  /** Waited for this request, without pauses, in milliseconds. */
+  /** Waits of this request, in milliseconds: its own, and holds after a 5xx. Holds after a 429 do not count. */
   waitedMs: number;
-  /** Time spent on failed attempts and the waits after them, without pauses, in milliseconds. `giveUpAfterMs` limits it. */
+  /**
+   * What `giveUpAfterMs` limits, in milliseconds: failed attempts other than a 429, and the waits of this request. Waits in a
+   * hold count only with `countsHolds`.
+   */
   spentMs: number;
 };
 

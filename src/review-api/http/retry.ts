@@ -51,8 +51,8 @@ export function openRetries({ session, limits, stopped, acquire, stats, reportWa
       const isLimited = failure.kind === 'limited';
       if (!isLimited) spent.spentMs += durationMs;
       const { giveUpAfterMs, countsHolds, repeatable = true } = call;
-      // A quota refuses some of the requests in flight. Only a request that was sent later and succeeded shows that it is no
-      // quota.
+      // Whether only this request is refused. After a 429: another one, sent after this call was first asked to wait, was
+      // carried out. After another failure: this call was asked to wait before, or a later request was carried out.
       const { askedAtMs } = spent;
       const isAlone = isLimited
         ? askedAtMs !== undefined && session.hasSucceededSince(askedAtMs)

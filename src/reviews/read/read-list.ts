@@ -18,7 +18,7 @@ export type ListEnd =
 
 /** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
-/** Empty pages in a row behind which records are looked for that the list shows otherwise. */
+/** Empty pages in a row that `readOn` skips while it lacks records that the list shows in descending order. */
 const skippedAtMost = 3;
 /** Looks for the last page of a list. A list that stands still takes three. */
 const looksAtMost = 8;
@@ -42,7 +42,8 @@ const looksAtMost = 8;
  *    read. It is whole by its count, or if two readings in turn show the same records.
  *
  * If a page is empty although others follow, or although it is the only one, all its records are hidden, or the service
- * is wrong. Before two readings prove the list, each empty page is requested again with a page size of 99.
+ * is wrong. Before a list is believed without its count, `lookAtEmpty` requests each empty page again, one record shorter, and
+ * up to three empty pages behind the last one. A list of which every page is empty is believed after that alone.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -51,7 +52,7 @@ export async function readList(
   query: PageQuery,
   start: Pick<Part, 'guess' | 'last'> = {},
 ): Promise<ListEnd> {
-  const list: List = { shown: new Set(), end: start.last && reader.most, isFirst: true };
+  const list: List = { shown: new Set(), lastPage: start.last && reader.most, isFirst: true };
   let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
@@ -61,8 +62,8 @@ export async function readList(
     if (end.kind !== 'unproven') return end;
     const { shown } = end;
     const ids = shown && idsOf(shown.pages);
-    const isSame = ids?.length === 0 || (ids && earlier && showsSame(earlier, ids));
-    if (shown && isSame) return lookAtEmpty(reader, query, shown);
+    const isProven = ids?.length === 0 || (ids && earlier && showsSame(earlier, ids));
+    if (shown && isProven) return lookAtEmpty(reader, query, shown);
     [known, guess, earlier, list.isFirst] = [undefined, end.guess, ids, false];
   }
   return { kind: 'changing' };
@@ -72,10 +73,10 @@ export async function readList(
 type Top = { number: number; page: ListPage; isNamed: boolean };
 
 /**
- * What is known of a list beyond one reading. `shown`: records of all readings. `end`: the last page, if nothing is behind
- * it. `isFirst`: whether the list is read for the first time.
+ * What is known of a list beyond one reading. `shown`: records of all readings. `lastPage`: a page behind which nothing is.
+ * `isFirst`: whether the list is read for the first time.
  */
-type List = { shown: Set<string>; end: number | undefined; isFirst: boolean };
+type List = { shown: Set<string>; lastPage: number | undefined; isFirst: boolean };
 
 /** What one reading shows: its pages from the first. `behind`: other pages that must be empty. */
 type Shown = { pages: ListPage[]; behind: number[] };
@@ -144,7 +145,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
   const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
-  const isKnown = top.isNamed && (list.end === number || (deps.pages.areNumbersRight && areOthersFull && isShort));
+  const isKnown = top.isNamed && (list.lastPage === number || (deps.pages.areNumbersRight && areOthersFull && isShort));
   const shown: Shown = { pages, behind: top.isNamed || top.page.ids.length > 0 ? [] : [2, 3] };
   const end = isKnown ? 'known' : await readOn(reader, query, shown);
   if (typeof end !== 'string') return end;
@@ -154,7 +155,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const unproven: Unproven = { kind: 'unproven', guess: number, shown };
   if (pages.every(({ ids }) => ids.length === 0)) return unproven;
 
-  list.end = number;
+  list.lastPage = number;
   if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
   const again = number > 1 || end === 'unclear' ? await reader.ask(query, number) : top.page;
   if (again.kind === 'failed') return again;
