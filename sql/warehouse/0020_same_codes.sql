@@ -3,9 +3,10 @@
 -- them as two (promise 2).
 create function sync.code_key(code text) returns text
 language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
-  select lower(btrim(regexp_replace(
-    regexp_replace(normalize(code collate "C", NFKD), '[\u0300-\u036f\u200b-\u200f\ufeff]', '', 'g'), '\s+', ' ', 'g'
-  )) collate "default")
+  select lower(upper(btrim(regexp_replace(regexp_replace(
+    normalize(code collate "C", NFKD),
+    '[\u00ad\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u180e\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200f\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f\ufeff]', '', 'g'
+  ), '[\s\u0085\u2028\u2029]+', ' ', 'g')) collate "default"))
 $$;
 comment on function sync.code_key is 'The same text for two codes of orders that a service may hold for one.';
 

@@ -133,6 +133,50 @@ test('the second of two codes is sent once the first is known to be another orde
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
+test('a lookup that ignores case leads to an order of somebody else: no line is sent to it', async ({ world }) => {
+  await world.place(of('AB', 'park', 1));
+  await world.sync();
+  await world.shop('delete from o; delete from l');
+  await world.warehouse('delete from sync.sub_order_links');
+  await world.warehouse('delete from sync.order_links');
+  await world.place(of('ab', 'kim', 1));
+  await world.sync();
+  await world.place(of('Ab', 'lee', 3));
+  world.serviceRule((request) => {
+    if (isLookup(request)) request.form.set('code', 'AB');
+    return 'pass';
+  });
+  await world.sync();
+  const lines = `select o.code, s.product_id from reference_service.orders o
+    left join reference_service.sub_orders s on s.order_id = o.id order by o.code collate "C"`;
+  expect(await world.atService(lines)).toEqual([
+    { code: 'AB', product_id: '1' },
+    { code: 'Ab', product_id: '3' },
+    { code: 'ab', product_id: '1' },
+  ]);
+});
+
+test('the id of an order is by now that of another one with a code that is alike, which is not deleted', async ({
+  openWorld,
+}) => {
+  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+  await world.place(of('T-1', 'kim', 1), of('t-1', 'lee', 3));
+  for (let run = 1; run <= 2; run += 1) await world.sync();
+  // The service was restored, and has made the second order again under the id of the first.
+  await world.atService('delete from reference_service.sub_orders');
+  await world.atService(`delete from reference_service.orders where code = 'T-1'`);
+  await world.warehouse(`update sync.order_links set order_id = 1000 - order_id`);
+  await world.warehouse(
+    `update sync.order_links set order_id = (select 1000 - order_id from sync.order_links where order_code = 't-1') where order_code = 'T-1'`,
+  );
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'T-1'`);
+  await world.sync({ deletes: 'send' });
+  expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
+  expect(await world.atService('select code, user_code from reference_service.orders')).toEqual([
+    { code: 't-1', user_code: 'lee' },
+  ]);
+});
+
 test.for([
   ['422', 422],
   ['500', 500],

@@ -70,9 +70,15 @@ export const memoryOf = (
  * creations are left, for a push may have died while it made the order again.
  */
 export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
-  if (typeof shown === 'string' || shown.id === memory.orderId) return memory;
+  if (typeof shown === 'string') return memory;
+  // The id is another order's by now, if the service shows that one's code.
+  const isTaken = memory.others.some(({ code, orderId }) => code === shown.code && orderId !== shown.id);
+  const others = isTaken
+    ? memory.others.map((one) => (one.code === shown.code ? { ...one, orderId: shown.id } : one))
+    : memory.others;
+  if (shown.id === memory.orderId) return isTaken ? { ...memory, others } : memory;
   const lines = memory.orderId === null ? memory.lines : memory.lines.filter(isPending);
-  return { ...memory, orderId: shown.id, lines };
+  return { ...memory, orderId: shown.id, lines, others };
 }
 
 /**

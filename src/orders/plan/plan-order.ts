@@ -175,7 +175,7 @@ function otherOrderFailure(memory: OrderMemory): PushFailure | undefined {
   }
   const reason =
     `the service has one order for this code and for ${code}: to it, codes that differ in case, spaces, accents ` +
-    'or Unicode form are one. Give them codes that differ otherwise';
+    'or Unicode form are one. Give the later one a code that differs otherwise';
   return { reason, failure: 'permanent' };
 }
 

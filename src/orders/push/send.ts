@@ -1,6 +1,7 @@
 import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import type { OrderMemory } from '../plan/order-memory.ts';
 import { isRemoval, type LineRequest, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
 import type { Requests, Sent } from '../requests.ts';
 
@@ -11,7 +12,8 @@ export type Result = OrderResult | LineResult;
 
 /**
  * Sends requests about one order, one after the other. A line that the service refuses or fails on does not hold up the
- * others. What follows a request about the order itself is sent only if that one was done.
+ * others. What follows a request about the order itself is sent only if that one was done, and showed the order that the
+ * list is for: the service may have lost it, and given its id to another one.
  *
  * @throws the client's errors when the service as a whole fails.
  */
@@ -24,12 +26,15 @@ export async function sendAll(
   const results: Result[] = [];
   const orderId = memory.orderId ?? 0;
   for (const request of requests) {
-    const sent = await send(api, channel, code, orderId, request);
+    const sent = await send(api, channel, code, orderId, memory.others, request);
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
     const path = wireOf(request, orderId)?.path;
     if (isDone && isRemoval(request)) log.info({ order: code, path }, 'removed at the service what the shop lacks');
-    if (!isDone && !('lineCode' in request)) break;
+    if ('lineCode' in request) continue;
+    const isOther =
+      request.kind === 'post order' && isDone && orderId !== 0 && (sent.value as OrderDetail).id !== orderId;
+    if (!isDone || isOther) break;
   }
   return results;
 }
@@ -39,12 +44,13 @@ async function send(
   { read, write }: Requests,
   code: string,
   orderId: number,
+  others: OrderMemory['others'],
   request: OrderRequest,
 ): Promise<Sent<unknown>> {
   const { orders, subOrders } = api;
   switch (request.kind) {
     case 'find':
-      return findOrder(api, { code, orderId }, read);
+      return findOrder(api, { code, orderId, others }, read);
     case 'post order':
       return write((options) => orders.upsert(request.body, options));
     case 'delete order':
@@ -65,15 +71,17 @@ async function send(
  * lost; or the service has made it again under another id, and given the id to another order. A service need not look
  * orders up by code; then what its id says counts. No order is created to learn its id.
  *
- * @param known `orderId`: 0 or null if it is not known.
+ * @param known `orderId`: 0 or null if it is not known. `others`: an order with the code of one of these is that one.
  */
 export async function findOrder(
   { orders }: Pick<OrderDeps['api'], 'orders'>,
-  { code, orderId }: { code: string; orderId: number | null | undefined },
+  { code, orderId, others = [] }: { code: string; orderId: number | null | undefined; others?: OrderMemory['others'] },
   read: Requests['read'],
 ): Promise<Sent<OrderDetail>> {
   const known = orderId ? await read((options) => orders.get(orderId, options)) : undefined;
-  const isOurs = known?.kind === 'done' && isSameCode(known.value.code, code);
+  const shownCode = known?.kind === 'done' ? known.value.code : undefined;
+  const isOurs =
+    shownCode !== undefined && isSameCode(shownCode, code) && others.every((other) => other.code !== shownCode);
   if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
   const found = await read((options) => orders.getByCode(code, options));
   if (found.kind !== 'failed') return found;
