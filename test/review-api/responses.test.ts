@@ -138,6 +138,9 @@ test.each([
   [{ error: 'could not save' }, 'error: could not save'],
   [{ success: false, errors: ['of minji@shop.example'] }, 'errors: of '],
   [{ success: false }, 'got one with status 200'],
+  [{ status: 'error', message: 'invalid' }, 'invalid'],
+  [{ result: 'fail' }, 'got one with status 200'],
+  [{ code: 500, msg: 'x' }, 'got one with status 200'],
 ])('a write that is answered by %j and 200 was not carried out', async (body, says) => {
   const service = await tinyService(() => ({ body }));
   for (const write of [...updates, ...removals]) {
@@ -148,14 +151,18 @@ test.each([
   }
 });
 
-test.each([{}, { errors: [] }, { error: null }, { errors: {}, success: true }, { id: 5, error: 'of a delivery' }])(
-  'an update that is answered by %j was carried out',
-  async (body) => {
-    const service = await tinyService(() => ({ body }));
-    for (const write of updates) await write(client(service.url));
-    expect(service.calls()).toHaveLength(updates.length);
-  },
-);
+test.each([
+  {},
+  { errors: [] },
+  { error: null },
+  { errors: {}, success: true },
+  { id: 5, error: 'of a delivery' },
+  { id: 5, status: 'failed', code: 'A-1' },
+])('an update that is answered by %j was carried out', async (body) => {
+  const service = await tinyService(() => ({ body }));
+  for (const write of updates) await write(client(service.url));
+  expect(service.calls()).toHaveLength(updates.length);
+});
 
 test('a redirect is a failure; it is not followed, and its token is not quoted', async () => {
   const location = 'http://127.0.0.1:1/x?access_token=t';
@@ -259,10 +266,11 @@ test('a token and a refusal in gzip are read, and we say what we read', async ()
 });
 
 test('a body in brotli is read, whatever its first byte is', async () => {
-  const bodies = Array.from({ length: 40 }, (_, n) => JSON.stringify([{ id: 1, message: 'x'.repeat(n) }]));
+  const sizes = [...Array(40).keys(), 100_000];
+  const bodies = sizes.map((size) => JSON.stringify([{ id: 1, message: 'x'.repeat(size) }]));
   const packed = bodies.map((body) => brotliCompressSync(body));
-  // A vertical tab, which a pattern of white space matches.
-  expect(packed.some(([first]) => first === 0x0b)).toBe(true);
+  // A vertical tab, which a pattern of white space matches; and a bracket, as JSON begins.
+  for (const byte of [0x0b, 0x5b]) expect(packed.some(([first]) => first === byte)).toBe(true);
   const service = await tinyService((_seen, nth) => encoded(packed[nth - 1] ?? Buffer.of(), 'br'));
   const api = client(service.url);
   for (const body of bodies) expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(body);

@@ -263,6 +263,20 @@ test.each<[what: string, reply: Reply]>([
   expect((await stuck).status).toBe(503);
 });
 
+test.each([1, 8])('records that fail with a wait of an hour, %i in all places, hold no others', async (concurrency) => {
+  const isBad = ({ path }: Seen) => Number(path.split('/').at(-1)) <= concurrency;
+  const service = await tinyService((seen) =>
+    isBad(seen) ? { status: 503, headers: { 'retry-after': '3600' } } : orderOf(seen),
+  );
+  const stop = new AbortController();
+  const { orders } = client(service.url, { concurrency, signal: stop.signal });
+  const calls = Array.from({ length: concurrency + 10 }, (_, n) => orders.get(n + 1));
+  const bad = calls.slice(0, concurrency).map((call) => failureOf(call));
+  expect(await Promise.all(calls.slice(concurrency))).toHaveLength(10);
+  stop.abort(new Error('stopped'));
+  await Promise.all(bad);
+});
+
 test('a ban of another client is not lifted by a request that was sent before', async () => {
   const [session, refused] = [sharedStore(), Promise.withResolvers<void>()];
   const service = await tinyService(async (seen) => {

@@ -388,6 +388,51 @@ test.each(['absent', 'cached', 'real'] as const)(
   },
 );
 
+test('a deletion while a list is read makes up for no review that its pages leave out', async () => {
+  const reviews = ofDay(250);
+  for (const from of [2, 4, 6, 9, 12]) {
+    let number = 0;
+    const model = listed(() => (number < from ? reviews : reviews.slice(0, 249)), { lastPage: 'real' });
+    // The border of two pages lies between reviews whose order differs by page: one is on both, one on none.
+    const service = answering(model, ({ items }, { page }) => {
+      number += 1;
+      const twice = (items as Row[]).map((item) => (item.id === reviews[100]?.id ? { ...item, ...otherId } : item));
+      return page === 2 ? { items: twice } : {};
+    });
+    const otherId = { id: reviews[99]?.id };
+    const read = await idsRead(service);
+    expect({ from, left: read.ids.includes(reviews[100]?.id ?? 0), gaps: read.gaps.length }).toEqual({
+      from,
+      left: false,
+      gaps: 1,
+    });
+  }
+});
+
+test('a page of reviews of the first second behind the span hides no end of the list', async () => {
+  const reviews = [...ofDay(1200), ...spread(120, span.end * 1000, 0)];
+  for (const lastPage of ['real', 'absent', 'capped', 'cached'] as const) {
+    const model = listed(reviews, { lastPage, end: 'second' });
+    const service: Service = {
+      // It takes the end as the second after it, and shows ten pages.
+      async page(params, page) {
+        const { end_datetime: last = '' } = params;
+        const next = new Date(at(`${last.replace(' ', 'T')}Z`) + 1000).toISOString();
+        const later = { ...params, end_datetime: next.slice(0, 19).replace('T', ' ') } as typeof params;
+        const answer = await model.page(later, page);
+        return page <= 10 ? answer : { ...answer, items: [], rawBody: Buffer.from('[]') };
+      },
+    };
+    const { ids, reasons } = await idsRead(service);
+    const inside = idsOf(reviews.slice(0, 1200));
+    expect({ lastPage, ids: ids.filter((id) => inside.includes(id)), reasons }).toEqual({
+      lastPage,
+      ids: inside,
+      reasons: [],
+    });
+  }
+});
+
 test.each(['refused', 'not found', 'empty', 'the last again', 'the first again'] as const)(
   'a service that shows two pages at most, others %s: all reviews are read',
   async (behind) => {

@@ -19,7 +19,7 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
  *
  * 1. Here: wait for one of the slots (`concurrency`), and again after each wait of its own.
  * 2. retry.ts: send attempts until the call ends or must wait by itself. A wait for which the service asked holds all
- *    requests of all processes (holds.ts), and this one keeps its slot.
+ *    requests of all processes (holds.ts); after a 429 this one keeps its slot.
  * 3. authorization.ts: send with the token of the session (tokens.ts); after a 401 again with another one, after a response
  *    that a cache had stored once more.
  * 4. attempt.ts: send once (send.ts); see what the response means (outcome.ts).

@@ -30,11 +30,15 @@ export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers']
   const encodings = names.filter((name) => name !== 'identity').reverse();
   let plain = bytes;
   for (let layer = 0; layer < mostLayers && plain.length > 1; layer += 1) {
-    if (startsText.test(plain.toString('latin1', 0, 1))) break;
+    const mayBeText = startsText.test(plain.toString('latin1', 0, 1));
     const isZlib = plain[0] === 0x1f ? plain[1] === 0x8b : plain[0] === 0x78 && plain.readUInt16BE() % 31 === 0;
     const decode = isZlib ? unzip : decoders.get(encodings[layer] ?? '');
     if (!decode) break;
-    plain = await decode(plain, { maxOutputLength: maxBytes });
+    // Brotli of 64 kB and more begins as text may. Text is no brotli.
+    const decoded = decode(plain, { maxOutputLength: maxBytes });
+    const next = mayBeText ? await decoded.catch(() => undefined) : await decoded;
+    if (!next) break;
+    plain = next;
   }
   const charset = charsetOf(plain, headers['content-type']);
   const utf8 = charset === undefined ? plain : Buffer.from(new TextDecoder(charset).decode(plain));

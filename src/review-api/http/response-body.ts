@@ -46,10 +46,11 @@ export function isError(bytes: Buffer): boolean {
   if (bytes.length > mostErrorBytes) return false;
   const body = parsed(bytes.toString());
   if (!isRecord(body) || 'id' in body) return false;
-  const { error, errors, success } = body;
+  const { error, errors, success, status, result, code } = body;
   const isSaid = (said: unknown) =>
     Boolean(said) && !(typeof said === 'object' && Object.keys(said ?? {}).length === 0);
-  return isSaid(error) || isSaid(errors) || success === false;
+  const isFailure = [status, result].some((word) => typeof word === 'string' && /^(error|fail)/i.test(word));
+  return isSaid(error) || isSaid(errors) || success === false || isFailure || (typeof code === 'number' && code >= 400);
 }
 const mostErrorBytes = 4000;
 

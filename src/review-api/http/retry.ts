@@ -28,6 +28,8 @@ export type Retries = ReturnType<typeof openRetries>;
 /** Sends calls again, as `nextStep` in retry-policy.ts decides, and lets them wait. */
 export function openRetries({ session, limits, stopped, acquire, stats, reportWait }: RetryDeps) {
   let warnedMs = Number.NEGATIVE_INFINITY;
+  /** Calls that failed with a request to wait: another one shows whether the service is up. */
+  const failed = new WeakSet<Call>();
 
   return { repeat, untilWait, inTurn };
 
@@ -72,6 +74,11 @@ export function openRetries({ session, limits, stopped, acquire, stats, reportWa
       if (pauseMs === 0 || countsHolds) spent.spentMs += pauseMs + delayMs;
       if (pauseMs === 0) return { delayMs };
       spent.askedAtMs = performance.now();
+      if (!isLimited) {
+        // It waits without its slot. Else as many records as there are slots would leave no request to see.
+        failed.add(call);
+        return { delayMs };
+      }
       await session.untilFree(call, limits.maxRetryAfterMs, false);
       await sleep(delayMs, stopped);
     }
@@ -81,7 +88,7 @@ export function openRetries({ session, limits, stopped, acquire, stats, reportWa
   async function inTurn<T>(call: Call, send: () => Promise<Attempt<T> | undefined>): Promise<Attempt<T> | undefined> {
     let isProbe = false;
     do {
-      isProbe = await session.untilFree(call, limits.maxRetryAfterMs, call.repeatable ?? true);
+      isProbe = await session.untilFree(call, limits.maxRetryAfterMs, !failed.has(call) && (call.repeatable ?? true));
       await acquire?.(stopped);
     } while (!isProbe && session.isHeld());
     let outcome: Outcome<T> | undefined;

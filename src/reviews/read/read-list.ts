@@ -52,7 +52,7 @@ export async function readList(
   query: PageQuery,
   start: Pick<Part, 'guess' | 'last'> = {},
 ): Promise<ListEnd> {
-  const list: List = { shown: new Set(), lastPage: start.last && reader.most, isFirst: true };
+  const list: List = { shown: new Set(), count: 0, lastPage: start.last && reader.most, isFirst: true };
   let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
@@ -73,10 +73,10 @@ export async function readList(
 type Top = { number: number; page: ListPage; isNamed: boolean };
 
 /**
- * What is known of a list beyond one reading. `shown`: records of all readings. `lastPage`: a page behind which nothing is.
- * `isFirst`: whether the list is read for the first time.
+ * What is known of a list beyond one reading. `shown`: records of all readings since it became shorter; `count`: how many it
+ * had in the last one. `lastPage`: a page behind which nothing is. `isFirst`: whether the list is read for the first time.
  */
-type List = { shown: Set<string>; lastPage: number | undefined; isFirst: boolean };
+type List = { shown: Set<string>; count: number; lastPage: number | undefined; isFirst: boolean };
 
 /** What one reading shows: its pages from the first. `behind`: other pages that must be empty. */
 type Shown = { pages: ListPage[]; behind: number[] };
@@ -164,12 +164,16 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const before = new Set(idsOf(pages));
   const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
   if (again.ids.some(isNew)) await reader.take(again);
-  for (const id of [...before, ...again.ids]) list.shown.add(id);
   // The service counts what it hides, and it counts at least one record on its last page.
-  const full = Math.max(...[...below, again].map(recordsOn));
-  const isCounted = again.ids.length > 0 && list.shown.size >= (number - 1) * full + recordsOn(again);
+  const count = (number - 1) * Math.max(...[...below, again].map(recordsOn)) + recordsOn(again);
   const isStill = top.page.ids.every((id) => again.ids.includes(id));
-  return isCounted && (isStill || !list.isFirst) ? { kind: 'whole' } : unproven;
+  // A record that was deleted meanwhile must not make up for one that no page shows.
+  const isShorter = count < list.count;
+  if (isShorter) list.shown.clear();
+  if (isStill || !(isShorter || list.isFirst)) for (const id of [...before, ...again.ids]) list.shown.add(id);
+  list.count = count;
+  const isCounted = again.ids.length > 0 && list.shown.size >= count;
+  return isCounted ? { kind: 'whole' } : unproven;
 }
 
 function contradicted({ deps }: Reader): Unproven {
@@ -192,7 +196,9 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
   const asked = isEmptyList ? undefined : await reader.ask({ ...query, desc: true }, 1);
   const other = asked?.kind === 'page' ? asked : { ids: [], seconds: [] };
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < reader.span.end);
-  const lacks = () => atEnd.some((id) => !ids.has(id));
+  // Records that are all of the second behind the span still show whether the pages go so far.
+  const awaited = atEnd.length > 0 ? atEnd : other.ids;
+  const lacks = () => awaited.some((id) => !ids.has(id));
   let landing: Promise<unknown> | undefined;
   let skipped = 0;
   while (!isEmptyList && (lacks() || !isEnd(pages, other.seconds, pageSize))) {
