@@ -45,18 +45,21 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) subscribe
 
 const shop = new URL(process.env.SHOP_DATABASE_URL ?? 'postgres://none/none').pathname.slice(1);
 
-function waitOf(database: string | undefined, text: string): Wait {
+/** write_orders.sql writes lines before a creation, and without a length of the lease it records a push. */
+function waitOf(database: string | undefined, text: string, values: readonly unknown[] = []): Wait {
   if (database === shop) return 'shop';
   if (/insert into sync\.order_links as l|from sync\.sub_order_links where order_code/.test(text)) return 'lease';
-  if (text.startsWith('-- Writes line links')) return 'lines';
-  return text.startsWith('-- Records pushed orders') ? 'record' : 'other';
+  if (!text.startsWith('-- Writes orders whose lease is still ours')) return 'other';
+  return values[1] === null ? 'record' : 'lines';
 }
 
 type Query = (this: pg.Client, ...given: unknown[]) => unknown;
 const query = pg.Client.prototype.query as Query;
 pg.Client.prototype.query = function measured(this: pg.Client & { database?: string }, ...given: unknown[]) {
   const [first] = given;
-  const wait = waitOf(this.database, String((first as { text?: string } | undefined)?.text ?? first));
+  const config = first as { text?: string; values?: unknown[] } | undefined;
+  const values = config?.values ?? (Array.isArray(given[1]) ? given[1] : undefined);
+  const wait = waitOf(this.database, String(config?.text ?? first), values);
   change(wait, 1);
   const callback = given.at(-1);
   const ended = () => change(wait, -1);
