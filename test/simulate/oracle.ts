@@ -17,6 +17,8 @@ export type Facts = {
   /** Of each order: the first request that was sent about it since the service last had none. */
   firstPosts: ReadonlyMap<string, FirstPost>;
   runs: readonly Run[];
+  /** When commands began that push without contact: a repair, or a retry before the first sync. */
+  repairsMs: readonly number[];
   deadLetters: readonly DeadLetter[];
   /** Orders whose links say that contact is withheld. */
   withheld: ReadonlySet<string>;
@@ -273,7 +275,7 @@ function deletedIsCleared(found: Order, { settingsOf }: Facts): Findings {
 function contactIsComplete(
   order: ShopOrder,
   found: Order,
-  { settingsOf, firstPosts, withheld, hasOtherSettings, nowMs, runs }: Facts,
+  { settingsOf, firstPosts, withheld, hasOtherSettings, nowMs, runs, repairsMs }: Facts,
 ): Findings {
   const { contactMaxAgeDays } = settingsOf('settles');
   if (!isYoung(nowMs + dayMs / 6, order.createdMs, contactMaxAgeDays)) return [];
@@ -281,12 +283,9 @@ function contactIsComplete(
   if (first?.policy !== 'young' || !first.isYoung) return [];
   // A process that sends no contact may have pushed it first, or its newest address.
   if (hasOtherSettings) return [];
-  // A backfill may have begun to push it before, and have died.
-  if (
-    withheld.has(order.code) &&
-    runs.some(({ job, startedMs }) => job.name === 'backfill-orders' && startedMs <= first.atMs)
-  )
-    return [];
+  // A backfill or a repair may have begun to push it before, and have died.
+  const backfillsMs = runs.flatMap(({ job, startedMs }) => (job.name === 'backfill-orders' ? [startedMs] : []));
+  if (withheld.has(order.code) && [...backfillsMs, ...repairsMs].some((ms) => ms <= first.atMs)) return [];
   return (['email', 'phone'] as const).flatMap((field) =>
     order[field] !== null && found[field] !== order[field] ? [`is young, and its ${field} is not at the service`] : [],
   );

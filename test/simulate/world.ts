@@ -258,6 +258,7 @@ export async function simulateWorld(
   const queue = createQueue(scheduler);
   const processes = new Map<string, Opened>();
   const firstPosts = new Map<string, FirstPost>();
+  const repairsMs: number[] = [];
   /** Orders of which a creation may still arrive, or has left a copy: the shop leaves them alone. */
   const untouchable = new Set<string>();
   const undated = new Set<string>();
@@ -750,6 +751,7 @@ export async function simulateWorld(
     await within(process, () =>
       doing.run({ what: isFirst ? 'retry before the first sync' : what }, async () => {
         scheduler.tell(what);
+        if (isFirst || what === 'repair') repairsMs.push(now());
         const { signal } = app.abort;
         const onProgress = () => {};
         if (what === 'repair') {
@@ -881,7 +883,7 @@ export async function simulateWorld(
       `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", likes_count as likes, (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
     );
     return {
-      ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, deadLetters, imported },
+      ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, repairsMs, deadLetters, imported },
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
       hasOtherSettings: nature.otherSettings,
       withheld: new Set(withheld.map(({ code }) => code)),
