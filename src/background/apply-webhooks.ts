@@ -29,7 +29,7 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
   const closing = new AbortController();
   const inHand = new Set<Promise<void>>();
 
-  /** The next review that is due; undefined if there is none, or the warehouse cannot be asked. */
+  /** The next review that is due; undefined if no review is, or the warehouse cannot be asked. */
   async function take(): Promise<TakenReview | undefined> {
     try {
       const taken = await takeChangedReview(warehouse.db);

@@ -83,7 +83,7 @@ test('a service that shows no comments costs five requests a run, until it does'
   expect(await world.warehouse('select count(*)::integer as n from bi.replies')).toEqual([{ n: 2 * n }]);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 
-  // They were shown, and are no more: that is told, although the lists are as they were.
+  // They are not shown any more: `status` says so, although the lists are as they were.
   world.service.hideFields(['comments']);
   await world.warehouse(`update sync.field_shapes set last_seen_at = last_seen_at - interval '2 hours'`);
   await world.atService(`update reference_service.reviews set comments = '[]', updated_at = now()`);

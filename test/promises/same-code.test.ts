@@ -156,26 +156,36 @@ test('a lookup that ignores case leads to an order of somebody else: no line is 
   ]);
 });
 
-test('the id of an order is by now that of another one with a code that is alike, which is not deleted', async ({
-  openWorld,
-}) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
-  await world.place(of('T-1', 'kim', 1), of('t-1', 'lee', 3));
-  for (let run = 1; run <= 2; run += 1) await world.sync();
-  // The service was restored, and has made the second order again under the id of the first.
-  await world.atService('delete from reference_service.sub_orders');
-  await world.atService(`delete from reference_service.orders where code = 'T-1'`);
-  await world.warehouse(`update sync.order_links set order_id = 1000 - order_id`);
-  await world.warehouse(
-    `update sync.order_links set order_id = (select 1000 - order_id from sync.order_links where order_code = 't-1') where order_code = 'T-1'`,
-  );
-  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'T-1'`);
-  await world.sync({ deletes: 'send' });
-  expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
-  expect(await world.atService('select code, user_code from reference_service.orders')).toEqual([
-    { code: 't-1', user_code: 'lee' },
-  ]);
-});
+test.for([
+  ['exact', true],
+  ['without case', false],
+] as const)(
+  'an id that a code that is alike has by now is not deleted, lookups %s',
+  async ([_, isExact], { openWorld }) => {
+    const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
+    await world.place(of('T-1', 'kim', 1), of('t-1', 'lee', 3));
+    for (let run = 1; run <= 2; run += 1) await world.sync();
+    // The service was restored, and has made the second order again under the id of the first.
+    await world.atService('delete from reference_service.sub_orders');
+    await world.atService(`delete from reference_service.orders where code = 'T-1'`);
+    await world.warehouse(`update sync.order_links set order_id = 1000 - order_id`);
+    await world.warehouse(
+      `update sync.order_links set order_id = (select 1000 - order_id from sync.order_links where order_code = 't-1') where order_code = 'T-1'`,
+    );
+    await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'T-1'`);
+    world.serviceRule((request) => {
+      if (isLookup(request) && !isExact) request.form.set('code', 't-1');
+      return 'pass';
+    });
+    await world.sync({ deletes: 'send' });
+    expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
+    // An exact lookup shows that the order is gone.
+    expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(isExact ? [] : ['T-1']);
+    expect(await world.atService('select code, user_code from reference_service.orders')).toEqual([
+      { code: 't-1', user_code: 'lee' },
+    ]);
+  },
+);
 
 test.for([
   ['422', 422],

@@ -260,7 +260,7 @@ async function whileHeldUp(table: string, waiting: () => Promise<unknown>, work:
   await held;
 }
 
-test('a count begun before the time zone changed is none of the new zone', async () => {
+test('a count begun before the time zone changed does not count for the new zone', async () => {
   await land([version(1)]);
   await whileHeldUp(
     'sync.touches',

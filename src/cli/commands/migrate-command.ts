@@ -39,11 +39,10 @@ Ask an administrator to run: ${create} then run migrate again.`;
 type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders' | 'apply', boolean>> &
   Partial<Record<'acceptGone' | 'promote' | 'asBrand' | 'dropBrand', string>>;
 
+const otherOptions = 'brand rebuild sameService sameShop sameOrders acceptGone promote'.split(' ');
+
 /** An option with which `migrate` does something else. */
-const alone = (flags: string, description: string) =>
-  new Option(flags, description).conflicts([
-    ...['brand', 'rebuild', 'sameService', 'sameShop', 'sameOrders', 'acceptGone', 'promote'],
-  ]);
+const alone = (flags: string, description: string) => new Option(flags, description).conflicts(otherOptions);
 
 export const command: Command = {
   define(commander, run) {

@@ -171,21 +171,12 @@ export async function carryOut(
 }
 
 /**
- * Writes down the id that the service has shown, and reads the other orders again. If an order with an alike code has no id
- * yet, its first push may be under way: wait `settleMs` and read once more. Then these orders are due: each may be the same
- * order at the service, or may have waited for this id.
+ * Writes down the id that the service has shown, and reads the other orders again. Those whose codes are alike are due then:
+ * each may be the same order at the service, or may have waited for this id.
  */
-async function claimId({ store, db, limits, signal }: OrderDeps, leased: LeasedOrder, id: number) {
-  let others = await store.claimId(leased, id);
-  const alike = others.filter((one) => one.isAlike);
-  if (alike.length === 0) return others;
-  if (alike.some(({ orderId }) => orderId === null)) {
-    await sleep(limits.settleMs, signal);
-    others = await store.claimId(leased, id);
-  }
-  await makeDue(
-    db,
-    alike.map(({ code }) => code),
-  );
+async function claimId({ store, db }: OrderDeps, leased: LeasedOrder, id: number) {
+  const others = await store.claimId(leased, id);
+  const alike = others.flatMap(({ code, isAlike }) => (isAlike ? [code] : []));
+  if (alike.length > 0) await makeDue(db, alike);
   return others;
 }

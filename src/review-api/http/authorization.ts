@@ -23,7 +23,7 @@ type AuthorizationDeps = {
   fitSlots: (uses: number) => void;
 };
 
-/** Sends calls with the token of the session, and obtains one if there is none. */
+/** Sends calls with the token of the session, and obtains one if the session has no valid one. */
 export function openAuthorization({ clientId, clientSecret, session, retries, attempt, fitSlots }: AuthorizationDeps) {
   // Repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };

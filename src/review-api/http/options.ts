@@ -29,7 +29,7 @@ export type ReviewApiOptions = {
    * Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling.
    */
   acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
-  /** Where token and holds are kept. Default: in memory, for this client alone. */
+  /** Keeps token and holds. Default: in memory, for this client alone. */
   session?: SessionStore | undefined;
   /** Default: silent. */
   log?: ClientLog | undefined;

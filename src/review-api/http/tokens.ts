@@ -34,7 +34,7 @@ export function openTokens({ alone, stopped, now, onWait }: SessionDeps) {
   }
 
   return {
-    /** The token; undefined if there is none, or it was refused, or is due for renewal. */
+    /** The token; undefined if nobody has one, or it was refused, or is due for renewal. */
     token,
 
     /** Takes over the token of the store. */
