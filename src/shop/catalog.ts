@@ -1,4 +1,4 @@
-import { notComputable, readByKey } from './read-by-key.ts';
+import { computed, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
 import { allRows, attempt, rowsWithout, type ShopQuery, type ShopSession, valuesOf } from './session.ts';
 
@@ -9,9 +9,8 @@ export type CatalogRow = { row: RawRow; fault?: string };
 export async function readCatalog(session: ShopSession, query: ShopQuery): Promise<CatalogRow[]> {
   const all = await attempt(session, () => allRows(session, query));
   if ('value' in all) return all.value.map((row) => ({ row }));
-  const codes = await attempt(session, () => valuesOf(session, query, 'code'));
-  if ('dataFault' in codes) throw notComputable(query, codes.dataFault);
-  const found = await readByKey(session, query, 'code', [...new Set(codes.value)]);
+  const codes = await computed(session, query, () => valuesOf(session, query, 'code'));
+  const found = await readByKey(session, query, 'code', [...new Set(codes)]);
   const codeless = await attempt(session, () => rowsWithout(session, query, 'code', 1000));
   const keyed = found.flatMap(({ key, rows, fault }): CatalogRow[] =>
     fault === undefined ? rows.map((row) => ({ row })) : [{ row: { ...rows[0], code: rows[0]?.code ?? key }, fault }],

@@ -1,3 +1,4 @@
+import type { FoundColumn } from './driver.ts';
 import type { SqlDialect } from './sql-text.ts';
 
 /** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
@@ -87,7 +88,7 @@ export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
  */
 export function columnFaults(
   query: QueryName,
-  found: readonly { name: string; type: string }[],
+  found: readonly FoundColumn[],
   { hasFeed, dialect }: { hasFeed: boolean; dialect: SqlDialect },
 ): string[] {
   const file = `${query}.sql`;
@@ -102,10 +103,10 @@ export function columnFaults(
       if (column.required && !isReplaced) {
         faults.push(`${file}: column ${column.name} (${expected}) is missing; ${missingHint(query, column)}`);
       }
-    } else if (!typesOf[dialect][column.kind].includes(first.type) && !isNull(first.type, column)) {
+    } else if (!typesOf[dialect][column.kind].includes(first.typeName) && !isNull(first.typeName, column)) {
       faults.push(
-        `${file}: column ${column.name} is of type ${first.type}, expected ${expected}; ` +
-          `${castHints[dialect](column, first.type)}`,
+        `${file}: column ${column.name} is of type ${first.typeName}, expected ${expected}; ` +
+          `${castHints[dialect](column, first.typeName)}`,
       );
     }
   }

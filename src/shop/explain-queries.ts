@@ -1,12 +1,12 @@
 import { counted } from '../base/counts.ts';
 import type { ShopDatabase } from './open-database.ts';
-import type { OrderQueries } from './orders.ts';
 import { columnsOf } from './queries.ts';
 import {
   attempt,
   codesByCreation,
   databaseNow,
   type ExplainedStatement,
+  type OrderQueries,
   rowsByKey,
   type ShopSession,
   walkOrders,

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
-import { join, resolve } from 'node:path';
-import { UsageError } from '../base/errors.ts';
-import { packagePath } from '../base/package-path.ts';
+import { resolve } from 'node:path';
 import { readCatalog } from './catalog.ts';
-import { contract, type QueryName } from './contract.ts';
+import type { QueryName } from './contract.ts';
 import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
-import { openDatabase, type ShopDatabaseOptions } from './open-database.ts';
+import { openDatabase, type ShopDatabase, type ShopDatabaseOptions } from './open-database.ts';
 import {
   findLinesFault,
-  type OrderQueries,
   type OrderRange,
   type RawOrder,
   readKeylessOrders,
@@ -17,14 +13,11 @@ import {
   readOrderSample,
   readOrders,
 } from './orders.ts';
-import { contentOf, type LoadedQueries, loadShopQuery } from './queries.ts';
+import { openQueries, type ShopQueries } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
-import { codesByCreation, databaseNow, type ReadOptions, type ShopQuery, type ShopSession } from './session.ts';
-import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
-import { bareText, namesIn } from './sql-text.ts';
+import { codesByCreation, databaseNow, type OrderQueries, type ReadOptions, type ShopSession } from './session.ts';
+import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
-
-const queryNames = Object.keys(contract) as QueryName[];
 
 export type Shop = ReturnType<typeof openShop>;
 
@@ -37,62 +30,40 @@ export type Shop = ReturnType<typeof openShop>;
  * does not answer. A row that the database cannot compute is not an error: it comes back with a fault.
  */
 export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
-  const at = { folder: resolve(options.sqlDir), timeZone: options.timeZone };
   const database = openDatabase(options);
-  const { dialect } = database.words;
-  const loaded: LoadedQueries = new Map();
-  const load = (name: QueryName) => loadShopQuery(database, at, name, loaded);
-
-  const required = async (name: 'orders' | 'order_lines'): Promise<ShopQuery> => {
-    const query = await load(name);
-    if (query) return query;
-    throw new UsageError(`The shop query ${at.folder}/${name}.sql is missing`, {
-      hint: `Write it as in ${packagePath('sql', 'shop')}, or point SHOP_SQL_DIR at the folder that holds it.`,
-    });
-  };
-  const orderQueries = async (): Promise<OrderQueries> => ({
-    orders: await required('orders'),
-    lines: await required('order_lines'),
-    feed: await load('changed_orders'),
-  });
-
-  type OfOrders<T> = (session: ShopSession, queries: OrderQueries) => Promise<T>;
-  const ofOrders = async <T>(read: OfOrders<T>, how?: ReadOptions): Promise<T> => {
-    const queries = await orderQueries();
-    return database.read((session) => read(session, queries), how);
-  };
-
-  const walk = (range: OrderRange) =>
-    ofOrders((session, queries) => readOrderPage(session, queries, range)).catch(async (error: unknown) => {
-      if (!isShopTimeout(error)) throw error;
-      const isOfFeed = range.axis === 'updated' && (await orderQueries()).feed !== undefined;
-      const column = isOfFeed ? 'changed_at' : range.axis === 'code' ? 'code' : `${range.axis}_at`;
-      throw tooManyAtOnce(`the next ${range.size} ${isOfFeed ? 'changes' : 'orders'}`, column, error);
-    });
-
-  const catalog = async (name: 'categories' | 'user_grades') => {
-    const query = await load(name);
-    return query && database.read((session) => readCatalog(session, query));
-  };
-
+  const queries = openQueries(database, resolve(options.sqlDir), options.timeZone);
   return {
     /** The SQL of the shop's database. */
-    dialect,
-    /**
-     * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, if they
-     * select a date without zone, SHOP_TIME_ZONE.
-     */
-    async orderQueriesHash(): Promise<string> {
-      const { orders, lines } = await orderQueries();
-      const isLocal = [orders, lines].some(({ columns }) =>
-        [...columns.values()].some(({ read }) => read === 'local date'),
-      );
-      const parts = [orders, lines].map(({ body }) => bareText(body, dialect));
-      const read = JSON.stringify([...parts, isLocal && options.timeZone]);
-      return createHash('sha256').update(read).digest('hex').slice(0, 16);
-    },
+    dialect: database.words.dialect,
+    ...forRuns(database, queries),
+    ...forPeople(database, queries),
+    close: database.close,
+    [Symbol.asyncDispose]: database.close,
+  };
+}
+
+type OfOrders<T> = (session: ShopSession, queries: OrderQueries) => Promise<T>;
+
+/** Reads with the queries of orders, which are checked in a transaction of their own. */
+const readerOf = (database: ShopDatabase, queries: ShopQueries) => {
+  return async <T>(read: OfOrders<T>, how?: ReadOptions): Promise<T> => {
+    const ofOrders = await queries.ofOrders();
+    return database.read((session) => read(session, ofOrders), how);
+  };
+};
+
+/** What runs read. */
+function forRuns(database: ShopDatabase, queries: ShopQueries) {
+  const read = readerOf(database, queries);
+  const catalog = async (name: 'categories' | 'user_grades') => {
+    const query = await queries.find(name);
+    return query && database.read((session) => readCatalog(session, query));
+  };
+  return {
+    /** See `openQueries`. */
+    orderQueriesHash: queries.hashOfOrders,
     /** Whether there is a changed_orders.sql. */
-    hasFeed: async () => (await orderQueries()).feed !== undefined,
+    hasFeed: async () => (await queries.ofOrders()).feed !== undefined,
     /**
      * One page of a walk over orders by creation, by code, or by their last change: from changed_orders.sql, or, if there is
      * none, by `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `after: page.next` until
@@ -105,7 +76,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
      * const page = await shop.orderCodes({ axis: 'updated', after: { at: from, code: '' }, size: 50_000 });
      * const orders = await shop.orders(page.keys.map(({ code }) => code));
      */
-    orderCodes: walk,
+    orderCodes: (range: OrderRange) => read((session, ofOrders) => readOrderPage(session, ofOrders, range)),
     /**
      * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes.
      * An order that takes longer than 30 s alone comes back with a fault.
@@ -115,43 +86,55 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
     async orders(codes: readonly string[]): Promise<RawOrder[]> {
       if (codes.length === 0) return [];
       return readSlowAlone([...new Set(codes)], (some, seconds) =>
-        ofOrders((session, queries) => readOrders(session, queries, some), { seconds }),
+        read((session, ofOrders) => readOrders(session, ofOrders, some), { seconds }),
       );
     },
-    /**
-     * Rows that a walk does not find, because their code or date is absent or cannot be used. Reads the whole of
-     * orders.sql: for `doctor` alone.
-     *
-     * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
-     */
-    keylessOrders: () => ofOrders(readKeylessOrders),
     /** A sentence if no line belongs to any of the newest orders, although there are lines; else undefined. */
-    linesFault: () => ofOrders(findLinesFault),
+    linesFault: () => read(findLinesFault),
     /** Undefined if the file is absent: then that part is not synced. */
     categories: () => catalog('categories'),
     userGrades: () => catalog('user_grades'),
     /** The database's clock: an instant in ISO 8601. */
     now: () => database.read(databaseNow),
+    /** Checks all shop queries. @throws UsageError if one is missing or does not keep to the contract. */
+    async checkQueries(): Promise<void> {
+      await queries.ofOrders();
+      await queries.find('categories');
+      await queries.find('user_grades');
+    },
+  };
+}
+
+/** What `doctor` and `init` look at. */
+function forPeople(database: ShopDatabase, queries: ShopQueries) {
+  const read = readerOf(database, queries);
+  return {
+    /** False if its file is absent. @throws UsageError for a query that does not keep to the contract. */
+    hasQuery: async (name: QueryName) => (await queries.find(name)) !== undefined,
     /** `withoutSnapshot`: only those that a query names. A view hides its tables. */
     async facts(): Promise<ShopFacts> {
       const facts = await database.facts();
-      const texts = await Promise.all(queryNames.map((name) => contentOf(join(at.folder, `${name}.sql`))));
-      return { ...facts, withoutSnapshot: namesIn(texts.join('\n'), facts.withoutSnapshot, dialect) };
+      const named = namesIn(await queries.texts(), facts.withoutSnapshot, database.words.dialect);
+      return { ...facts, withoutSnapshot: named };
     },
+    /**
+     * Rows that a walk does not find, because their code or date is absent or cannot be used. Reads the whole of orders.sql.
+     *
+     * @throws ReviewSyncError `shop-timeout` when it takes longer than 30 s: then it is unknown whether there are any.
+     */
+    keylessOrders: () => read(readKeylessOrders),
     /** The newest and the oldest orders, read as a run reads them. */
-    orderSample: () => ofOrders(readOrderSample),
+    orderSample: () => read(readOrderSample),
     /**
      * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
      *
      * @returns without entries if orders.sql has no row.
      */
     async queryCosts(): Promise<QueryCost[]> {
-      const queries = await orderQueries();
-      const newest = await database.read((session) => codesByCreation(session, queries.orders, 'newest', 200));
-      return newest.length === 0 ? [] : explainQueries(database, queries, newest);
+      const ofOrders = await queries.ofOrders();
+      const newest = await database.read((session) => codesByCreation(session, ofOrders.orders, 'newest', 200));
+      return newest.length === 0 ? [] : explainQueries(database, ofOrders, newest);
     },
-    /** False if its file is absent. @throws UsageError for a query that does not keep to the contract. */
-    hasQuery: async (name: QueryName) => (await load(name)) !== undefined,
     /** Names of the tables that the user may read, with their columns. Needs no query. */
     tables: () => readTables(database),
     /** The first value that a SELECT shows, as text; undefined if it shows none. */
@@ -159,13 +142,5 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
       const [row] = await database.read((_session, connection) => connection.run(sql));
       return Object.values(row ?? {})[0] ?? undefined;
     },
-    /** Checks all shop queries. @throws UsageError if one is missing or does not keep to the contract. */
-    async checkQueries(): Promise<void> {
-      await orderQueries();
-      await load('categories');
-      await load('user_grades');
-    },
-    close: database.close,
-    [Symbol.asyncDispose]: database.close,
   };
 }

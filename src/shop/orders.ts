@@ -1,6 +1,6 @@
 import { isTooLong } from '../base/is-storable.ts';
 import { columnsOf } from './queries.ts';
-import { notComputable, readByKey } from './read-by-key.ts';
+import { computed, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
 import {
   attempt,
@@ -8,14 +8,16 @@ import {
   keylessRows,
   type OrderKey,
   type OrderPage,
+  type OrderQueries,
   type OrderRange,
   rowsByKey,
   rowsWithout,
-  type ShopQuery,
   type ShopSession,
   valuesOf,
+  walkedColumn,
   walkOrders,
 } from './session.ts';
+import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
@@ -26,13 +28,12 @@ export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
  */
 export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; asked?: string };
 
-export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
-
 /**
  * By the last change, the change feed is read if there is one: each code once, with its newest change of the page, the
  * newest change last. A code that is too long is left out: nothing can be remembered of its order.
  *
- * @throws ReviewSyncError `shop-query` if the database cannot compute the date of some order.
+ * @throws ReviewSyncError `shop-query` if the database cannot compute the date of some order, `shop-timeout` if the
+ *   statement takes longer than 30 s.
  */
 export async function readOrderPage(
   session: ShopSession,
@@ -40,15 +41,18 @@ export async function readOrderPage(
   range: OrderRange,
 ): Promise<OrderPage> {
   const query = range.axis === 'updated' && feed ? feed : orders;
-  const walked = await attempt(session, () => walkOrders(session, query, range));
-  if ('dataFault' in walked) throw notComputable(query, walked.dataFault);
+  const walked = await computed(session, query, () => walkOrders(session, query, range)).catch((error: unknown) => {
+    if (!isShopTimeout(error)) throw error;
+    const what = query === orders ? 'orders' : 'changes';
+    throw tooManyAtOnce(`the next ${range.size} ${what}`, walkedColumn(query, range.axis), error);
+  });
   const newest = new Map<string, OrderKey>();
-  for (const key of walked.value.filter(({ code }) => !isTooLong(code))) {
+  for (const key of walked.filter(({ code }) => !isTooLong(code))) {
     newest.delete(key.code);
     newest.set(key.code, key);
   }
-  const [keys, last] = [[...newest.values()], walked.value.at(-1)];
-  return last === undefined || walked.value.length < range.size ? { keys } : { keys, next: last };
+  const [keys, last] = [[...newest.values()], walked.at(-1)];
+  return last === undefined || walked.length < range.size ? { keys } : { keys, next: last };
 }
 
 /**
@@ -90,9 +94,7 @@ export const keylessAtMost = 1000;
  */
 export async function readKeylessOrders(session: ShopSession, { orders, feed }: OrderQueries): Promise<RawRow[]> {
   const dates = feed === undefined ? ['created_at', 'updated_at'] : ['created_at'];
-  const read = await attempt(session, () => keylessRows(session, orders, dates, columnsOf(orders), keylessAtMost));
-  if ('dataFault' in read) throw notComputable(orders, read.dataFault);
-  return read.value;
+  return computed(session, orders, () => keylessRows(session, orders, dates, columnsOf(orders), keylessAtMost));
 }
 
 /** Orders looked at to see whether lines belong to orders at all. */
@@ -103,36 +105,38 @@ export async function readOrderSample(
   session: ShopSession,
   queries: OrderQueries,
 ): Promise<{ orders: RawOrder[]; linesWithoutOrderCode: number }> {
+  const { orders, lines } = queries;
   const codes: string[] = [];
   for (const which of ['newest', 'oldest'] as const) {
-    const some = await attempt(session, () => codesByCreation(session, queries.orders, which, sampleSize));
-    if ('dataFault' in some) throw notComputable(queries.orders, some.dataFault);
-    codes.push(...some.value);
+    codes.push(...(await computed(session, orders, () => codesByCreation(session, orders, which, sampleSize))));
   }
-  const orders = await readOrders(session, queries, codes);
-  const orphans = await attempt(session, () => rowsWithout(session, queries.lines, 'order_code', sampleSize));
-  return { orders, linesWithoutOrderCode: 'value' in orphans ? orphans.value.length : 0 };
+  const found = await readOrders(session, queries, codes);
+  const orphans = await attempt(session, () => rowsWithout(session, lines, 'order_code', sampleSize));
+  return { orders: found, linesWithoutOrderCode: 'value' in orphans ? orphans.value.length : 0 };
 }
 
 /**
  * Whether lines belong to orders at all: undefined if they do, else a sentence. They do not if none of the newest
  * orders has a line although order_lines.sql has rows: then its order_code is not the code of orders.sql.
  */
-export async function findLinesFault(session: ShopSession, queries: OrderQueries): Promise<string | undefined> {
-  const newest = await attempt(session, () => codesByCreation(session, queries.orders, 'newest', sampleSize));
+export async function findLinesFault(
+  session: ShopSession,
+  { orders, lines }: OrderQueries,
+): Promise<string | undefined> {
+  const looked = await attempt(session, async () => {
+    const newest = await codesByCreation(session, orders, 'newest', sampleSize);
+    const found = await rowsByKey(session, lines, 'order_code', newest, ['order_code']);
+    const isWithout = newest.length > 0 && found.length === 0;
+    return { newest, others: isWithout ? await valuesOf(session, lines, 'order_code', 1) : [] };
+  });
   // A row that cannot be computed is another fault, reported under its own key.
-  if ('dataFault' in newest || newest.value.length === 0) return undefined;
-  const lines = await attempt(session, () =>
-    rowsByKey(session, queries.lines, 'order_code', newest.value, ['order_code']),
-  );
-  if ('dataFault' in lines || lines.value.length > 0) return undefined;
-  const some = await attempt(session, () => valuesOf(session, queries.lines, 'order_code', 1));
-  if ('dataFault' in some || some.value[0] === undefined) return undefined;
-  const shown = (code: string | undefined) => JSON.stringify(code?.slice(0, 40));
-  const [orders, code] = [newest.value.length, shown(newest.value[0])];
-  const none = orders === 1 ? 'The only order has no line' : `None of the newest ${orders} orders has a line`;
+  if ('dataFault' in looked || looked.value.others.length === 0) return undefined;
+  const { newest, others } = looked.value;
+  const shown = ([code]: readonly string[]) => JSON.stringify(code?.slice(0, 40));
+  const none =
+    newest.length === 1 ? 'The only order has no line' : `None of the newest ${newest.length} orders has a line`;
   return (
-    `${none}, although order_lines.sql has rows: an order is called ${code} in orders.sql, ` +
-    `and ${shown(some.value[0])} in order_lines.sql`
+    `${none}, although order_lines.sql has rows: an order is called ${shown(newest)} in orders.sql, ` +
+    `and ${shown(others)} in order_lines.sql`
   );
 }

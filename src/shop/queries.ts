@@ -1,87 +1,135 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeError, ReviewSyncError, UsageError } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
+import { packagePath } from '../base/package-path.ts';
 import { columnFaults, contract, type QueryName } from './contract.ts';
+import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
-import type { ShopQuery } from './session.ts';
+import type { OrderQueries, ShopQuery } from './session.ts';
 import { isShopTimeout, timeoutError } from './shop-timeout.ts';
-import { replaceParameter } from './sql-text.ts';
+import { bareText, replaceParameter, type SqlDialect } from './sql-text.ts';
 
-/** The files and settings of the shop that say how a query is read. `timeZone`: SHOP_TIME_ZONE. */
-export type QueryFolder = { folder: string; timeZone: string | undefined };
+/** A file of the folder as it is now. `hasFeed`: there is a changed_orders.sql. `timeZone`: SHOP_TIME_ZONE. */
+type QueryFile = { name: QueryName; file: string; text: string; hasFeed: boolean; timeZone: string | undefined };
 
-/** What a file held when it was last checked, and the query that it made. */
-export type LoadedQueries = Map<QueryName, { content: string; hasFeed: boolean; query: ShopQuery }>;
+export type ShopQueries = ReturnType<typeof openQueries>;
 
 /**
- * Reads `<name>.sql` from the folder and checks its columns against the contract, unless it is as `loaded` has it.
+ * The shop queries of a folder. They are read and checked at their first use, and again when their files change.
  *
- * @returns undefined if the file is absent.
- * @throws UsageError naming file, column, the type found and what to do; or the database's message about the query.
+ * @throws UsageError, as all of its verbs do, naming file, column, the type found and what to do; or the database's
+ *   message about the query.
  */
-export async function loadShopQuery(
-  { words, read }: Pick<ShopDatabase, 'words' | 'read'>,
-  { folder, timeZone }: QueryFolder,
-  name: QueryName,
-  loaded: LoadedQueries = new Map(),
-): Promise<ShopQuery | undefined> {
-  const file = join(folder, `${name}.sql`);
-  const content = await contentOf(file);
-  if (content === undefined) return undefined;
-  const hasFeed = name === 'orders' && (await contentOf(join(folder, 'changed_orders.sql'))) !== undefined;
-  const before = loaded.get(name);
-  if (before?.content === content && before.hasFeed === hasFeed) return before.query;
+export function openQueries(database: ShopDatabase, folder: string, timeZone: string | undefined) {
+  const checked = new Map<QueryName, { text: string; hasFeed: boolean; query: ShopQuery }>();
+  const fileOf = (name: QueryName) => join(folder, `${name}.sql`);
+  const textOf = (name: QueryName) => contentOf(fileOf(name));
 
-  const select = selectOf(content);
+  async function find(name: QueryName): Promise<ShopQuery | undefined> {
+    const text = await textOf(name);
+    if (text === undefined) return undefined;
+    const hasFeed = name === 'orders' && (await textOf('changed_orders')) !== undefined;
+    const before = checked.get(name);
+    if (before?.text === text && before.hasFeed === hasFeed) return before.query;
+    const query = await checkedQuery(database, { name, file: fileOf(name), text, hasFeed, timeZone });
+    checked.set(name, { text, hasFeed, query });
+    return query;
+  }
+
+  async function required(name: 'orders' | 'order_lines'): Promise<ShopQuery> {
+    const query = await find(name);
+    if (query) return query;
+    throw new UsageError(`The shop query ${fileOf(name)} is missing`, {
+      hint: `Write it as in ${packagePath('sql', 'shop')}, or point SHOP_SQL_DIR at the folder that holds it.`,
+    });
+  }
+
+  const ofOrders = async (): Promise<OrderQueries> => ({
+    orders: await required('orders'),
+    lines: await required('order_lines'),
+    feed: await find('changed_orders'),
+  });
+
+  return {
+    /** Undefined if its file is absent. */
+    find,
+    ofOrders,
+    /** The text of all files. */
+    texts: async () => (await Promise.all((Object.keys(contract) as QueryName[]).map(textOf))).join('\n'),
+    /**
+     * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, if they
+     * select a date without zone, SHOP_TIME_ZONE.
+     */
+    async hashOfOrders(): Promise<string> {
+      const { orders, lines } = await ofOrders();
+      const columns = [orders, lines].flatMap((query) => [...query.columns.values()]);
+      const zone = columns.some(({ read }) => read === 'local date') && timeZone;
+      const parts = [orders, lines].map(({ body }) => bareText(body, database.words.dialect));
+      return createHash('sha256')
+        .update(JSON.stringify([...parts, zone]))
+        .digest('hex')
+        .slice(0, 16);
+    },
+  };
+}
+
+async function checkedQuery(database: ShopDatabase, written: QueryFile): Promise<ShopQuery> {
+  const { name, file, text, hasFeed } = written;
+  const { dialect } = database.words;
+  const select = selectOf(text);
   if (select.trim() === '') throw new UsageError(`The shop query ${file} is empty`, { hint: 'Write one SELECT.' });
-  if (name === 'changed_orders' && replaceParameter(select, 'since', '', words.dialect).count === 0) {
+  if (name === 'changed_orders' && replaceParameter(select, 'since', '', dialect).count === 0) {
     throw new UsageError(`The shop query ${file} does not use its parameter :since`, {
       hint: 'Compare each table’s own date with it: where modified_at >= :since.',
     });
   }
   // A comment can be the last line of the file: the closing bracket goes on a line of its own.
   const body = `(${select}\n)`;
-  const found = await read((_session, connection) => connection.describe(body)).catch((cause: unknown) => {
+  const found = await describe(database, file, body);
+  const faults = columnFaults(name, found, { hasFeed, dialect });
+  if (faults.length > 0) {
+    throw new UsageError(`The shop query ${file} does not keep to the contract:\n  ${faults.join('\n  ')}`);
+  }
+  requireZone(found, written, dialect);
+  return { name, body, columns: new Map(found.map(({ name: column, type, read }) => [column, { type, read }])) };
+}
+
+async function describe({ words, read }: ShopDatabase, file: string, body: string): Promise<FoundColumn[]> {
+  try {
+    return await read((_session, connection) => connection.describe(body));
+  } catch (cause) {
     if (isShopTimeout(cause)) throw timeoutError(file);
     // A database that restarts says nothing against the query.
     if (isTransient(cause) || cause instanceof ReviewSyncError) throw cause;
     const line = words.lineOf(cause, body);
-    throw new UsageError(
-      `The shop query ${file} cannot be run${line ? ` (line ${line})` : ''}: ${describeError(cause)}`,
-      {
-        hint: words.isWithheld(cause)
-          ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
-          : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
-      },
-    );
-  });
-  const types = found.map((column) => ({ name: column.name, type: column.typeName }));
-  const faults = columnFaults(name, types, { hasFeed, dialect: words.dialect });
-  if (faults.length > 0) {
-    throw new UsageError(`The shop query ${file} does not keep to the contract:\n  ${faults.join('\n  ')}`);
+    const where = line ? ` (line ${line})` : '';
+    throw new UsageError(`The shop query ${file} cannot be run${where}: ${describeError(cause)}`, {
+      hint: words.isWithheld(cause)
+        ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
+        : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
+    });
   }
-  const local = found.filter((column) => column.read === 'local date').map((column) => column.name);
-  if (local.length > 0 && timeZone === undefined) {
-    const are = local.length === 1 ? 'is a date' : 'are dates';
-    const inQuery = `, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'`;
-    throw new UsageError(
-      `The shop query ${file}: ${local.join(', ')} ${are} without zone, and SHOP_TIME_ZONE is not set`,
-      {
-        hint:
-          'Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul' +
-          `${words.dialect === 'postgres' ? inQuery : ''}.`,
-      },
-    );
-  }
-  const columns = new Map(found.map(({ name: column, type, read: how }) => [column, { type, read: how }]));
-  const query = { name, body, columns };
-  loaded.set(name, { content, hasFeed, query });
-  return query;
+}
+
+function requireZone(found: readonly FoundColumn[], { file, timeZone }: QueryFile, dialect: SqlDialect): void {
+  const local = found.filter(({ read }) => read === 'local date').map(({ name }) => name);
+  if (local.length === 0 || timeZone !== undefined) return;
+  const are = local.length === 1 ? 'is a date' : 'are dates';
+  const inQuery = `, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'`;
+  throw new UsageError(
+    `The shop query ${file}: ${local.join(', ')} ${are} without zone, and SHOP_TIME_ZONE is not set`,
+    {
+      hint:
+        'Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul' +
+        `${dialect === 'postgres' ? inQuery : ''}.`,
+    },
+  );
 }
 
 /** @returns undefined if the file is absent. */
-export const contentOf = (file: string): Promise<string | undefined> =>
+const contentOf = (file: string): Promise<string | undefined> =>
   readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`The shop query ${file} cannot be read`, { cause: error });

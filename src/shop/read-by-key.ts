@@ -1,10 +1,11 @@
 import { ReviewSyncError } from '../base/errors.ts';
+import { readInHalves } from './in-halves.ts';
 import { columnsOf } from './queries.ts';
 import type { RawRow } from './rows.ts';
 import { attempt, rowsByKey, type ShopQuery, type ShopSession } from './session.ts';
 
 /** What the database gave for one key. `fault`: why its rows cannot be read; `rows` then hold what could be read. */
-export type FoundRows = { key: string; rows: RawRow[]; fault?: string };
+type FoundRows = { key: string; rows: RawRow[]; fault?: string };
 
 /** Keys read at a time. */
 const keysAtOnce = 500;
@@ -29,17 +30,13 @@ export async function readByKey(
   let unexplained = 0;
   let isAnyRead = false;
 
-  async function read(some: readonly string[]): Promise<FoundRows[]> {
+  async function readSome(some: readonly string[]) {
     const all = await attempt(session, () => rowsByKey(session, query, key, some, columns));
-    if ('value' in all) {
-      isAnyRead = true;
-      const byPlace = Map.groupBy(all.value, ({ place }) => place);
-      return some.map((one, place) => ({ key: one, rows: (byPlace.get(place) ?? []).map(({ row }) => row) }));
-    }
-    const [single] = some;
-    if (some.length === 1 && single !== undefined) return [await readSingle(single, all.dataFault)];
-    const middle = Math.ceil(some.length / 2);
-    return [...(await read(some.slice(0, middle))), ...(await read(some.slice(middle)))];
+    if ('dataFault' in all) return { fault: all.dataFault };
+    isAnyRead = true;
+    const byPlace = Map.groupBy(all.value, ({ place }) => place);
+    const rowsAt = (place: number) => (byPlace.get(place) ?? []).map(({ row }) => row);
+    return { value: some.map((one, place): FoundRows => ({ key: one, rows: rowsAt(place) })) };
   }
 
   /** Names the columns that fail, and gives the others. If every column fails, a condition or a join does. */
@@ -61,17 +58,21 @@ export async function readByKey(
   }
 
   const found: FoundRows[] = [];
-  for (let at = 0; at < keys.length; at += keysAtOnce) found.push(...(await read(keys.slice(at, at + keysAtOnce))));
+  for (let at = 0; at < keys.length; at += keysAtOnce) {
+    found.push(...(await readInHalves(keys.slice(at, at + keysAtOnce), readSome, readSingle)));
+  }
   return found;
 }
 
-/** The error of a query that fails as a whole, so that nothing of it can be read. */
-export function notComputable(query: ShopQuery, why: string): ReviewSyncError {
-  return new ReviewSyncError(
-    'shop-query',
-    `${query.name}.sql cannot be computed, and no single row can be named: ${why}`,
-    {
-      hint: 'One of its conditions or joins fails on some row: write it so that it gives null or false for such a row.',
-    },
-  );
+/** What `read` gives. @throws ReviewSyncError `shop-query` if the database cannot compute some row of the query. */
+export async function computed<T>(session: ShopSession, query: ShopQuery, read: () => Promise<T>): Promise<T> {
+  const done = await attempt(session, read);
+  if ('dataFault' in done) throw notComputable(query, done.dataFault);
+  return done.value;
 }
+
+/** The error of a query that fails as a whole, so that nothing of it can be read. */
+const notComputable = (query: ShopQuery, why: string) =>
+  new ReviewSyncError('shop-query', `${query.name}.sql cannot be computed, and no single row can be named: ${why}`, {
+    hint: 'One of its conditions or joins fails on some row: write it so that it gives null or false for such a row.',
+  });

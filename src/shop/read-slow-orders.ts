@@ -1,3 +1,5 @@
+import type { ReviewSyncError } from '../base/errors.ts';
+import { readInHalves } from './in-halves.ts';
 import type { RawOrder } from './orders.ts';
 import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
@@ -22,24 +24,23 @@ export async function readSlowAlone(codes: readonly string[], read: Read): Promi
   let isAnyRead = false;
   let slow = 0;
 
-  async function readSome(some: readonly string[], seconds: number): Promise<RawOrder[]> {
+  async function readSome(some: readonly string[]) {
     try {
-      const orders = await read(some, seconds);
+      const isHalf = some.length > 1 && some.length < codes.length;
+      const value = await read(some, isHalf ? searchSeconds : statementSeconds);
       isAnyRead = true;
-      return orders;
+      return { value };
     } catch (error) {
       if (!isShopTimeout(error)) throw error;
-      const [code = ''] = some;
-      if (some.length > 1) {
-        const middle = Math.ceil(some.length / 2);
-        return [...(await readHalf(some.slice(0, middle))), ...(await readHalf(some.slice(middle)))];
-      }
-      slow += 1;
-      if (!isAnyRead && slow === triedAlone) throw error;
-      return [{ order: { code }, lines: [], fault: `${error.message}, for this order alone. ${error.hint}` }];
+      return { fault: error };
     }
   }
 
-  const readHalf = (half: readonly string[]) => readSome(half, half.length === 1 ? statementSeconds : searchSeconds);
-  return readSome(codes, statementSeconds);
+  function alone(code: string, fault: ReviewSyncError): RawOrder {
+    slow += 1;
+    if (!isAnyRead && slow === triedAlone) throw fault;
+    return { order: { code }, lines: [], fault: `${fault.message}, for this order alone. ${fault.hint}` };
+  }
+
+  return readInHalves(codes, readSome, alone);
 }

@@ -15,6 +15,8 @@ export type ShopQuery = Readonly<{
   columns: ReadonlyMap<string, ColumnType>;
 }>;
 
+export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuery | undefined };
+
 /** An order and its date: ISO 8601 in UTC with microseconds. */
 export type OrderKey = Readonly<{ at: string; code: string }>;
 
@@ -143,7 +145,7 @@ export async function walkOrders(
   orders: ShopQuery,
   { axis, ...range }: OrderRange,
 ): Promise<OrderKey[]> {
-  if (axis !== 'code') return walkDates(session, orders, dateColumnOf(orders, axis), range);
+  if (axis !== 'code') return walkDates(session, orders, walkedColumn(orders, axis), range);
   const { after, size } = range;
   const { words } = session;
   const { type } = typeOf(orders, 'code');
@@ -275,8 +277,10 @@ const hasDate = (session: ShopSession, query: ShopQuery, name: string) =>
   `${compare(session, query, name, '>=', `${firstDate}Z`)} and ${compare(session, query, name, '<', `${endOfDates}Z`)}`;
 
 /** The column of the query by which orders are walked. */
-const dateColumnOf = ({ name }: ShopQuery, axis: 'updated' | 'created') =>
-  name === 'changed_orders' ? 'changed_at' : `${axis}_at`;
+export function walkedColumn({ name }: ShopQuery, axis: OrderAxis): string {
+  if (name === 'changed_orders') return 'changed_at';
+  return axis === 'code' ? 'code' : `${axis}_at`;
+}
 
 /** Dates that are within the years 1 to 9999 in every time zone. */
 const [firstDate, endOfDates] = ['0001-01-03T00:00:00.000000', '9999-12-29T00:00:00.000000'];

@@ -19,61 +19,62 @@ export function openMysql(address: ConnectionOptions, { connections, silenceMs }
   });
   // The statement in flight fails with the reason. Without a listener, Node ends the process.
   pool.pool.on('connection', (opened) => void opened.on('error', () => {}));
-  /** The variable that limits the time of a statement, for each connection that is prepared. */
-  const prepared = new WeakMap<object, TimeLimit>();
-
-  function connectionOf(client: mysql.PoolConnection): DriverConnection {
-    // `destroy` of the client would leave its statement without an end. The server ends it by its own limit.
-    const stop = () => {
-      (client.connection as unknown as { stream: Socket }).stream.destroy(new Error('the reading was stopped'));
-    };
-
-    async function query(sql: string) {
-      try {
-        return await client.query<mysql.RowDataPacket[]>({ sql, timeout: silenceMs });
-      } catch (error) {
-        if ((error as { code?: string }).code !== 'PROTOCOL_SEQUENCE_TIMEOUT') throw withoutStatement(error);
-        stop();
-        const message = `the server sent nothing for ${silenceMs / 1000} s`;
-        throw Object.assign(new Error(message), { code: 'SERVER_SILENT' });
-      }
-    }
-
-    async function run(sql: string): Promise<RawRow[]> {
-      const [rows] = await query(sql);
-      return Array.isArray(rows) ? (rows as RawRow[]) : [];
-    }
-
-    return {
-      async begin(seconds) {
-        const limit = prepared.get(client.connection) ?? (await prepareSession(run));
-        prepared.set(client.connection, limit);
-        const wanted = seconds * limit.unitsASecond;
-        await run(`set session ${limit.variable} = if(@own_limit > 0, least(@own_limit, ${wanted}), ${wanted})`);
-        await run('start transaction with consistent snapshot, read only');
-      },
-      run,
-      async describe(body) {
-        const { text } = replaceParameter(body, 'since', 'null', 'mysql');
-        const [, fields] = await query(`select * from ${text} w limit 0`);
-        return fields.map(foundColumn);
-      },
-      explain: (statement) => explainStatement(run, statement),
-      stop,
-      release: (isBroken) => (isBroken ? client.destroy() : client.release()),
-    };
-  }
-
+  const prepared: Prepared = new WeakMap();
   return {
     async connect() {
       try {
-        return connectionOf(await pool.getConnection());
+        return connectionOf(await pool.getConnection(), silenceMs, prepared);
       } catch (error) {
         throw withoutStatement(error);
       }
     },
     facts: readMysqlFacts,
     close: () => pool.end(),
+  };
+}
+
+/** The variable that limits the time of a statement, for each connection that is prepared. */
+type Prepared = WeakMap<object, TimeLimit>;
+
+function connectionOf(client: mysql.PoolConnection, silenceMs: number, prepared: Prepared): DriverConnection {
+  // `destroy` of the client would leave its statement without an end. The server ends it by its own limit.
+  const stop = () => {
+    (client.connection as unknown as { stream: Socket }).stream.destroy(new Error('the reading was stopped'));
+  };
+
+  async function query(sql: string) {
+    try {
+      return await client.query<mysql.RowDataPacket[]>({ sql, timeout: silenceMs });
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'PROTOCOL_SEQUENCE_TIMEOUT') throw withoutStatement(error);
+      stop();
+      const message = `the server sent nothing for ${silenceMs / 1000} s`;
+      throw Object.assign(new Error(message), { code: 'SERVER_SILENT' });
+    }
+  }
+
+  async function run(sql: string): Promise<RawRow[]> {
+    const [rows] = await query(sql);
+    return Array.isArray(rows) ? (rows as RawRow[]) : [];
+  }
+
+  return {
+    async begin(seconds) {
+      const limit = prepared.get(client.connection) ?? (await prepareSession(run));
+      prepared.set(client.connection, limit);
+      const wanted = seconds * limit.unitsASecond;
+      await run(`set session ${limit.variable} = if(@own_limit > 0, least(@own_limit, ${wanted}), ${wanted})`);
+      await run('start transaction with consistent snapshot, read only');
+    },
+    run,
+    async describe(body) {
+      const { text } = replaceParameter(body, 'since', 'null', 'mysql');
+      const [, fields] = await query(`select * from ${text} w limit 0`);
+      return fields.map(foundColumn);
+    },
+    explain: (statement) => explainStatement(run, statement),
+    stop,
+    release: (isBroken) => (isBroken ? client.destroy() : client.release()),
   };
 }
 
