@@ -4,36 +4,35 @@ import type { SqlDialect } from './sql-text.ts';
 /** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
 export type ColumnKind = 'key' | 'text' | 'timestamptz' | 'numeric' | 'integer' | 'bigint' | 'jsonb';
 
-const postgresTexts = ['text', 'varchar', 'bpchar', 'citext', 'name'];
+const postgresTexts = ['text', 'varchar', 'bpchar', 'citext', 'name'] as const;
 const postgresIntegers = ['int8', 'int4', 'int2'];
 /** Not json: a text within JSON comes with its quotes. */
-const mysqlTexts = ['varchar', 'char', 'text', 'enum', 'set'];
-const mysqlIntegers = ['bigint', 'int', 'mediumint', 'smallint', 'tinyint', 'year'];
-
-type Types = Readonly<Record<ColumnKind, readonly string[]>>;
+const mysqlTexts = ['varchar', 'char', 'text', 'enum', 'set'] as const;
+const mysqlIntegers = ['int', 'bigint', 'mediumint', 'smallint', 'tinyint', 'year'] as const;
 
 /**
- * The types of the database that carry a kind. A key of whole numbers is compared as such, so that its index serves.
+ * The types of the database that carry a kind; the first is the one to cast to. A key of whole numbers is compared as such,
+ * so that its index serves.
  */
-const typesOf: Readonly<Record<SqlDialect, Types>> = {
+const typesOf: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, readonly [string, ...string[]]>>>> = {
   postgres: {
     key: [...postgresTexts, ...postgresIntegers, 'uuid'],
     text: postgresTexts,
     timestamptz: ['timestamptz', 'timestamp'],
     numeric: ['numeric', ...postgresIntegers],
-    integer: postgresIntegers,
-    bigint: postgresIntegers,
+    integer: ['integer', ...postgresIntegers],
+    bigint: ['bigint', ...postgresIntegers],
     jsonb: ['jsonb', 'json'],
   },
   mysql: {
     key: [...mysqlTexts, ...mysqlIntegers],
     text: mysqlTexts,
-    timestamptz: ['timestamp', 'datetime'],
+    timestamptz: ['datetime', 'timestamp'],
     numeric: ['decimal', ...mysqlIntegers],
     integer: mysqlIntegers,
-    bigint: mysqlIntegers,
+    bigint: ['bigint', ...mysqlIntegers],
     // JSON of MariaDB is a text; a text that is not JSON is a fault of its row.
-    jsonb: [...mysqlTexts, 'json'],
+    jsonb: ['json', ...mysqlTexts],
   },
 };
 
@@ -96,18 +95,18 @@ export function columnFaults(
   for (const column of contract[query]) {
     const same = found.filter(({ name }) => name === column.name);
     if (same.length > 1) faults.push(`${file}: column ${column.name} is there ${same.length} times; select it once`);
-    const first = same[0];
-    const expected = shownKind(dialect, column.kind);
-    if (!first) {
-      const isReplaced = hasFeed && query === 'orders' && column.name === 'updated_at';
-      if (column.required && !isReplaced) {
-        faults.push(`${file}: column ${column.name} (${expected}) is missing; ${missingHint(query, column)}`);
+    const type = same[0]?.typeName;
+    const types = typesOf[dialect][column.kind];
+    if (type === undefined) {
+      const isDate = query === 'orders' && column.name === 'updated_at';
+      const hint = isDate ? 'select it, or write changed_orders.sql' : 'select it';
+      if (column.required && !(isDate && hasFeed)) {
+        faults.push(`${file}: column ${column.name} (${types[0]}) is missing; ${hint}`);
       }
-    } else if (!typesOf[dialect][column.kind].includes(first.typeName) && !isNull(first.typeName, column)) {
-      faults.push(
-        `${file}: column ${column.name} is of type ${first.typeName}, expected ${expected}; ` +
-          `${castHints[dialect](column, first.typeName)}`,
-      );
+      // `null as invoice` has a type of its own in MySQL.
+    } else if (!types.includes(type) && (type !== 'null' || column.required)) {
+      const hint = castHints[dialect](column, type);
+      faults.push(`${file}: column ${column.name} is of type ${type}, expected ${types[0]}; ${hint}`);
     }
   }
   for (const { name } of found) {
@@ -121,28 +120,11 @@ export function columnFaults(
   return faults;
 }
 
-/** `null as invoice` has a type of its own in MySQL. */
-const isNull = (type: string, column: Column) => type === 'null' && !column.required;
-
-/** The type that a column of this kind has in this database, for people. */
-const shownKind = (dialect: SqlDialect, kind: ColumnKind): string =>
-  dialect === 'mysql' ? mysqlKinds[kind] : kind === 'key' ? 'text' : kind;
-
-const mysqlKinds: Readonly<Record<ColumnKind, string>> = {
-  key: 'varchar',
-  text: 'varchar',
-  timestamptz: 'datetime or timestamp',
-  numeric: 'decimal',
-  integer: 'int',
-  bigint: 'bigint',
-  jsonb: 'json',
-};
-
 const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => string>> = {
   postgres: ({ name, kind }, type) =>
     kind === 'timestamptz' && type === 'date'
       ? `cast it: ${name}::timestamp; it is then midnight in SHOP_TIME_ZONE`
-      : `cast it: ${name}::${shownKind('postgres', kind)}`,
+      : `cast it: ${name}::${typesOf.postgres[kind][0]}`,
   mysql({ name, kind }, type) {
     if (kind === 'timestamptz' && type === 'date')
       return `cast it: cast(${name} as datetime); it is then midnight in SHOP_TIME_ZONE`;
@@ -154,8 +136,3 @@ const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => s
     return `cast it: cast(${name} as char)`;
   },
 };
-
-function missingHint(query: QueryName, { name }: Column): string {
-  if (query === 'orders' && name === 'updated_at') return 'select it, or write changed_orders.sql';
-  return 'select it';
-}

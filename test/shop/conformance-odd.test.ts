@@ -194,8 +194,7 @@ describe.each(shopServers)('$name', (server) => {
       orders: `select code, total_price as created_at, updated_at, created_at as total_price, 1 as colour from o`,
       order_lines: 'select order_code, line_code, price from l',
     });
-    const [date, amount] =
-      server.name === 'Postgres' ? ['timestamptz', 'numeric'] : ['datetime or timestamp', 'decimal'];
+    const [date, amount] = server.name === 'Postgres' ? ['timestamptz', 'numeric'] : ['datetime', 'decimal'];
     const [amountFound, dateFound] = server.name === 'Postgres' ? ['numeric', 'timestamp'] : ['decimal', 'datetime'];
     const refusal = await shop.checkQueries().then(
       () => '',
