@@ -146,7 +146,8 @@ test('the lease is renewed as long as its push lasts, after each tenth of it', a
   const { store, ask } = await onlyStore();
   const leased = await taken(store, 'O1');
   const lost = await taken(store, 'O2');
-  await ask(`update sync.order_links set lease_expires_at = now() + interval '1 second',
+  await store.saveLines(leased, [{ lineCode: '1', subOrderId: null, content: {}, isOurs: true, idsBefore: [] }]);
+  await ask(`delete from sync.touches; update sync.order_links set lease_expires_at = now() + interval '1 second',
     lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);
   leased.renewedAtMs = 0;
   lost.renewedAtMs = 0;
@@ -161,6 +162,9 @@ test('the lease is renewed as long as its push lasts, after each tenth of it', a
     expect(lost.renewedAtMs).toBe(0);
   }
   expect(vi.getTimerCount()).toBe(0);
+  // A renewal writes nothing else.
+  expect(await ask('select line_code as code from sync.sub_order_links')).toEqual([{ code: '1' }]);
+  expect(await ask('select from sync.touches')).toEqual([]);
 });
 
 test('the lease of an order is kept alive during every request about it, and no longer', async ({ world }) => {

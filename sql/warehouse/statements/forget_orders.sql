@@ -1,18 +1,16 @@
 -- Forgets orders that were deleted at the service: their links and open dead letters. A closed dead letter
 -- keeps the deletion for `explain`, as long as closed ones are kept. Only for orders whose lease is still ours.
 -- $1: [{orderCode, token}]. Indexes: the primary keys, dead_letters_of_open_orders.
-with locked as materialized (
-  select l.order_code
-  from sync.order_links l join jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
-    on l.order_code = g."orderCode" and l.lease_owner = g.token
-  order by l.order_code
-  for update of l
-),
-leased as (
-  delete from sync.order_links l
-  using jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
-  where l.order_code = g."orderCode" and l.lease_owner = g.token and l.order_code in (select order_code from locked)
-  returning l.order_code
+with leased as (
+  delete from sync.order_links
+  where order_code in (
+    select l.order_code
+    from sync.order_links l join jsonb_to_recordset($1::jsonb) as g ("orderCode" text, token text)
+      on l.order_code = g."orderCode" and l.lease_owner = g.token
+    order by l.order_code
+    for update of l
+  )
+  returning order_code
 ),
 lines as (
   delete from sync.sub_order_links s using leased o where s.order_code = o.order_code

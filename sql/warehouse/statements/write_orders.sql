@@ -1,6 +1,6 @@
 -- Writes orders whose lease is still ours, each as a whole, with the links of its lines.
 -- $1: one object an order, with the columns of `given`; lines: [{lineCode, subOrderId, content, isOurs, idsBefore, linkedAt}] that are
--- new or have changed, lineCodes: those of all lines that stay.
+-- new or have changed, lineCodes: those of all lines that stay. Without both, only the lease is renewed.
 -- $2 bigint: requests are sent next, and the lease is renewed for so many milliseconds. Null: the push is recorded: what was sent,
 -- and lines that wait for a product id; dead letters that are not among the new ones are closed; the lease is given back.
 -- Indexes: the primary keys, dead_letters_of_open_orders.
@@ -54,7 +54,7 @@ touched as (
   select 'order', l.order_code, l.ordered_at, s.product_id, s.delivered_at
   from sync.order_links l
   left join sync.sub_order_links s on s.order_code = l.order_code and s.sub_order_id is not null
-  where l.order_code in (select order_code from leased)
+  where l.order_code in (select order_code from leased where "lineCodes" is not null)
 ),
 closed as (
   update sync.dead_letters d set resolved_at = coalesce(d.resolved_at, now()), is_discarded = false

@@ -79,11 +79,8 @@ export type OrderStore = ReturnType<typeof openOrderStore>;
  *   take.
  */
 export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
-  const ifOurs = (name: string, ...more: unknown[]) =>
-    openBatch((items: readonly Given[]) => areOurs(db, name, items, ...more));
-  const renew = ifOurs('renew_order_leases', leaseMs);
-  const save = ifOurs('write_orders', leaseMs);
-  const forget = ifOurs('forget_orders');
+  const save = openBatch((items: readonly Given[]) => areOurs(db, 'write_orders', items, leaseMs));
+  const forget = openBatch((items: readonly Given[]) => areOurs(db, 'forget_orders', items));
   const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, pushes));
   const claim = openBatch((claimed: readonly Claim[]) => claimIds(db, claimed));
 
@@ -97,10 +94,8 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
-      const askedAtMs = performance.now();
-      requireOurs(leased, await save({ ...leaseOf(leased), ...lineColumns(leased, lines) }));
+      requireOurs(leased, await renewed(leased, save({ ...leaseOf(leased), ...lineColumns(leased, lines) })));
       leased.lines = lines;
-      leased.renewedAtMs = askedAtMs;
     },
 
     /**
@@ -108,12 +103,8 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      * nothing.
      */
     keepAlive(leased: LeasedOrder): Disposable {
-      const renewOnce = async () => {
-        const askedAtMs = performance.now();
-        if (await renew(leaseOf(leased))) leased.renewedAtMs = askedAtMs;
-      };
       // Ignore a renewal that fails: `assertLease` sees that the lease is old.
-      const timer = setInterval(() => void renewOnce().catch(() => {}), leaseMs / 10);
+      const timer = setInterval(() => void renewed(leased, save(leaseOf(leased))).catch(() => {}), leaseMs / 10);
       return { [Symbol.dispose]: () => clearInterval(timer) };
     },
 
@@ -157,6 +148,14 @@ const leaseOf = ({ orderCode, token }: LeasedOrder): Given => ({ orderCode, toke
 /** @throws LeaseLostError */
 function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
   if (!isOurs) throw new LeaseLostError(`the lease of order ${orderCode} was not renewed in time`);
+}
+
+/** Notes when the lease was renewed by a write that has just begun. @returns whether the lease is still ours. */
+async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<boolean> {
+  const askedAtMs = performance.now();
+  const isOurs = await writing;
+  if (isOurs) leased.renewedAtMs = askedAtMs;
+  return isOurs;
 }
 
 /** Runs a statement that returns the code of each order whose lease is still ours. */
