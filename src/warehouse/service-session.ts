@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { ConnectedService } from './connected-service.ts';
-import { type Db, rowOf } from './index.ts';
+import { type Db, listOf, rowOf } from './index.ts';
 
 type Session = {
   token?: string;
@@ -27,27 +27,11 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
 
   const on = (connection: Db) => ({
     async get(): Promise<Session | undefined> {
-      const { rows } = await sql<{
-        token: Buffer | null;
-        renewInMs: number | null;
-        refusedMsAgo: number[];
-        heldForMs: number | null;
-        heldReason: string | null;
-      }>`
-        select token, held_reason as "heldReason",
-          (extract(epoch from renew_at - clock_timestamp()) * 1000)::float8 as "renewInMs",
-          (extract(epoch from held_until - clock_timestamp()) * 1000)::float8 as "heldForMs",
-          array(select (extract(epoch from clock_timestamp() - at) * 1000)::float8 from unnest(refused_at) at) as "refusedMsAgo"
-        from sync.service_session where ${ofService}`.execute(connection);
-      const [row] = rows;
-      if (!row) return undefined;
-      const token = row.token === null ? undefined : decrypted(row.token, key);
-      return {
-        ...(token !== undefined && { token, renewAtMs: now() + (row.renewInMs ?? Number.POSITIVE_INFINITY) }),
-        ...(row.heldForMs !== null && { heldUntilMs: now() + row.heldForMs }),
-        ...(row.heldReason !== null && { heldReason: row.heldReason }),
-        refusedAtMs: row.refusedMsAgo.map((ms) => now() - ms),
-      };
+      const [row] = await listOf<SessionRow>(connection)`
+        select token, renew_at as "renewAt", refused_at as "refusedAt", held_until as "heldUntil",
+          held_reason as "heldReason", clock_timestamp() as "readAt"
+        from sync.service_session where ${ofService}`;
+      return row && sessionOf(row, key, now());
     },
 
     async set({ token, renewAtMs = Number.POSITIVE_INFINITY, refusedAtMs = [], heldUntilMs, heldReason }: Session) {
@@ -76,6 +60,27 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
         return work(on(trx));
       });
     },
+  };
+}
+
+type SessionRow = {
+  token: Buffer | null;
+  renewAt: Date | null;
+  refusedAt: Date[];
+  heldUntil: Date | null;
+  heldReason: string | null;
+  readAt: Date;
+};
+
+/** @param nowMs by the clock of this machine. */
+function sessionOf({ heldReason, ...row }: SessionRow, key: Buffer, nowMs: number): Session {
+  const here = (date: Date) => date.getTime() - row.readAt.getTime() + nowMs;
+  const token = row.token === null ? undefined : decrypted(row.token, key);
+  return {
+    ...(token !== undefined && { token, renewAtMs: row.renewAt ? here(row.renewAt) : Number.POSITIVE_INFINITY }),
+    ...(row.heldUntil && { heldUntilMs: here(row.heldUntil) }),
+    ...(heldReason !== null && { heldReason }),
+    refusedAtMs: row.refusedAt.map(here),
   };
 }
 
