@@ -143,13 +143,13 @@ describe('lines and sub-orders', () => {
       ['change 12: product_id, product_options', 'create 1', `keep 11: ${hasReviews}`],
     ],
     [
-      'or another that is free',
+      'nor does another one give its own away, though it is free',
       {
         shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m), shows(13, of.p2)],
         lines: [as('1', { ...of.p2, product_id: 3 }), as('2', of.p2)],
         links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12), linked(as('3', of.p2), 13)],
       },
-      ['1 gets 12', '2 gets 13', 'change 12: product_id, product_options', `keep 11: ${hasReviews}`],
+      ['2 gets 13', 'create 1', `keep 11: ${hasReviews}`, 'remove 12'],
     ],
     [
       'codes move with the sizes of one product, and a review stays with its size',

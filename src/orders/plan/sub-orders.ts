@@ -84,6 +84,7 @@ export function subOrderDifference(
   const create: SubOrderDifference['create'] = [];
   const { entries, ofLines, left } = match(shown, lines, links, untouched, unit);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
+  const copied = (entry: Entry) => links.find((link) => isCopy(entry, link, entries, unit));
   for (const line of lines) {
     const { lineCode, content } = line;
     const own = linkOf.get(lineCode);
@@ -98,8 +99,7 @@ export function subOrderDifference(
       const patch = isHidden ? hiddenPatch(content, isOfShop('product_options')) : patchOf(content, fields);
       matched.push({ ...line, subOrderId, fields, patch, isHidden });
       if (own?.subOrderId === subOrderId) continue;
-      const isOurs = found.link?.isOurs ?? links.some((each) => isCopy(found, each, undefined, unit));
-      const { idsBefore = null, linkedAt } = found.link ?? {};
+      const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
     } else {
       const sent = own && isPending(own) ? own : undefined;
@@ -110,13 +110,6 @@ export function subOrderDifference(
   }
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
   const gone = links.map(({ lineCode }) => lineCode).filter((lineCode) => !codes.has(lineCode));
-  const watched = links.flatMap((link) => {
-    const ownId = link.subOrderId ?? ofLines.get(link.lineCode)?.one.id;
-    return link.idsBefore === null
-      ? []
-      : [{ link, own: entries.find(({ one, isHidden }) => one.id === ownId && !isHidden) }];
-  });
-  const copied = (entry: Entry) => watched.find(({ link, own }) => isCopy(entry, link, own, unit))?.link;
   return { matched, create, ...retire(left, gone, linkOf, copied), links: [...linkOf.values()] };
 }
 
@@ -126,30 +119,31 @@ export function subOrderDifference(
  * to the code of its removed line until it is removed.
  *
  * @param gone codes of links whose line the shop has removed.
- * @param copied the link of whose sub-order this one is a copy.
+ * @param copied the link that is watched for copies, and of whose sub-order, or request, this one is a copy.
  */
 function retire(
-  left: Iterable<Entry>,
+  left: readonly Entry[],
   gone: readonly string[],
   linkOf: Map<string, LineLink>,
   copied: (entry: Entry) => LineLink | undefined,
 ): Pick<SubOrderDifference, 'remove' | 'keep'> {
   const remove: SubOrderDifference['remove'] = [];
   const keep: SubOrderDifference['keep'] = [];
-  const removableFirst = [...left].sort((a, b) => Number(mayHaveReviews(a.one)) - Number(mayHaveReviews(b.one)));
+  const removableFirst = left
+    .map((entry) => ({ ...entry, link: entry.link ?? copied(entry), isLinked: entry.link !== undefined }))
+    .sort((a, b) => Number(mayHaveReviews(a.one)) - Number(mayHaveReviews(b.one)));
   const held = new Set(removableFirst.map(({ link }) => link?.lineCode));
   const vacated = gone.filter((lineCode) => !held.has(lineCode));
   for (const lineCode of vacated) linkOf.delete(lineCode);
-  for (const entry of removableFirst) {
-    const { one, link } = entry;
+  for (const { one, link, isLinked } of removableFirst) {
     const subOrderId = one.id;
-    const of = link ?? copied(entry);
+    const isGone = link !== undefined && gone.includes(link.lineCode);
     // The code of its link may be that of another sub-order by now.
-    const lineCode = (link && !gone.includes(link.lineCode) ? vacated.shift() : of?.lineCode) ?? null;
-    if (link && lineCode !== null && linkOf.get(lineCode)?.subOrderId !== subOrderId)
+    const lineCode = (isLinked && !isGone ? vacated.shift() : link?.lineCode) ?? null;
+    if (link && lineCode !== null && (isLinked || (isGone && linkOf.get(lineCode)?.subOrderId === null)))
       linkOf.set(lineCode, { ...link, lineCode, subOrderId });
-    if (of && mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
-    else if (!of?.isOurs || lineCode === null)
+    if (link && mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
+    else if (!link?.isOurs || lineCode === null)
       keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
     else remove.push({ lineCode, subOrderId });
   }
@@ -157,19 +151,13 @@ function retire(
 }
 
 /** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
-const isCopy = (
-  entry: Entry,
-  { idsBefore, content }: LineLink,
-  own: Entry | undefined,
-  unit: MoneyUnit | undefined,
-): boolean =>
-  idsBefore !== null &&
-  !idsBefore.includes(entry.one.id) &&
+function isCopy(entry: Entry, link: LineLink, entries: readonly Entry[], unit: MoneyUnit | undefined): boolean {
+  if (link.idsBefore === null || link.idsBefore.includes(entry.one.id)) return false;
+  const own = entries.find((one) => one.link === link && !one.isHidden);
+  if (!own) return likenessTo(link.content, unit)(entry) === exact;
   // Both went through the same normalising there, so a copy is like the sub-order of the line as the service shows it.
-  (own ? areAlike(entry, own) : waysOf(content, unit).exact.some((is) => is(entry)));
-
-const areAlike = (entry: Entry, other: Entry) =>
-  entry.one.product_id === other.one.product_id && entry.options === other.options && entry.cents === other.cents;
+  return own.one.product_id === entry.one.product_id && own.options === entry.options && own.cents === entry.cents;
+}
 
 /**
  * A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. `isHidden`: the
@@ -177,27 +165,17 @@ const areAlike = (entry: Entry, other: Entry) =>
  */
 type Entry = {
   one: SubOrder;
-  link?: LineLink | undefined;
+  link: LineLink | undefined;
   options: string;
   cents: bigint | undefined;
   isHidden: boolean;
 };
-type Is = (entry: Entry) => boolean;
-
-/** `left`: sub-orders that no line has yet. */
-type Pool = { ofLines: Map<string, Entry>; left: Set<Entry> };
 
 /**
- * Which sub-order is a line's, in this order:
+ * Gives each line the sub-order that fits it best, by `rankOf`. A linked sub-order that is not shown counts as it was last
+ * sent; if no line has it, it is forgotten.
  *
- * 1. The sub-order of its link, if that is exactly as the line. The shop's line codes may be positions, which move when a
- *    line is removed.
- * 2. A linked sub-order that is exactly as the line; otherwise the sub-order of its link, which is changed.
- * 3. If the response of the creation was lost: a sub-order that was not there before and is as it was sent.
- * 4. The sub-order of a line that the shop has removed (shops give lines new codes), then one that somebody else created.
- *
- * In 3 and 4, sub-orders that are exactly as the line come before similar ones. A sub-order that may have reviews gets no
- * other product. A linked sub-order that is not shown counts as it was last sent; if no line has it, it is forgotten.
+ * @returns `left`: sub-orders that no line has.
  */
 function match(
   shown: readonly SubOrder[],
@@ -205,110 +183,106 @@ function match(
   links: readonly LineLink[],
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
-): Pool & { entries: readonly Entry[] } {
+) {
   const entries = entriesOf(shown, links, unit);
-  const pool: Pool = { ofLines: new Map(), left: new Set(entries) };
-  takeLinked(pool, lines, links, untouched, unit);
-  const wanted = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const pending = links.filter(isPending);
-  for (const like of ['exact', 'similar'] as const) {
-    for (const link of pending) {
-      const { lineCode, content, idsBefore } = link;
-      // What is found for a removed line is removed: it must be exactly what was sent.
-      if (like === 'similar' && !wanted.has(lineCode)) continue;
-      const now = wanted.get(lineCode) ?? content;
-      const mayBeIts: Is = (entry) =>
-        !entry.link && !idsBefore?.includes(entry.one.id) && mayBecome({ ...entry, link }, now);
-      const found = take(pool, lineCode, waysOf(content, unit)[like], mayBeIts);
-      // It stays watched: the creation may have been sent twice, and both responses lost.
-      if (found) found.link = link;
-      if (found && !wanted.has(lineCode) && !untouched.has(lineCode)) pool.left.add(found);
-    }
+  const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
+  const linkOf = new Map(links.map((link) => [link.lineCode, link]));
+  const isLinked = new Set(entries.map(({ link }) => link?.lineCode));
+  const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
+    const rank = rankOf(contentOf.get(lineCode), linkOf.get(lineCode), isLinked.has(lineCode), unit);
+    return entries.map((entry) => ({ lineCode, entry, rank: rank(entry) })).filter((pair) => pair.rank < never);
+  });
+  const left = new Set(entries);
+  const ofLines = new Map<string, Entry>();
+  for (const { lineCode, entry, rank } of pairs.sort((a, b) => a.rank - b.rank)) {
+    if (ofLines.has(lineCode) || !left.delete(entry)) continue;
+    ofLines.set(lineCode, entry);
+    // It stays watched: the creation may have been sent twice, and both responses lost.
+    if (rank < foreign) entry.link ??= linkOf.get(lineCode);
   }
-  const open = lines.filter(({ lineCode }) => !pool.ofLines.has(lineCode));
-  for (const like of pool.left.size > 0 ? (['exact', 'similar'] as const) : []) {
-    for (const isLinked of [true, false]) {
-      for (const { lineCode, content } of open)
-        take(pool, lineCode, waysOf(content, unit)[like], ({ link }) => (link !== undefined) === isLinked);
-    }
-  }
-  for (const entry of entries) if (entry.isHidden) pool.left.delete(entry);
-  return { ...pool, entries };
+  return { entries, ofLines, left: [...left].filter(({ isHidden }) => !isHidden) };
 }
 
 function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit: MoneyUnit | undefined): Entry[] {
-  const ids = new Set(shown.map(({ id }) => id));
-  const hidden = links.flatMap((link): Entry[] => {
-    const { subOrderId: id, content } = link;
-    if (id === null || ids.has(id)) return [];
-    const one = { id, product_id: content.product_id, price: null } as SubOrder;
-    const [cents] = centsAs(content.price, unit);
-    return [{ one, link, options: optionsKey(content.product_options), cents, isHidden: true }];
-  });
+  const linkOf = new Map(links.map((link) => [link.subOrderId, link]));
   const seen = shown.map((one): Entry => {
     const cents = one.price === null ? undefined : BigInt(one.price.cents);
-    return { one, options: optionsKey(one.product_options ?? {}), cents, isHidden: false };
+    const options = optionsKey(one.product_options ?? {});
+    return { one, link: linkOf.get(one.id), options, cents, isHidden: false };
+  });
+  const ids = new Set<number | null>([null, ...shown.map(({ id }) => id)]);
+  const hidden = [...linkOf.values()].flatMap((link): Entry[] => {
+    const { subOrderId, content } = link;
+    if (ids.has(subOrderId)) return [];
+    const one = { id: subOrderId, product_id: content.product_id, price: null } as SubOrder;
+    const [cents] = centsAs(content.price, unit);
+    return [{ one, link, options: optionsKey(content.product_options), cents, isHidden: true }];
   });
   return [...seen, ...hidden];
 }
 
-/** Steps 1 and 2. */
-function takeLinked(
-  pool: Pool,
-  lines: readonly Line[],
-  links: readonly LineLink[],
-  untouched: ReadonlySet<string>,
+/**
+ * How well a sub-order fits a line: the lower the better; `never` if it is not the line's.
+ *
+ * - 0: it is the line's own by its link, and exactly as the line. The shop's line codes may be positions, which move when
+ *   a line is removed.
+ * - 1: it is exactly as the line, whose own one is not. 2: it is the line's own, and is changed.
+ * - 3 to 5: the response of the creation was lost; it was not there before and is as it was sent.
+ * - 6 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
+ *   like, created by somebody else.
+ *
+ * A sub-order that may have reviews gets no other product.
+ *
+ * @param content of the line; undefined: the line is not pushed now, and keeps what it has.
+ */
+function rankOf(
+  content: SubOrderContent | undefined,
+  link: LineLink | undefined,
+  isLinked: boolean,
   unit: MoneyUnit | undefined,
-): void {
-  const entryOf = new Map<number | null, Entry>([...pool.left].map((entry) => [entry.one.id, entry]));
-  const lineOf = new Map(lines.map((line) => [line.lineCode, line]));
-  const unlike = new Map<Entry, Line>();
-  for (const link of links) {
-    const entry = entryOf.get(link.subOrderId);
-    if (!entry) continue;
-    entry.link = link;
-    const line = lineOf.get(link.lineCode);
-    if (line && !waysOf(line.content, unit).exact.some((is) => is(entry))) unlike.set(entry, line);
-    else if (line || untouched.has(link.lineCode)) take(pool, link.lineCode, [(one) => one === entry]);
-  }
-  for (const { lineCode, content } of unlike.values())
-    take(pool, lineCode, waysOf(content, unit).exact, ({ link }) => link !== undefined);
-  for (const [own, { lineCode, content }] of unlike)
-    take(pool, lineCode, [(entry) => entry === own], (entry) => mayBecome(entry, content));
-  for (const { lineCode } of unlike.values())
-    take(pool, lineCode, [(entry) => unlike.has(entry) && !mayHaveReviews(entry.one)]);
+) {
+  const likeness = content && likenessTo(content, unit);
+  const sentLikeness = link && isPending(link) ? likenessTo(link.content, unit) : undefined;
+  const mayBeLost = (entry: Entry) =>
+    !entry.link &&
+    !link?.idsBefore?.includes(entry.one.id) &&
+    (content === undefined || mayBecome({ ...entry, link }, content));
+  return (entry: Entry): number => {
+    const like = likeness?.(entry);
+    const isOwn = entry.link !== undefined && entry.link === link;
+    if (isOwn && (like === exact || content === undefined)) return 0;
+    if (like === exact && isLinked && entry.link) return 1;
+    if (isOwn && content && mayBecome(entry, content)) return 2;
+    const sentLike = sentLikeness?.(entry);
+    if (sentLike !== undefined && (content || sentLike === exact) && mayBeLost(entry)) return 3 + sentLike;
+    return like === undefined ? never : foreign + 2 * like + (entry.link ? 0 : 1);
+  };
 }
 
 /** A sub-order that may have reviews gets no other product (promise 6). */
 const mayBecome = (entry: Entry, content: SubOrderContent) =>
   !mayHaveReviews(entry.one) || !isOtherProduct(entry, content);
 
-/** Gives a line without a sub-order the first that is so, those of the first way before the others. */
-function take({ ofLines, left }: Pool, lineCode: string, ways: readonly Is[], isAllowed: Is = () => true) {
-  for (const is of ofLines.has(lineCode) ? [] : ways) {
-    for (const entry of left) {
-      if (!is(entry) || !isAllowed(entry)) continue;
-      left.delete(entry);
-      ofLines.set(lineCode, entry);
-      return entry;
-    }
-  }
-  return undefined;
-}
+const exact = 0;
+const foreign = 6;
+const never = Number.POSITIVE_INFINITY;
 
 /**
- * When a sub-order is a line's. `exact`: product, options and price agree. `similar`: the product and the options, or the
- * product and the price, for example if the service, or another integration, reads prices or options in its own way. The
- * product alone is never enough: sizes S and M of one product would be taken for each other.
+ * How like a line a sub-order is. 0, `exact`: product, options and price agree. 1: the product and the options. 2: the
+ * product and the price: the service, or another integration, may read prices or options in its own way. The product alone
+ * is never enough: sizes S and M of one product would be taken for each other.
  */
-function waysOf(content: SubOrderContent, unit: MoneyUnit | undefined) {
-  const key = optionsKey(content.product_options);
+function likenessTo(content: SubOrderContent, unit: MoneyUnit | undefined) {
+  const options = optionsKey(content.product_options);
   const amounts = new Set<bigint | undefined>(centsAs(content.price, unit));
-  const hasProduct: Is = (entry) =>
-    entry.one.product_id === content.product_id || (entry.one.product_id !== null && isRegisteredAgain(entry, content));
-  const hasOptions: Is = (entry) => hasProduct(entry) && entry.options === key;
-  const hasPrice: Is = (entry) => hasProduct(entry) && amounts.has(entry.cents);
-  return { exact: [(entry: Entry) => hasOptions(entry) && hasPrice(entry)], similar: [hasOptions, hasPrice] };
+  return (entry: Entry): 0 | 1 | 2 | undefined => {
+    const { product_id } = entry.one;
+    if (product_id !== content.product_id && (product_id === null || !isRegisteredAgain(entry, content)))
+      return undefined;
+    const hasPrice = amounts.has(entry.cents);
+    if (entry.options === options) return hasPrice ? exact : 1;
+    return hasPrice ? 2 : undefined;
+  };
 }
 
 /** The product's id has changed although its code has not: it was registered again at the service. */
