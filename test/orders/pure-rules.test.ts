@@ -25,7 +25,7 @@ import {
   optionsText,
 } from '../../src/orders/plan/same-value.ts';
 import { learn } from '../../src/orders/push/learn.ts';
-import { errorRecord, recordOf } from '../../src/orders/push/record.ts';
+import { recordOf } from '../../src/orders/push/record.ts';
 import type { Result } from '../../src/orders/push/send.ts';
 import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
@@ -77,15 +77,6 @@ const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, 
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
   return recordOf(order, leased, memory, at);
 };
-
-test('an order that waits for another one is no known order if its record fails', () => {
-  const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
-  const isAnswered = [[], [{ code: 'a', orderId: null, isAlike: true }]].map((others) => {
-    const leased = { orderCode: 'A', token: 't', link: orderLink(), isNew: false, lines: [], others, renewedAtMs: 0 };
-    return errorRecord(desiredOf(), leased, new Error('broken'), at).isAnswered;
-  });
-  expect(isAnswered).toEqual([true, false]);
-});
 
 test.each<[string, OrderLink | undefined, string[]]>([
   ['not remembered', undefined, ['without id']],

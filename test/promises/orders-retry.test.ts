@@ -91,12 +91,12 @@ test('a fault of the program, or of the warehouse, in one order is its dead lett
       'select kind, key, reason, payload from sync.dead_letters where resolved_at is null order by key',
     ),
   ).toEqual([
-    { kind: 'order', key: 'O2', reason: `${cannot}undefined is not a function`, payload: { order: { code: 'O2' } } },
+    { kind: 'order', key: 'O2', reason: `${cannot}undefined is not a function`, payload: { code: 'O2' } },
     {
       kind: 'order',
       key: 'O3',
       reason: `${cannot}the warehouse refuses one of its values`,
-      payload: { order: { code: 'O3' } },
+      payload: { code: 'O3' },
     },
   ]);
   expect(logged).toContainEqual(

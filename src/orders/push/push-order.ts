@@ -1,19 +1,22 @@
 import type { Counts } from '../../base/counts.ts';
+import { describeError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
+import { isErrorOfTheData } from '../../warehouse/index.ts';
+import { recordUnreadable } from '../../warehouse/orders/due-orders.ts';
 import { makeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { firstDecision, type PushRights } from '../contact-rule.ts';
-import { allowance } from '../limits.ts';
+import { allowance, retryDelaysMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { DesiredOrder } from '../plan/desired-order.ts';
+import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import type { OrderDifference } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { learn } from './learn.ts';
-import { countsOf, errorRecord, isOfThisOrder, recordOf } from './record.ts';
+import { countsOf, recordOf } from './record.ts';
 import { type Result, sendAll } from './send.ts';
 
 /** What the orders of one slice share. */
@@ -60,9 +63,8 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
   const leased = await store.lease({ code: given.code, contact, orderedAt: createdAt });
   if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
   using _heartbeat = store.keepAlive(leased);
-  let order: DesiredOrder | undefined;
   try {
-    order = isStale(leased, given, slice) ? await slice.readAgain(given.code) : given;
+    const order = isStale(leased, given, slice) ? await slice.readAgain(given.code) : given;
     const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
     const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
     if (order && !nothing) return { kind: 'ended', counts: await bringInLine(deps, leased, order, slice) };
@@ -70,18 +72,28 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
     const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
     return { kind: 'ended', counts: nothing ? { [counted]: 1 } : {} };
   } catch (error) {
-    if (order && isOfThisOrder(error)) {
-      deps.log.error({ order: given.code, error, stack: error.stack }, 'unexpected error while pushing an order');
-      await store.record(leased, errorRecord(order, leased, error, slice));
-      return { kind: 'ended', counts: { orders_failed: 1 } };
-    }
     // Ignore a failure: the lease runs out by itself.
     await store.release(leased, { isBrokenOff: true }).catch(() => {});
+    if (isOfThisOrder(error)) {
+      deps.log.error({ order: given.code, error, stack: error.stack }, 'unexpected error while pushing an order');
+      // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
+      const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
+      const deadLetter = orderDeadLetter({ code: given.code }, `the order cannot be sent or recorded: ${what}`);
+      await recordUnreadable(deps.db, [deadLetter], retryDelaysMs);
+      return { kind: 'ended', counts: { orders_failed: 1 } };
+    }
     if (!(error instanceof LeaseLostError)) throw error;
     const lease = { orderCode: given.code, leasedBy: 'another process', leasedUntil: now() };
     return { kind: 'leased-elsewhere', lease };
   }
 }
+
+/**
+ * Whether the error is this order's alone: a value that the warehouse refuses, or an error of this program, such as an
+ * argument that the client refuses. The other orders go on.
+ */
+const isOfThisOrder = (error: unknown): error is Error =>
+  isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
 
 /**
  * Whether another process may have pushed a newer version since the order was read. If another process deleted the order

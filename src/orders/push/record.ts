@@ -1,20 +1,11 @@
 import type { Counts } from '../../base/counts.ts';
-import { describeError } from '../../base/errors.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
-import { isErrorOfTheData } from '../../warehouse/index.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import type { OrderDifference } from '../plan/order-difference.ts';
-import {
-  isMadeAgain,
-  isWaiting,
-  memoryOf,
-  type OrderMemory,
-  type PushFailure,
-  sentBefore,
-} from '../plan/order-memory.ts';
+import { isMadeAgain, isWaiting, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import { keptThere } from '../requests.ts';
@@ -146,27 +137,4 @@ export function countsOf(
     lines_failed: new Set([...memory.failures, ...memory.linesKept].map(({ lineCode }) => lineCode)).size,
   };
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
-}
-
-/**
- * Whether the error is this order's alone: a value that the warehouse refuses, or an error of this program, such as an
- * argument that the client refuses. The other orders go on.
- */
-export const isOfThisOrder = (error: unknown): error is Error =>
-  isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
-
-/** What is recorded of such an order: nothing of its values, which may be what the warehouse refuses. */
-export function errorRecord(order: DesiredOrder, leased: LeasedOrder, error: Error, at: RecordedAt): PushRecord {
-  const { code } = order;
-  // The database's message may quote the value.
-  const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
-  const reason = `the order cannot be sent or recorded: ${what}`;
-  const memory = memoryOf(leased.link, leased.lines, leased.others);
-  const bare: DesiredOrder = { ...order, lines: [], waiting: [], faulty: [] };
-  return {
-    ...recordOf(bare, leased, { ...memory, stop: { reason, failure: 'permanent' } }, at),
-    orderedAt: null,
-    userGradeCode: undefined,
-    deadLetters: [{ kind: 'order', key: code, orderCode: code, reason, payload: { order: { code } } }],
-  };
 }

@@ -51,8 +51,8 @@ export async function dueAmong(db: Db, codes: readonly string[]): Promise<Set<st
 }
 
 /**
- * Records orders that cannot be read, each as a dead letter that is read again after `delaysMs[failures so far]`, the
- * last of them for all further failures. What was pushed before stays remembered.
+ * Records orders that cannot be read, or cannot be recorded, each as a dead letter that is read again after
+ * `delaysMs[failures so far]`, the last of them for all further failures. What was pushed before stays remembered.
  */
 export async function recordUnreadable(
   db: Db,
