@@ -3,7 +3,7 @@ import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
 import { ordersByCreation } from '../select/orders-by-day.ts';
-import { type ComparedOrder, openPlans, shopOrders } from './look-at-order.ts';
+import { type ComparedOrder, openPlans } from './look-at-order.ts';
 
 export type OrdersForecast = {
   orders: number;
@@ -46,12 +46,10 @@ export async function forecastOrders(
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
-    for (const one of await shopOrders(deps, raws, rights)) {
-      const { code, order, memory } = one;
-      if (!order) fault(one.fault ?? '', code);
+    for (const { code, order, memory, plan, deadLetter } of await plans.read(raws)) {
+      if (deadLetter) fault(deadLetter.reason, code);
       for (const { reason, key } of order?.faulty ?? []) fault(reason, key);
       sums.waitingLines += order?.waiting.length ?? 0;
-      const plan = plans.unseen(one);
       if (plan?.nothing) sums.unchanged += 1;
       if (!order || !plan || plan.nothing) continue;
       sums.toSend += 1;
@@ -95,7 +93,7 @@ export async function diffBackfill(
   for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
-    const toSend = (await shopOrders(deps, raws, rights)).filter((one) => !plans.unseen(one)?.nothing);
+    const toSend = (await plans.read(raws)).filter(({ plan }) => !plan?.nothing);
     diff.unchanged += raws.length - toSend.length;
     diff.orders.push(...(await plans.compare(toSend.slice(0, limit - diff.orders.length))));
     if (diff.orders.length >= limit) {

@@ -14,28 +14,22 @@ import { type ReadOrder, readOrders } from '../plan/read-orders.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
-/** An order of the shop with all that is remembered of it. `fault`: why it is not sent. */
-export type ShopOrder = ReadOrder & { memory: OrderMemory; fault?: string | undefined };
-
-/** An order as the service shows it. `lookupFault`: why it is not known what the service has. */
-export type OrderLook = { shown: Shown; lookupFault: string | undefined };
-
-/** What the shop gave, with what is remembered of it. */
-export async function shopOrders(deps: OrderDeps, raws: readonly RawOrder[], rights: PushRights): Promise<ShopOrder[]> {
-  const read = await readOrders(deps, raws, rights);
-  const lines = await orderLines(
-    deps.db,
-    read.map(({ code }) => code),
-  );
-  return read.map((one) => ({
-    ...one,
-    memory: memoryOf(one.link, lines.get(one.code)),
-    fault: one.deadLetter?.reason,
-  }));
-}
+/** An order of the shop with what is remembered of it, as the service shows it, and what a push would send. */
+export type PlannedOrder = ReadOrder & {
+  memory: OrderMemory;
+  shown: Shown;
+  /** Why it is not known what the service has. */
+  lookupFault: string | undefined;
+  /** Undefined: its rows cannot be sent. */
+  plan: OrderPlan | undefined;
+};
 
 /** Looks an order up at the service. @throws the client's errors where the service as a whole fails. */
-export async function lookUp(deps: OrderDeps, code: string, orderId: number | null | undefined): Promise<OrderLook> {
+export async function lookUp(
+  deps: OrderDeps,
+  code: string,
+  orderId: number | null | undefined,
+): Promise<Pick<PlannedOrder, 'shown' | 'lookupFault'>> {
   const found = await findOrder(deps.api, { code, orderId }, openRequests(deps).read).catch((error: unknown) => {
     // Without a connection, what the shop and the warehouse have is shown all the same.
     if (!(error instanceof UnavailableError && error.retryable)) throw error;
@@ -47,8 +41,8 @@ export async function lookUp(deps: OrderDeps, code: string, orderId: number | nu
     : { shown: 'absent', lookupFault: undefined };
 }
 
-/** An order at both ends, and what a push would send. `plan` undefined: the order cannot be read. */
-export type PlannedOrder = ShopOrder & OrderLook & { plan: OrderPlan | undefined };
+/** Why an order is not sent: its rows are wrong, or it may be another order. */
+export const faultOf = ({ deadLetter, plan }: PlannedOrder) => deadLetter?.reason ?? plan?.memory.stop?.reason;
 
 /**
  * How an order of the shop compares with the service.
@@ -69,9 +63,11 @@ export type ComparedOrder = {
 };
 
 /** If an order that the shop has deleted stays at the service, lines that the service lacks are no difference. */
-function comparedOrder({ code, order, fault, lookupFault, shown, plan }: PlannedOrder, deletes: PushRights['deletes']) {
+function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): ComparedOrder {
+  const { code, order, lookupFault, shown, plan } = planned;
   const difference = plan?.difference && withoutPersonalData(plan.difference);
   const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
+  const fault = faultOf(planned);
   if (!order || !plan) return as('dead letter', fault);
   if (fault !== undefined) return as('not compared', fault);
   if (plan.nothing === 'deleted in the shop') return as('deleted');
@@ -87,30 +83,36 @@ function comparedOrder({ code, order, fault, lookupFault, shown, plan }: Planned
 
 /** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
-  const now = ageClock(deps.now, await warehouseNow(deps.db));
-  const othersOf = openBatch((asked: { orderId: number | null; orderCode: string }[]) => otherOrders(deps.db, asked));
-  const plan = (order: DesiredOrder, shown: Shown, memory: OrderMemory) =>
-    planOrder(order, shown, memory, rights, now());
-  const look = async (ours: ShopOrder): Promise<PlannedOrder> => {
+  const { db } = deps;
+  const now = ageClock(deps.now, await warehouseNow(db));
+  const othersOf = openBatch((asked: { orderId: number | null; orderCode: string }[]) => otherOrders(db, asked));
+  const planOf = (order: DesiredOrder | undefined, shown: Shown, memory: OrderMemory) =>
+    order && planOrder(order, shown, memory, rights, now());
+  const look = async (ours: PlannedOrder): Promise<PlannedOrder> => {
     const { code, order, memory } = ours;
     const seen = await lookUp(deps, code, memory.orderId);
     const orderId = typeof seen.shown === 'string' ? null : seen.shown.id;
     const others = await othersOf({ orderId, orderCode: code });
-    const planned = order && plan(order, seen.shown, { ...memory, others });
-    return { ...ours, ...seen, plan: planned, fault: ours.fault ?? planned?.memory.stop?.reason };
+    return { ...ours, ...seen, plan: planOf(order, seen.shown, { ...memory, others }) };
   };
-  const unseen = { shown: 'unknown', lookupFault: undefined, plan: undefined } as const;
   return {
     now,
-    /** What a run would send first. Asks the service nothing. */
-    unseen: ({ order, memory }: ShopOrder) => order && plan(order, 'unknown', memory),
+    /** With the requests that a run would send first. Asks the service nothing. */
+    async read(raws: readonly RawOrder[]): Promise<PlannedOrder[]> {
+      const read = await readOrders(deps, raws, rights);
+      const codes = read.map(({ code }) => code);
+      const lines = await orderLines(db, codes);
+      return read.map((one) => {
+        const memory = memoryOf(one.link, lines.get(one.code));
+        const plan = planOf(one.order, 'unknown', memory);
+        return { ...one, memory, shown: 'unknown', lookupFault: undefined, plan };
+      });
+    },
     look,
     /** Side by side. Asks the service nothing about orders that cannot be read. */
-    compare: (some: readonly ShopOrder[]): Promise<ComparedOrder[]> =>
+    compare: (some: readonly PlannedOrder[]): Promise<ComparedOrder[]> =>
       Promise.all(
-        some.map((one) =>
-          deps.slots(async () => comparedOrder(one.order ? await look(one) : { ...one, ...unseen }, rights.deletes)),
-        ),
+        some.map((one) => deps.slots(async () => comparedOrder(one.order ? await look(one) : one, rights.deletes))),
       ),
   };
 }

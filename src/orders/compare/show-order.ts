@@ -7,7 +7,7 @@ import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { type OrderPlan, wireOf } from '../plan/plan-order.ts';
-import { lookUp, openPlans, shopOrders } from './look-at-order.ts';
+import { faultOf, lookUp, openPlans } from './look-at-order.ts';
 
 /** The order that a person asks for, at both ends. */
 type OrderView = {
@@ -30,7 +30,7 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const code = raw?.order.code ?? asked;
   const link = (await orderLinks(deps.db, [code])).get(code);
   const plans = await openPlans(deps, rights);
-  const [ours] = raw ? await shopOrders(deps, [raw], rights) : [];
+  const [ours] = raw ? await plans.read([raw]) : [];
   const planned = ours && (await plans.look(ours));
   const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
   const service = typeof shown === 'string' ? undefined : shown;
@@ -79,7 +79,8 @@ export type OrderPreview = OrderView & {
  */
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
   const { view, planned, now } = await lookAt(deps, asked, rights);
-  const { plan, fault, order } = planned ?? {};
+  const { plan, order } = planned ?? {};
+  const fault = planned && faultOf(planned);
   const { difference } = view;
   const isSent = difference !== undefined && plan?.nothing !== 'deleted in the shop';
   const createdAt = order?.order.createdAt;

@@ -1,5 +1,4 @@
 import type { Counts } from '../../base/counts.ts';
-import { isoOf } from '../../base/time/span.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
@@ -7,8 +6,8 @@ import type { OrderDeps } from '../order-deps.ts';
 import { fieldsNotShown } from '../plan/order-difference.ts';
 import { missingInShop } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
-import { inPages, ordersByCreation } from '../select/orders-by-day.ts';
-import { type ComparedOrder, openPlans, shopOrders } from './look-at-order.ts';
+import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
+import { type ComparedOrder, openPlans } from './look-at-order.ts';
 
 export type OrderVerification = {
   /** Orders of the shop that were read. */
@@ -66,7 +65,6 @@ export async function verifyOrders(
   { repair: mustRepair, rights }: { repair: boolean; rights: PushRights },
 ): Promise<OrderVerification> {
   const { db, shop, signal } = deps;
-  const range = rights.createdIn;
   const plans = await openPlans(deps, rights);
   const report: OrderVerification = {
     orders: 0,
@@ -82,45 +80,45 @@ export async function verifyOrders(
     fieldsNotCompared: {},
     repair: undefined,
   };
-  const toRepair: string[] = [];
-  const known: string[] = [];
-  for await (const raws of ordersByCreation(shop, range)) {
+  const toRepair: { code: string; isKnown: boolean }[] = [];
+  for await (const raws of ordersByCreation(shop, rights.createdIn)) {
     signal.throwIfAborted();
-    const ours = await shopOrders(deps, raws, rights);
-    const compared = await plans.compare(ours);
-    for (const [at, one] of compared.entries()) {
+    const ours = await plans.read(raws);
+    for (const [at, one] of (await plans.compare(ours)).entries()) {
       enter(report, one);
-      if (!isToRepair(one)) continue;
-      toRepair.push(one.code);
-      if (ours[at]?.memory.link) known.push(one.code);
+      if (isToRepair(one)) toRepair.push({ code: one.code, isKnown: ours[at]?.link !== undefined });
     }
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
-  if (mustRepair) {
-    // Orders that were never pushed are left out: if the repair breaks off, no other run is to push them with contact (promise
-    // 7).
-    await makeDue(db, known);
-    const counts = await pushOrders(deps, toRepair, rights);
-    const left = new Set(toRepair);
-    for await (const raws of inPages(shop, toRepair)) {
-      for (const { code, kind } of await plans.compare(await shopOrders(deps, raws, rights)))
-        if (kind === 'equal' || kind === 'deleted') left.delete(code);
-    }
-    const leftCodes = [...left].slice(0, listedAtMost);
-    report.repair = { repaired: toRepair.length - left.size, left: left.size, leftCodes, counts };
-  }
-  const { start, end } = range;
-  const bounds = {
-    from: start === undefined ? undefined : isoOf(start),
-    to: end === undefined ? undefined : isoOf(end),
-  };
-  for await (const known of knownOrders(db, bounds)) {
+  if (mustRepair) report.repair = await repair(deps, toRepair, rights);
+  for await (const known of knownOrders(db, boundsOf(rights.createdIn))) {
     signal.throwIfAborted();
     const extra = await missingInShop(shop, known);
     report.extra += extra.length;
     list(report.extraCodes, ...extra);
   }
   return report;
+}
+
+/** Pushes orders again, and compares them once more. */
+async function repair(
+  deps: OrderDeps,
+  orders: readonly { code: string; isKnown: boolean }[],
+  rights: PushRights,
+): Promise<OrderRepair> {
+  const codes = orders.map(({ code }) => code);
+  // Orders that were never pushed are left out: if the repair breaks off, no other run is to push them with contact
+  // (promise 7).
+  const known = orders.flatMap(({ code, isKnown }) => (isKnown ? code : []));
+  await makeDue(deps.db, known);
+  const counts = await pushOrders(deps, codes, rights);
+  const plans = await openPlans(deps, rights);
+  const left = new Set(codes);
+  for await (const raws of inPages(deps.shop, codes))
+    for (const { code, kind } of await plans.compare(await plans.read(raws)))
+      if (kind === 'equal' || kind === 'deleted') left.delete(code);
+  const leftCodes = [...left].slice(0, listedAtMost);
+  return { repaired: codes.length - left.size, left: left.size, leftCodes, counts };
 }
 
 /** Enters an order into the report. */

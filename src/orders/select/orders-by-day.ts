@@ -36,16 +36,18 @@ export async function walkOrders(
   return { codes: [...shown], state: next ? { next } : {} };
 }
 
-const startOf = ({ start }: CreationRange): OrderPosition => ({
-  at: start === undefined ? '-infinity' : isoOf(start),
-  code: '',
+/** The bounds of a range as the shop and the warehouse write instants. */
+export const boundsOf = ({ start, end }: CreationRange) => ({
+  from: start === undefined ? undefined : isoOf(start),
+  to: end === undefined ? undefined : isoOf(end),
 });
+
+const startOf = (range: CreationRange): OrderPosition => ({ at: boundsOf(range).from ?? '-infinity', code: '' });
 
 /** The pushed orders that would be on the page. */
 function stretchOf({ next }: OrderPage, after: OrderPosition, range: CreationRange): KnownRange {
   if (axisOf(range) === 'code') return { afterCode: after.code, lastCode: next?.code };
-  const to = next?.at ?? (range.end === undefined ? undefined : isoOf(range.end));
-  return { from: after.at, to };
+  return { from: after.at, to: next?.at ?? boundsOf(range).to };
 }
 
 const axisOf = ({ start, end }: CreationRange) => (start === undefined && end === undefined ? 'code' : 'created');
@@ -60,8 +62,8 @@ function codesByCreation(
   size: number,
   after: OrderPosition,
 ) {
-  const { end } = range;
-  return shop.orderCodes({ axis: axisOf(range), after, ...(end !== undefined && { before: isoOf(end) }), size });
+  const { to } = boundsOf(range);
+  return shop.orderCodes({ axis: axisOf(range), after, ...(to !== undefined && { before: to }), size });
 }
 
 /** Codes found in one statement. */
