@@ -277,7 +277,7 @@ describe('the lines of an order', () => {
   test('keep their links where the id of the order is the same, or was never recorded', () => {
     for (const orderId of [1, null]) {
       expect(subOrdersOf({ link: orderLink({ orderId }) })).toMatchObject({
-        matched: [{ subOrderId: 11, patch: {} }],
+        matched: [{ subOrderId: 11, body: {} }],
         links: [{ lineCode: '1', subOrderId: 11 }],
       });
     }

@@ -288,8 +288,10 @@ describe('what is known after a request', () => {
     expect(failure?.reason.split(':')[0]).toBe(reason);
   });
 
-  const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) =>
-    ({ kind: 'change', lineCode: '1', subOrderId: 4, body, content: { ...content, price: '6' }, isHidden }) as const;
+  const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) => {
+    const of = { lineCode: '1', subOrderId: 4, content: { ...content, price: '6' } };
+    return { kind: 'change', ...of, body, fields: [], isHidden } as const;
+  };
   const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;
   const post = { kind: 'post order', body: { code: 'A', user_code: null } as OrderBody } as const;
   const accepted = (body: object) => ({ accepted: { body, detail: {} } as OrderMemory['accepted'] });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Line, type LineLink, subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
+import type { Line } from '../../src/orders/plan/desired-order.ts';
+import { type LineLink, subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 
 type Content = Line['content'];
@@ -51,9 +52,9 @@ function effects({ shown = [], lines = [], links = [], untouched = [] }: Given):
   const { matched, create, remove, keep } = difference;
   const own = new Map(links.map(({ lineCode, subOrderId }) => [lineCode, subOrderId]));
   return [
-    ...matched.flatMap(({ lineCode, subOrderId, patch }) => [
+    ...matched.flatMap(({ lineCode, subOrderId, body }) => [
       ...(own.get(lineCode) === subOrderId ? [] : [`${lineCode} gets ${subOrderId}`]),
-      ...(Object.keys(patch).length > 0 ? [`change ${subOrderId}: ${Object.keys(patch).sort().join(', ')}`] : []),
+      ...(Object.keys(body).length > 0 ? [`change ${subOrderId}: ${Object.keys(body).sort().join(', ')}`] : []),
     ]),
     ...create.map(({ lineCode, isSentAgain }) => `create ${lineCode}${isSentAgain ? ' again' : ''}`),
     ...remove.map(({ subOrderId }) => `remove ${subOrderId}`),
@@ -217,7 +218,7 @@ describe('lines and sub-orders', () => {
         lines: [as('1', { ...of.p2, product_code: 'P' })],
         links: [linked(as('1', { ...of.s, product_code: 'P' }), 11)],
       },
-      ['change 11: price, product_code, product_options'],
+      ['change 11: price, product_options'],
     ],
     [
       'a product that the service deleted is corrected by no request',
@@ -289,7 +290,7 @@ describe('what is sent', () => {
     const now = line('1', { status: 'delivery_started' });
     const shown = [shownAs(3, line('1', { status: 'paid', invoice: 'A' }))];
     const [only] = subOrderDifference(shown, [now], [linked(now, 3)]).matched;
-    expect(only).toMatchObject({ patch: { status: 'delivery_started', invoice: null }, isHidden: false });
+    expect(only).toMatchObject({ body: { status: 'delivery_started', invoice: null }, isHidden: false });
     expect(only?.fields).toEqual([
       { field: 'status', shop: 'delivery_started', service: 'paid', isShown: true },
       { field: 'invoice', shop: null, service: 'A', isShown: true },
@@ -321,7 +322,7 @@ describe('what is sent', () => {
       const shown = [(field === 'price' ? { ...rest, price: null } : rest) as SubOrder];
       const [only] = subOrderDifference(shown, [full], [linked(full, 3)]).matched;
       expect(only?.fields).toMatchObject([{ field, service: null, isShown: false }]);
-      expect(Object.keys(only?.patch ?? {})).toEqual([field]);
+      expect(Object.keys(only?.body ?? {})).toEqual([field]);
       const bare = line('1');
       const nothing = field === 'price' ? {} : { [field]: undefined };
       expect(effects({ shown: [shownAs(3, bare, nothing)], lines: [bare], links: [linked(bare, 3)] })).toEqual([]);

@@ -6,7 +6,6 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type OrderLine, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { contactFields } from '../contact-rule.ts';
-import type { Line } from './sub-orders.ts';
 
 /** An order of the shop, checked against the contract, as it should be at the service. */
 export type DesiredOrder = {
@@ -27,6 +26,9 @@ export type DesiredOrder = {
   /** Hash of all that is wanted. It covers 16 bits of e-mail address and phone number, too few to recover them. */
   fingerprint: string;
 };
+
+/** A line of the shop's order, as its sub-order should be. */
+export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
 
 /** The service's ids by the shop's codes, as far as they are known. */
 type Ids = ReadonlyMap<string, number>;

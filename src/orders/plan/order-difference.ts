@@ -20,8 +20,6 @@ export type OrderDifference = {
   orderId: number | undefined;
   /** The order is to be deleted at the service; nothing else is sent. */
   isDeletion: boolean;
-  /** Fields that the service shows with a value, although the shop has none. */
-  shownOnly: OptionalField[];
   /** Fields of the order in which both ends differ, but for contact that the rule withholds. */
   fields: FieldDifference[];
   /** Lines that are not sent, and why. */
@@ -53,7 +51,6 @@ export function compareOrder(
   return {
     orderId: detail?.id,
     isDeletion: false,
-    shownOnly: shownOnlyOf(fields),
     fields,
     linesNotSent: [
       ...waiting.map(({ lineCode, productCode }) => {
@@ -149,16 +146,12 @@ const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) 
 const textOf = (value: unknown): string | null =>
   value === undefined || value === null || value === '' ? null : String(value);
 
-/** A mileage of 0 may be the service's own. */
-const shownOnlyOf = (fields: readonly FieldDifference[]): OptionalField[] =>
-  fields
+/** Fields that the service shows with a value although the shop has none. A mileage of 0 may be the service's own. */
+export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: OrderMemory): string[] =>
+  fieldsOfShop(order, shown, sentBefore(memory), true, undefined)
     .filter(({ shop, service }) => shop === null && service !== null)
-    .map(({ field }) => field as OptionalField)
+    .map(({ field }) => field)
     .filter((field) => !rarelyShown.some((one) => one === field));
-
-/** Fields that the service shows with a value although the shop has none. */
-export const shownWithoutShop = (order: DesiredOrder, shown: OrderDetail, sent: readonly string[]) =>
-  shownOnlyOf(fieldsOfShop(order, shown, sent, true, undefined));
 
 /** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
 export function withoutPersonalData(difference: OrderDifference): OrderDifference {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type OrderBody, type SubOrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
+import { type OrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
   contactFields,
@@ -8,8 +8,8 @@ import {
   type PushRights,
 } from '../contact-rule.ts';
 import { keptThere } from '../requests.ts';
-import { type DesiredOrder, requestBody, type SubOrderContent, sentOf } from './desired-order.ts';
-import { compareOrder, type OrderDifference, shownWithoutShop } from './order-difference.ts';
+import { type DesiredOrder, requestBody } from './desired-order.ts';
+import { compareOrder, type OrderDifference, shownOnly } from './order-difference.ts';
 import {
   asShown,
   isNeverPushed,
@@ -20,22 +20,7 @@ import {
   type Shown,
   sentBefore,
 } from './order-memory.ts';
-import { type LineLink, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
-
-/** A request about one line. `content`: what is remembered of the line once it was sent. */
-export type LineRequest =
-  | {
-      kind: 'change';
-      lineCode: string;
-      subOrderId: number;
-      body: SubOrderPatch;
-      content: SubOrderContent;
-      /** The service does not show the sub-order: a 404 tells that it is gone. */
-      isHidden: boolean;
-    }
-  | { kind: 'remove'; lineCode: string; subOrderId: number }
-  /** `isSentAgain`: a creation was sent before, and what became of it is not known. */
-  | { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
+import { type LineLink, type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
 /**
  * `find` looks the order up. A command that only shows a plan has looked before. `isOptional`: the order counts as absent
@@ -107,8 +92,8 @@ export function planOrder(
   const [other] = memory.orderId === null ? memory.others : [];
   if (other) return { ...plan, requests: [firstLook(order, shown)], looksFirstFor: other.code };
 
-  const bodies = [[], difference?.shownOnly ?? []].map((shownOnly) =>
-    requestBody(order, toClear(memory, shownOnly), withContact),
+  const bodies = [[], typeof shown === 'string' ? [] : shownOnly(order, shown, memory)].map((more) =>
+    requestBody(order, toClear(memory, more), withContact),
   );
   const look: OrderRequest = { kind: 'post order', body: bodies[0] as OrderBody };
   if (!difference) return { ...plan, requests: [look] };
@@ -189,8 +174,8 @@ function firstLook({ body: { code, created_at, total_price } }: DesiredOrder, sh
 }
 
 /** Fields that are sent empty: those that the service was sent before, and those that it shows, unless it refused to. */
-const toClear = (memory: OrderMemory, shownOnly: readonly string[]) =>
-  [...sentBefore(memory), ...shownOnly].filter((field) => !memory.refused.includes(field));
+const toClear = (memory: OrderMemory, more: readonly string[]) =>
+  [...sentBefore(memory), ...more].filter((field) => !memory.refused.includes(field));
 
 /** The bodies that the service has not accepted yet. */
 function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): OrderRequest[] {
@@ -217,24 +202,22 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
   const links = new Map(found.links.map((link) => [link.lineCode, link]));
   const requests: OrderRequest[] = [];
   const linesKept: PushFailure[] = [];
-  for (const { lineCode, subOrderId, content, patch, isHidden } of found.matched) {
+  for (const change of found.matched) {
+    const { lineCode, subOrderId, body } = change;
     const link = links.get(lineCode) as LineLink;
-    const isKept = memory.emptied.includes(lineCode) && emptyFields(patch).length > 0;
+    const empty = emptyFields(body);
+    const isKept = empty.length > 0 && memory.emptied.includes(lineCode);
     if (isKept) {
-      const what = `${emptyFields(patch).join(', ')} of sub-order ${subOrderId}`;
-      linesKept.push({ lineCode, reason: keptThere(what), failure: 'permanent' });
+      const reason = keptThere(`${empty.join(', ')} of sub-order ${subOrderId}`);
+      linesKept.push({ lineCode, reason, failure: 'permanent' });
     }
-    const body = isKept ? withoutEmpty(patch) : patch;
-    const next = isKept ? link.content : content;
-    if (Object.keys(body).length > 0)
-      requests.push({ kind: 'change', lineCode, subOrderId, body: sentOf(body), content: next, isHidden });
+    const next = isKept ? { ...change, body: withoutEmpty(body), content: link.content } : change;
+    if (Object.keys(next.body).length > 0) requests.push(next);
     // A request whose response was lost may have changed it, or somebody else.
-    else if (!isDeepStrictEqual(link.content, next)) links.set(lineCode, { ...link, content: next });
+    else if (!isDeepStrictEqual(link.content, next.content)) links.set(lineCode, { ...link, content: next.content });
   }
   const removals = mayRemoveLines ? found.remove : [];
-  requests.push(...removals.map((one) => ({ kind: 'remove' as const, ...one })));
-  for (const { lineCode, content, isSentAgain } of found.create)
-    requests.push({ kind: 'create', lineCode, body: sentOf(content), isSentAgain });
+  requests.push(...removals, ...found.create);
   const held = found.remove.length - removals.length;
   return { requests, memory: { ...memory, lines: [...links.values()], linesKept, held } };
 }
@@ -254,7 +237,7 @@ export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
   const { accepted, refused } = memory;
   const sent = sentBefore(memory);
   const emptied = accepted ? emptyFields(accepted.body) : [];
-  const shown = accepted && emptied.length > 0 ? shownWithoutShop(order, accepted.detail, sent) : [];
+  const shown = accepted && emptied.length > 0 ? shownOnly(order, accepted.detail, memory) : [];
   const kept = [...refused, ...shown.filter((field) => emptied.includes(field))];
   return kept.filter((field) => sent.includes(field) || contactFields.some((contact) => contact === field));
 }

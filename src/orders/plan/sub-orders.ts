@@ -1,6 +1,6 @@
-import type { SubOrder, SubOrderPatch } from '../../review-api/index.ts';
+import type { SubOrder, SubOrderBody, SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
-import type { SubOrderContent } from './desired-order.ts';
+import { type Line, type SubOrderContent, sentOf } from './desired-order.ts';
 import {
   areSameOptions,
   centsAs,
@@ -13,8 +13,6 @@ import {
   optionsText,
 } from './same-value.ts';
 
-/** A line of the shop's order, as its sub-order should be. */
-export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
 export type LineLink = LineLinkRow<SubOrderContent>;
 
 /** A creation was sent, or is about to be, and no response has shown its sub-order. */
@@ -29,17 +27,25 @@ export const mayHaveReviews = ({ reviews_count }: SubOrder) => reviews_count !==
  */
 export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
 
-/** The sub-order of a line, and what a request would change of it. */
-export type LineChange = {
+/** The sub-order of a line, and what a request changes of it. */
+type LineChange = {
+  kind: 'change';
   lineCode: string;
   subOrderId: number;
+  /** What is remembered of the line once it was sent. */
   content: SubOrderContent;
   /** Fields to send; null clears one. Empty: nothing is sent. */
-  patch: SubOrderPatch;
-  fields: FieldDifference[];
+  body: SubOrderPatch;
+  fields: readonly FieldDifference[];
   /** The service does not show the sub-order: all fields but the product are sent, and a 404 tells that it is gone. */
   isHidden: boolean;
 };
+type LineRemoval = { kind: 'remove'; lineCode: string; subOrderId: number };
+/** `isSentAgain`: a creation was sent before, and what became of it is not known. */
+type LineCreation = { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
+
+/** A request about one line. */
+export type LineRequest = LineChange | LineRemoval | LineCreation;
 
 export type KeptBecause = 'it has, or may have, reviews' | 'review-sync did not create it';
 
@@ -47,10 +53,10 @@ export type KeptBecause = 'it has, or may have, reviews' | 'review-sync did not 
 export type SubOrderDifference = {
   /** The lines that have a sub-order. */
   matched: LineChange[];
-  /** Lines without one. `isSentAgain`: a creation was sent before, and what became of it is not known. */
-  create: (Line & { isSentAgain: boolean })[];
+  /** Lines without one. */
+  create: LineCreation[];
   /** Sub-orders of lines that the shop does not have any more, and copies that a repeated creation made. */
-  remove: { lineCode: string; subOrderId: number }[];
+  remove: LineRemoval[];
   /** Sub-orders that no line has and that stay. */
   keep: { lineCode: string | null; subOrderId: number; why: KeptBecause }[];
   /**
@@ -96,14 +102,14 @@ export function subOrderDifference(
       const subOrderId = found.one.id;
       const all = isHidden ? [] : lineDifferences(content, found, unit);
       const fields = all.filter(({ field, shop }) => shop !== null || isOfShop(field));
-      const patch = isHidden ? hiddenPatch(content, isOfShop('product_options')) : patchOf(content, fields);
-      matched.push({ ...line, subOrderId, fields, patch, isHidden });
+      const body = sentOf(isHidden ? hiddenPatch(content, isOfShop('product_options')) : patchOf(content, fields));
+      matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden });
       if (own?.subOrderId === subOrderId) continue;
       const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
     } else {
       const sent = own && isPending(own) ? own : undefined;
-      create.push({ ...line, isSentAgain: sent !== undefined });
+      create.push({ kind: 'create', lineCode, body: sentOf(content), isSentAgain: sent !== undefined });
       const idsBefore = sent?.idsBefore ?? shown.map(({ id }) => id);
       linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore });
     }
@@ -145,7 +151,7 @@ function retire(
     if (link && mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
     else if (!link?.isOurs || lineCode === null)
       keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
-    else remove.push({ lineCode, subOrderId });
+    else remove.push({ kind: 'remove', lineCode, subOrderId });
   }
   return { remove, keep };
 }

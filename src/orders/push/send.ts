@@ -2,7 +2,8 @@ import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { OrderMemory } from '../plan/order-memory.ts';
-import { isRemoval, type LineRequest, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
+import { isRemoval, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
+import type { LineRequest } from '../plan/sub-orders.ts';
 import type { Requests, Sent } from '../requests.ts';
 
 /** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
