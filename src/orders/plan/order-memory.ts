@@ -2,7 +2,7 @@ import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { LineLinkRow, OrderLink, OtherOrder } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
-import { isPending, type LineLink } from './sub-orders.ts';
+import { isPending, type LineLink, type SubOrderDifference } from './sub-orders.ts';
 
 /**
  * The order as the service shows it. `unknown`: nobody has looked yet, or nobody knows what became of requests that were sent
@@ -29,6 +29,8 @@ export type OrderMemory = Readonly<{
   /** Lines with empty values that were sent, which is done once. `linesKept`: the service kept the values all the same. */
   emptied: readonly string[];
   linesKept: readonly PushFailure[];
+  /** Sub-orders that no line has and that stay. */
+  keep: SubOrderDifference['keep'];
   /** Lines that failed: their sub-orders are left as they are. */
   failures: readonly PushFailure[];
   /** How often the lines were sent, this time included. */
@@ -57,6 +59,7 @@ export const memoryOf = (
   refused: [],
   emptied: [],
   linesKept: [],
+  keep: [],
   failures: [],
   looks: 1,
   areRemovalsHeld: false,

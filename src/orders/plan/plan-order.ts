@@ -219,7 +219,7 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
   const removals = mayRemoveLines ? found.remove : [];
   requests.push(...removals, ...found.create);
   const held = found.remove.length - removals.length;
-  return { requests, memory: { ...memory, lines: [...links.values()], linesKept, held } };
+  return { requests, memory: { ...memory, lines: [...links.values()], linesKept, keep: found.keep, held } };
 }
 
 /** The fields that a request is to empty. */

@@ -10,7 +10,6 @@ import { firstDecision, type PushRights } from '../contact-rule.ts';
 import { allowance, retryDelaysMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
-import type { OrderDifference } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
@@ -34,10 +33,8 @@ export type SlicePush = {
   readAgain(code: string): Promise<DesiredOrder | undefined>;
 };
 
-export type PushOutcome =
-  | { kind: 'ended'; counts: Counts }
-  /** Another process is pushing this order: try again later. */
-  | { kind: 'leased-elsewhere'; lease: OtherLease };
+/** `elsewhere`: another process is pushing the order, so nothing was done. */
+type Leased<T> = { done: T; elsewhere?: undefined } | { done?: undefined; elsewhere: OtherLease };
 
 /**
  * Brings one order at the service in line with the shop (docs/interface.md, "Orders" and "Sub-orders").
@@ -55,36 +52,53 @@ export type PushOutcome =
  *   dead letter: what the service refuses or fails on, a value that the warehouse refuses, and an unexpected error of
  *   this program.
  */
-export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<PushOutcome> {
-  const { store } = deps;
+export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<Leased<Counts>> {
+  const { code } = given;
   const { rights, now } = slice;
-  const { createdAt } = given.order;
-  const contact = firstDecision({ createdAt, now: now() }, rights);
-  const leased = await store.lease({ code: given.code, contact, orderedAt: createdAt });
-  if ('leasedBy' in leased) return { kind: 'leased-elsewhere', lease: leased };
+  const { createdAt: orderedAt } = given.order;
+  const contact = firstDecision({ createdAt: orderedAt, now: now() }, rights);
+  try {
+    return await underLease(deps, { code, contact, orderedAt }, async (leased) => {
+      const order = isStale(leased, given, slice) ? await slice.readAgain(code) : given;
+      const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
+      const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
+      if (order && !nothing) return bringInLine(deps, leased, order, slice);
+      await deps.store.release(leased, { isBrokenOff: false });
+      const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
+      return nothing ? { [counted]: 1 } : {};
+    });
+  } catch (error) {
+    if (!isOfThisOrder(error)) throw error;
+    deps.log.error({ order: code, error, stack: error.stack }, 'unexpected error while pushing an order');
+    // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
+    const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
+    const deadLetter = orderDeadLetter({ code }, `the order cannot be sent or recorded: ${what}`);
+    await recordUnreadable(deps.db, [deadLetter], retryDelaysMs);
+    return { done: { orders_failed: 1 } };
+  }
+}
+
+/**
+ * Does the work while this process alone may push the order. If the work throws, nobody knows what was sent, and the order
+ * is due.
+ *
+ * @param work records the order, forgets it, or gives the lease back.
+ */
+export async function underLease<T>(
+  { store, now }: OrderDeps,
+  order: Parameters<OrderDeps['store']['lease']>[0],
+  work: (leased: LeasedOrder) => Promise<T>,
+): Promise<Leased<T>> {
+  const leased = await store.lease(order);
+  if ('leasedBy' in leased) return { elsewhere: leased };
   using _heartbeat = store.keepAlive(leased);
   try {
-    const order = isStale(leased, given, slice) ? await slice.readAgain(given.code) : given;
-    const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
-    const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
-    if (order && !nothing) return { kind: 'ended', counts: await bringInLine(deps, leased, order, slice) };
-    await store.release(leased, { isBrokenOff: false });
-    const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
-    return { kind: 'ended', counts: nothing ? { [counted]: 1 } : {} };
+    return { done: await work(leased) };
   } catch (error) {
     // Ignore a failure: the lease runs out by itself.
     await store.release(leased, { isBrokenOff: true }).catch(() => {});
-    if (isOfThisOrder(error)) {
-      deps.log.error({ order: given.code, error, stack: error.stack }, 'unexpected error while pushing an order');
-      // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
-      const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
-      const deadLetter = orderDeadLetter({ code: given.code }, `the order cannot be sent or recorded: ${what}`);
-      await recordUnreadable(deps.db, [deadLetter], retryDelaysMs);
-      return { kind: 'ended', counts: { orders_failed: 1 } };
-    }
     if (!(error instanceof LeaseLostError)) throw error;
-    const lease = { orderCode: given.code, leasedBy: 'another process', leasedUntil: now() };
-    return { kind: 'leased-elsewhere', lease };
+    return { elsewhere: { orderCode: order.code, leasedBy: 'another process', leasedUntil: now() } };
   }
 }
 
@@ -117,8 +131,8 @@ async function bringInLine(
   const { rights, now, breaker } = slice;
   const attempt = breaker.begin(leased.link.failedPushes > 0);
   const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, rights, now());
-  const { memory, shown, results, keep } = await carryOut(deps, leased, rights, planAt);
-  const { stop, accepted } = memory;
+  const { memory, shown, results } = await carryOut(deps, leased, rights, planAt);
+  const { stop, accepted, keep } = memory;
   // A line that fails says nothing about the service: many orders may have one bad product. If the last request was done, the
   // order waits for the id of another one, and the service is up.
   const isUp = accepted !== undefined || results.at(-1)?.sent.kind === 'done';
@@ -130,19 +144,11 @@ async function bringInLine(
   const isAbsent = shown === 'absent' && order.order.deletedAt !== undefined;
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
-  return countsOf(order, memory, results, keep, isAbsent);
+  return countsOf(order, memory, results, isAbsent);
 }
 
 /** What to send next. */
-type PlanAt = (shown: Shown, memory: OrderMemory) => PlannedRequests & { difference?: OrderDifference | undefined };
-
-/** How a push has ended. `keep`: sub-orders that no line has and that stay. */
-type Pushed = {
-  memory: OrderMemory;
-  shown: Shown | undefined;
-  results: Result[];
-  keep: OrderDifference['subOrders']['keep'];
-};
+type PlanAt = (shown: Shown, memory: OrderMemory) => PlannedRequests;
 
 /**
  * Plan, take removals from the day's allowance (promise 6), write down what is about to be created (promise 2), send, and
@@ -153,12 +159,11 @@ export async function carryOut(
   leased: LeasedOrder,
   { allowRemovals }: Pick<PushRights, 'allowRemovals'>,
   planAt: PlanAt,
-): Promise<Pushed> {
+): Promise<{ memory: OrderMemory; shown: Shown | undefined; results: Result[] }> {
   const { store } = deps;
   const { orderCode: code, link } = leased;
   const channel = openRequests(deps, () => store.assertLease(leased));
   const results: Result[] = [];
-  let keep: Pushed['keep'] = [];
   let memory = memoryOf(link, leased.lines, leased.others);
   let shown: Shown | undefined = 'unknown';
   while (shown !== undefined) {
@@ -167,7 +172,6 @@ export async function carryOut(
     const mayRemove = removals === 0 || allowRemovals || (await takeRemovals(deps.db, removals, allowance));
     if (!mayRemove) plan = planAt(shown, holdRemovals(memory, plan));
     ({ memory } = plan);
-    keep = plan.difference?.subOrders.keep ?? keep;
     if (plan.requests.length === 0) break;
     const unsaved = new Set(memory.lines).symmetricDifference(new Set<unknown>(leased.lines));
     if (unsaved.size > 0) await store.saveLines(leased, memory.lines);
@@ -179,7 +183,7 @@ export async function carryOut(
       memory = { ...memory, others: await claimId(deps, leased, shown.id) };
     }
   }
-  return { memory, shown, results, keep };
+  return { memory, shown, results };
 }
 
 /**

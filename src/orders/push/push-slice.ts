@@ -172,8 +172,8 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
       if (failures.length > 0) return;
       try {
         const outcome = await pushOrder(deps, order, slice);
-        if (outcome.kind === 'ended') counts.push(outcome.counts);
-        else elsewhere.push({ order, lease: outcome.lease });
+        if (outcome.elsewhere) elsewhere.push({ order, lease: outcome.elsewhere });
+        else counts.push(outcome.done);
       } catch (error) {
         failures.push(error);
       }

@@ -4,7 +4,6 @@ import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store
 import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
-import type { OrderDifference } from '../plan/order-difference.ts';
 import { isMadeAgain, isWaiting, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
@@ -117,7 +116,6 @@ export function countsOf(
   { order }: DesiredOrder,
   memory: OrderMemory,
   results: readonly Result[],
-  keep: OrderDifference['subOrders']['keep'],
   isAbsent: boolean,
 ): Counts {
   const done = (kind: Result['request']['kind']) =>
@@ -133,7 +131,7 @@ export function countsOf(
     sub_orders_changed: done('change'),
     sub_orders_removed: done('remove'),
     sub_orders_added: done('create'),
-    sub_orders_kept: keep.filter(({ lineCode }) => lineCode !== null).length,
+    sub_orders_kept: memory.keep.filter(({ lineCode }) => lineCode !== null).length,
     lines_failed: new Set([...memory.failures, ...memory.linesKept].map(({ lineCode }) => lineCode)).size,
   };
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));

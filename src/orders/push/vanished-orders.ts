@@ -2,12 +2,12 @@ import { addCounts, type Conclusion, type Counts, counted } from '../../base/cou
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
-import { LeaseLostError } from '../../warehouse/orders/order-store.ts';
+import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { planDeletion } from '../plan/plan-order.ts';
 import { missingInShop } from '../plan/read-orders.ts';
-import { carryOut } from './push-order.ts';
+import { carryOut, underLease } from './push-order.ts';
 
 /**
  * Ends a rescan: if the rights say `send`, deletes the orders at the service that have been absent from the shop for a
@@ -50,9 +50,7 @@ const usedUp = 'the removals of 24 hours are used up';
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights): Promise<Deletion> {
   const { store } = deps;
-  const leased = await store.lease({ code, contact: 'withheld', orderedAt: null });
-  if ('leasedBy' in leased) return failed(`${leased.leasedBy} is pushing it`);
-  try {
+  const deletion = async (leased: LeasedOrder): Promise<Deletion> => {
     const isBack = leased.isNew || (await missingInShop(deps.shop, [code])).length === 0;
     if (isBack) {
       await store.release(leased, { isBrokenOff: false });
@@ -69,9 +67,12 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
     await store.release(leased, { isBrokenOff: false });
     const failure = memory.stop ?? memory.failedDeletion;
     return failure ? { kind: 'failed', ...failure } : { kind: 'kept' };
+  };
+  try {
+    const { done, elsewhere } = await underLease(deps, { code, contact: 'withheld', orderedAt: null }, deletion);
+    return done ?? failed(`${elsewhere.leasedBy} is pushing it`);
   } catch (error) {
-    await store.release(leased, { isBrokenOff: true }).catch(() => {});
-    if (!(error instanceof LeaseLostError || error instanceof UnavailableError)) throw error;
+    if (!(error instanceof UnavailableError)) throw error;
     return failed(describeError(error));
   }
 }
