@@ -19,7 +19,7 @@ import { queueNames } from '../warehouse/connected-service.ts';
 import { type FieldShapes, openFieldShapes } from '../warehouse/field-shapes.ts';
 import { openPool, openWarehouse, type Warehouse, type WarehousePool } from '../warehouse/index.ts';
 import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
-import type { Config, Deployment } from './config.ts';
+import { type Config, type Deployment, shortLockSeconds } from './config.ts';
 import { requireSameService, sharedSession } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';
 
@@ -62,21 +62,29 @@ export type AppOptions = {
   shared?: SharedConnections | undefined;
 };
 
-export type SharedConnections = AsyncDisposable & { warehouse: WarehousePool; queue: QueueServer };
+/** `looks`: for the status, which does not wait long for locks of other sessions. */
+export type SharedConnections = AsyncDisposable & {
+  warehouse: WarehousePool;
+  looks: WarehousePool;
+  queue: QueueServer;
+};
 
 /**
  * Connections to the warehouse of a process that serves several brands, however many these are. One brand holds half
  * of them at most.
  */
-const connectionsOfBrands = 40;
+const connectionsOfBrands = 36;
+/** In addition, for the status of all of them. */
+const connectionsOfLooks = 4;
 
 /** @throws ReviewSyncError if the queue does not respond. */
 export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deployment): Promise<SharedConnections> {
   await using opened = new AsyncDisposableStack();
   const warehouse = opened.use(openPool({ url, connections: connectionsOfBrands }));
+  const looks = opened.use(openPool({ url, connections: connectionsOfLooks, lockSeconds: shortLockSeconds }));
   const queue = opened.use(await openQueueServer(queueUrl, takersOfBrands));
   const all = opened.move();
-  return { warehouse, queue, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { warehouse, looks, queue, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** Steps of any kind that one process works on at the same time. */

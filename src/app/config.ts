@@ -120,6 +120,12 @@ export type Config = Readonly<ReturnType<typeof allOf>> & {
   /** How long a statement waits for a lock of another session; undefined: without an end. */
   readonly lockSeconds?: number | undefined;
 };
+/**
+ * For who only looks, and for a brand among others. Longer than a statement of review-sync holds a lock that another one
+ * needs, but for counts of all reviews.
+ */
+export const shortLockSeconds = 5;
+
 /** What all brands of a process share. */
 export type Deployment = Readonly<ReturnType<typeof deploymentOf>>;
 export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;

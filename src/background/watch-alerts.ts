@@ -7,6 +7,7 @@ import { statusReport } from '../app/status-report.ts';
 import { describeError } from '../base/errors.ts';
 import { repeat } from '../base/timeout.ts';
 import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
+import { isLockedOut } from '../warehouse/index.ts';
 
 /** Failed checks in a row before alerting that warehouse or queue cannot be read. A single failure may be a restart. */
 const failuresBeforeAlert = 2;
@@ -51,7 +52,8 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       if (failures === 0) failingSinceMs = performance.now();
       failures += 1;
       const reason = describeError(error);
-      app.warehouseOutage.failed(error);
+      // A lock is logged with the session that holds it, and other statements of this process go on.
+      if (!isLockedOut(error)) app.warehouseOutage.failed(error);
       if (failures < failuresBeforeAlert || isPosted) return;
       if (!isWatcher && performance.now() - failingSinceMs < unheardMs) return;
       await post(`the warehouse cannot be used: ${reason}\n→ review-sync doctor says what is broken`);

@@ -14,9 +14,9 @@ export type Report = {
 };
 
 export type Terminal = {
-  /** One line on standard error, so that standard output stays free for the report. */
+  /** One line on standard error, so that standard output stays free for the report. It replaces a drawn line. */
   say(line: string): void;
-  /** Replaces the last line of a terminal, cut to its width, and stays in it: `say('')` ends the line. */
+  /** Replaces the last line of a terminal, cut to its width, and stays in it: `say('')` ends the line and leaves it. */
   draw(line: string): void;
   /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;

@@ -1,5 +1,5 @@
 import { type Brand, readBrands } from '../app/brands.ts';
-import { readWarehouseUrl } from '../app/config.ts';
+import { readWarehouseUrl, shortLockSeconds } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
 import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
 import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
@@ -38,7 +38,7 @@ export async function inBrands(
   }
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
-    const turn = { isLast: brand === brands.at(-1), lockSeconds };
+    const turn = { isLast: brand === brands.at(-1), lockSeconds: shortLockSeconds };
     const report = await ofBrand(around, brand, () => work(openContext(around, brand, turn)));
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
@@ -50,9 +50,6 @@ export async function inBrands(
     isWrongUsage: reports.some(([, { isWrongUsage }]) => isWrongUsage),
   };
 }
-
-/** Longer than a statement of review-sync holds a lock that another one needs, but for counts of all reviews. */
-const lockSeconds = 5;
 
 /** The report of one brand, of its failure too, which is said at once on standard error. */
 async function ofBrand(around: Around, brand: Brand, work: () => ReturnType<Work>): Promise<Report | undefined> {

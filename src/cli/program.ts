@@ -33,9 +33,17 @@ export async function runProgram(given: Surroundings): Promise<number> {
   const { args } = given;
   // The one place that writes text: names and texts of customers may hold control characters.
   const writeOut = (text: string) => given.writeOut(visible(text));
-  const writeError = (text: string) => given.writeError(visible(text));
+  let isDrawn = false;
+  const writeError = (text: string) => {
+    const erase = isDrawn && text !== '\n' ? '\r\x1b[K' : '';
+    isDrawn = false;
+    given.writeError(erase + visible(text));
+  };
   // Erases the line, and lets the terminal cut it off at its edge: a line that wraps could not be erased.
-  const draw = (line: string) => given.writeError(`\r\x1b[K\x1b[?7l${visible(line)}\x1b[?7h`);
+  const draw = (line: string) => {
+    isDrawn = true;
+    given.writeError(`\r\x1b[K\x1b[?7l${visible(line)}\x1b[?7h`);
+  };
   const writeJson = (value: unknown) => given.writeOut(`${visibleJson(JSON.stringify(value, null, 2))}\n`);
   const around = { ...given, writeOut, writeError, draw };
   const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
@@ -52,9 +60,11 @@ export async function runProgram(given: Surroundings): Promise<number> {
     for (const [name, summary] of Object.entries(summaries)) {
       const commander = program.command(name).description(summary);
       if (name !== called) continue;
-      define(commander, await loadCommand(name), async (work, reach, asked) => {
+      const command = await loadCommand(name);
+      define(commander, command, async (work, reach, asked) => {
         const { inBrands } = await import('./in-brands.ts');
-        const report = await inBrands(around, reach, asked, work);
+        const { attended } = await import('./attended.ts');
+        const report = await attended(around, command, () => inBrands(around, reach, asked, work));
         if (!report) return;
         if (args.includes('--json')) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);

@@ -1,5 +1,5 @@
 import { type App, openApp, type SharedConnections } from '../app/app.ts';
-import type { Config, Deployment } from '../app/config.ts';
+import { type Config, type Deployment, shortLockSeconds } from '../app/config.ts';
 import { type Metrics, openMetrics } from '../app/metrics.ts';
 import { type StatusReport, statusReport } from '../app/status-report.ts';
 import type { Logger } from '../base/log.ts';
@@ -8,7 +8,10 @@ import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import { cached } from './cached.ts';
 
-/** An App with metrics of its requests, and the cached status report, which is read on connections of its own. */
+/**
+ * An App with metrics of its requests, and the cached status report. The report has connections of its own: it must not
+ * take those that store webhooks, and a table that somebody has locked makes it fail, not wait.
+ */
 export type MeasuredApp = {
   app: App;
   metrics: Metrics;
@@ -25,9 +28,9 @@ export async function openMeasuredApp(
   opened: AsyncDisposableStack,
   shared?: SharedConnections,
 ): Promise<MeasuredApp> {
-  // Reading the status must not take the connections that store webhooks.
   const { warehouseDatabaseUrl: url, brand } = config;
-  const warehouse = opened.use(await openWarehouse({ url, brand, connections: 2, shared: shared?.warehouse }));
+  const looks = { url, brand, connections: 2, lockSeconds: shortLockSeconds, shared: shared?.looks };
+  const warehouse = opened.use(await openWarehouse(looks));
   const reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
   const metrics = openMetrics(reports.get, brand);
   const app: App = opened.use(await openApp(config, { log, onRequestEnd: metrics.onRequestEnd, shared }));

@@ -102,7 +102,6 @@ test('on a terminal one line with a bar is drawn again and again, and shows a wa
   expect(shown.splice(0)).toEqual([
     'sync: planning · 0 s',
     `sync: ${bar(0)} 0/100 orders · 1 h`,
-    '',
     'waiting: status 503\n',
     `sync: ${bar(27)} 90/100 orders · 5 reviews · 1 h, 2/min, 6 min 40 s left`,
     `sync: ${bar(30)} 100/100 orders · 1 h, 2/min`,

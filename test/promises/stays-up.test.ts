@@ -4,7 +4,7 @@ import { startCli, startHere, until } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
 import { openOrderWorld, order } from '../harness/order-world.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
-import { noSchedules, openWorld, type World } from '../harness/world.ts';
+import { noSchedules, openServe, openWorld, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
 const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
@@ -71,19 +71,40 @@ async function holdUp(world: World, table: string): Promise<() => Promise<unknow
   return () => until(async () => (await world.warehouse(waiting)).length > 0);
 }
 
-test.each([
-  ['sync.order_links', 'SIGTERM', 'Interrupted. Finished work is kept.'],
-  ['sync.runs', 'SIGINT', 'Stopped by SIGINT\nNothing is lost.'],
-] as const)('a command that waits for a lock of %s says so, and ends on %s', async (table, signal, words) => {
+test('a command that waits for a lock says so, and ends on a signal', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));
-  await holdUp(world, table);
+  await holdUp(world, 'sync.order_links');
   const running = startCli(['sync', 'orders'], world.environment);
   await running.says('waits for a lock in the warehouse, which another session holds: pid ');
-  running.kill(signal);
+  running.kill('SIGTERM');
   const { status, stderr } = await running.ended;
-  expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
+  expect([status, stderr]).toEqual([1, expect.stringContaining('Interrupted. Finished work is kept.')]);
   expect(stderr).not.toContain('trying again');
+});
+
+test('so does each command that cannot even begin', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await holdUp(world, 'sync.runs, sync.order_links, warehouse.reviews');
+  const reads = ['status', 'runs', 'forget order 1', 'export parquet --to /tmp/never-written'];
+  const commands = [...reads, 'sync reviews', 'migrate --rebuild'];
+  const ends = commands.map(async (command) => {
+    const running = startHere(command.split(' '), world.environment);
+    await running.says('waits for a lock in the warehouse, which another session holds: pid ');
+    running.kill('SIGINT');
+    return [command, (await running.ended).status, running.saidSoFar()];
+  });
+  const stopped = expect.stringContaining('Stopped by SIGINT\nNothing is lost.');
+  expect(await Promise.all(ends)).toEqual(commands.map((command) => [command, 1, stopped]));
+});
+
+test('while a table is locked the status page says so, and serve ends on a signal', async () => {
+  const [token, url] = ['a-token-of-the-test', 'http://127.0.0.1:1/'];
+  await using serving = await openServe({ STATUS_TOKEN: token, ALERT_WEBHOOK_URL: url });
+  await holdUp(serving.world, 'sync.runs, sync.alert_watch');
+  const page = await fetch(serving.url, { headers: { authorization: `Bearer ${token}` } });
+  expect([page.status, await page.text()]).toEqual([503, expect.stringContaining('another session holds a lock')]);
+  expect(await serving.stop()).toMatchObject({ status: 0 });
 });
 
 test('a command that waits for an order says who has it, and goes on afterwards', async () => {

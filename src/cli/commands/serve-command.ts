@@ -23,8 +23,8 @@ SIGTERM ends it cleanly.`,
 async function listen(context: Context): Promise<undefined> {
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const served = await serveBrands(context, log, async ({ app }, own, { pollMs }) => {
-    const background = startBackground(app, pollMs);
+  const served = await serveBrands(context, log, async (measured, own, { pollMs }) => {
+    const background = startBackground(measured, pollMs);
     own.defer(() => background.close());
   });
   let server: RunningServer | undefined;

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { jobs } from '../../../jobs/index.ts';
 import { type App, stepsAtATime } from '../../app/app.ts';
-import type { Metrics } from '../../app/metrics.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { openOutage } from '../../base/outage.ts';
@@ -14,6 +13,7 @@ import type { SharedWork } from '../../runs/run-worker.ts';
 import { endRunsOfSchedulesOff } from '../../runs/start-run.ts';
 import { openRunSeats, openStepSlots } from '../../runs/step-slots.ts';
 import { type RunningServer, startServer } from '../../server/index.ts';
+import type { MeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
 import { serveBrands } from '../ui/serve-brands.ts';
 import { startBackground } from '../ui/serving.ts';
@@ -40,9 +40,9 @@ async function work(context: Context): Promise<undefined> {
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
   let sharedWork: SharedWork | undefined;
-  const served = await serveBrands(context, log, async ({ app, metrics }, own, { shared, pollMs }) => {
-    if (shared) sharedWork ??= openSharedWork(app, log, abort.signal);
-    await workFor(app, metrics, own, { shared: sharedWork, everyMs: pollMs });
+  const served = await serveBrands(context, log, async (measured, own, { shared, pollMs }) => {
+    if (shared) sharedWork ??= openSharedWork(measured.app, log, abort.signal);
+    await workFor(measured, own, { shared: sharedWork, everyMs: pollMs });
   });
   let server: RunningServer | undefined;
   // Side by side: a client that holds the server's connections must not keep the worker taking jobs.
@@ -81,11 +81,11 @@ function openSharedWork({ config }: App, log: Logger, abort: AbortSignal): Share
 
 /** Sets the schedules of a brand and carries its runs out until `opened` closes. */
 async function workFor(
-  app: App,
-  metrics: Metrics,
+  measured: MeasuredApp,
   opened: AsyncDisposableStack,
   among: { shared?: SharedWork | undefined; everyMs?: number | undefined },
 ): Promise<void> {
+  const { app, metrics } = measured;
   const { config, log } = app;
   // Reviews are synced without the shop, so a worker runs all the same, and does not wait for a shop that is down.
   void requireShopQueries(app).catch((error: unknown) => {
@@ -100,6 +100,6 @@ async function workFor(
   opened.defer(() => watching.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
   const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep, ...among });
-  const background = startBackground(app, among.everyMs);
+  const background = startBackground(measured, among.everyMs);
   opened.defer(async () => void (await Promise.all([running.close(), background.close()])));
 }

@@ -48,7 +48,6 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       if (shown.has(reason) || isOneOfMany) return;
       shown.add(reason);
       [shownAtMs, shownUntilMs] = [now(), untilMs];
-      if (isDrawn) terminal.draw('');
       isDrawn = false;
       terminal.say(text);
     },

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readWarehouseUrl } from '../app/config.ts';
+import { throttled } from '../base/timeout.ts';
+import { watchLockWaits } from '../warehouse/lock-waits.ts';
+import type { Command } from './command.ts';
+import type { Surroundings } from './program.ts';
+
+/** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
+const graceMs = 8000;
+
+/** The same for `serve`, `worker` and those with a server of their own, which finish what they have in hand. */
+const graceOfServersMs = 20_000;
+
+/**
+ * Does the work of a command in view of a person: says for which lock it waits in the warehouse, and gives it up if it has
+ * not ended soon after a signal.
+ *
+ * @throws the reason of the signal if the work has not ended within the grace after it.
+ */
+export async function attended<T>(
+  { signal, environment, writeError }: Surroundings,
+  { isSilent, hasNoBrands }: Command,
+  work: () => Promise<T>,
+): Promise<T> {
+  const isServer = isSilent === true || hasNoBrands === true;
+  const done = new AbortController();
+  const stopped = once(signal, 'abort', { signal: done.signal })
+    .then(() => delay(isServer ? graceOfServersMs : graceMs, undefined, { signal: done.signal }))
+    .then(() => Promise.reject(signal.reason));
+  const say = throttled(60_000, (text) => writeError(`waiting: ${text}\n`));
+  // `serve` and `worker` log such waits; the others use no warehouse of a user.
+  const url = isServer ? undefined : warehouseOf(environment);
+  const watching = url === undefined ? undefined : watchLockWaits(url, say);
+  const working = work();
+  try {
+    return await (signal.aborted ? working : Promise.race([working, stopped]));
+  } finally {
+    stopped.catch(() => {});
+    working.catch(() => {});
+    done.abort();
+    await watching?.close();
+  }
+}
+
+/** Undefined if the address is missing or wrong: the command says so. */
+function warehouseOf(environment: Surroundings['environment']): string | undefined {
+  try {
+    return readWarehouseUrl(environment);
+  } catch {
+    return undefined;
+  }
+}
