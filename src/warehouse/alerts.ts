@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { type Db, listOf } from './index.ts';
+import { type Db, listOf, write } from './index.ts';
 
 export type Alert = { key: string; message: string; raisedAt: Date };
 
@@ -15,15 +14,15 @@ export async function enterAlerts(
   now: Date,
 ): Promise<{ raised: Alert[]; recovered: Alert[] }> {
   // Not an advisory lock, which every role of the database could hold. It stops no reader.
-  await sql`lock table sync.alerts in exclusive mode nowait`.execute(trx);
+  await write(trx)`lock table sync.alerts in exclusive mode nowait`;
   const keys = urgent.map(({ key }) => key);
   // An issue that ended before it was posted needs no message.
-  await sql`delete from sync.alerts where told_at is null and key <> all(${keys})`.execute(trx);
-  await sql`update sync.alerts set cleared_at = ${now} where cleared_at is null and key <> all(${keys})`.execute(trx);
-  await sql`
+  await write(trx)`delete from sync.alerts where told_at is null and key <> all(${keys})`;
+  await write(trx)`update sync.alerts set cleared_at = ${now} where cleared_at is null and key <> all(${keys})`;
+  await write(trx)`
     insert into sync.alerts as known (key, message, raised_at)
     select key, message, ${now} from json_to_recordset(${JSON.stringify(urgent)}::json) as w (key text, message text)
-    on conflict (key) do update set cleared_at = null where known.cleared_at is not null`.execute(trx);
+    on conflict (key) do update set cleared_at = null where known.cleared_at is not null`;
   const rows = await listOf<Alert & { isOver: boolean }>(trx)`
     select key, message, raised_at as "raisedAt", cleared_at is not null as "isOver" from sync.alerts
     where told_at is null or cleared_at is not null
@@ -32,11 +31,11 @@ export async function enterAlerts(
 }
 
 export async function markPosted(trx: Db, key: string, now: Date): Promise<void> {
-  await sql`update sync.alerts set told_at = ${now} where key = ${key}`.execute(trx);
+  await write(trx)`update sync.alerts set told_at = ${now} where key = ${key}`;
 }
 
 export async function forgetAlert(trx: Db, key: string): Promise<void> {
-  await sql`delete from sync.alerts where key = ${key}`.execute(trx);
+  await write(trx)`delete from sync.alerts where key = ${key}`;
 }
 
 /** A process that has not looked for so long is taken for dead, in seconds. */
@@ -44,14 +43,14 @@ const watchSeconds = 90;
 
 /** Whether this process is the one that posts an outage of the warehouse, until the next look. */
 export async function takeWatch(db: Db, watcher: string): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
+  const taken = await write(db)`
     update sync.alert_watch set watcher = ${watcher}, watched_at = clock_timestamp()
     where watcher is null or watcher = ${watcher}
-      or watched_at < clock_timestamp() - make_interval(secs => ${watchSeconds})`.execute(db);
-  return numAffectedRows > 0n;
+      or watched_at < clock_timestamp() - make_interval(secs => ${watchSeconds})`;
+  return taken > 0;
 }
 
 /** Another process may take the place of this one at once. */
 export async function leaveWatch(db: Db, watcher: string): Promise<void> {
-  await sql`update sync.alert_watch set watcher = null where watcher = ${watcher}`.execute(db);
+  await write(db)`update sync.alert_watch set watcher = null where watcher = ${watcher}`;
 }

@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { type Db, listOf, rowOf, rowsOf } from './index.ts';
+import { type Db, listOf, rowOf, rowsOf, write } from './index.ts';
 
 /** The most reviews that may wait. At the highest rate of requests for webhooks they take less than an hour. */
 const mostWaiting = 50_000;
@@ -37,10 +36,10 @@ export async function takeChangedReview(db: Db): Promise<TakenReview | undefined
 
 /** The review was read, or is left to the runs. An event that came meanwhile makes it due again. */
 export async function finishChangedReview(db: Db, { id, events }: TakenReview): Promise<void> {
-  await sql`
+  await write(db)`
     with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})
     update sync.changed_reviews set due_at = now(), attempts = 0
-    where review_id = ${id} and events <> ${events}`.execute(db);
+    where review_id = ${id} and events <> ${events}`;
 }
 
 /** Takes note of the brands that a webhook names. @returns those of the last seven days, at most 100. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, listOf, rowOf } from './index.ts';
+import { type Db, listOf, valuesOf, write } from './index.ts';
 
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
@@ -25,14 +25,13 @@ export async function connectedService(db: Db): Promise<ConnectedService | undef
 }
 
 export async function recordConnectedService(db: Db, { address, client }: ConnectedService): Promise<void> {
-  await sql`update sync.settings set service_address = ${address}, service_client = ${client}
-    where (service_address, service_client) is distinct from (${address}, ${client})`.execute(db);
+  await write(db)`update sync.settings set service_address = ${address}, service_client = ${client}
+    where (service_address, service_client) is distinct from (${address}, ${client})`;
 }
 
 /** A short name of this installation: of this warehouse with this client id. An address may be spelled in two ways. */
 export async function installationOf(db: Db, { clientId }: { clientId: string }): Promise<string> {
-  const { name } = await rowOf<{ name: string }>(db)`
-    select left(md5(order_salt || ${clientId}), 8) as name from sync.settings`;
+  const [name = ''] = await valuesOf<string>(db)`select left(md5(order_salt || ${clientId}), 8) from sync.settings`;
   return name;
 }
 
@@ -40,8 +39,8 @@ export async function installationOf(db: Db, { clientId }: { clientId: string })
 export async function queueNames(db: Db, api: { clientId: string }, brand: string | undefined) {
   const installation = await installationOf(db, api);
   if (brand === undefined) return { installation };
-  const { deployment } = await rowOf<{ deployment: string }>(db)`
-    select left(md5(system_identifier::text || '/' || d.oid::text), 8) as deployment
+  const [deployment = ''] = await valuesOf<string>(db)`
+    select left(md5(system_identifier::text || '/' || d.oid::text), 8)
     from pg_control_system(), pg_database d where datname = current_database()`;
   return { installation, brand, deployment };
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { asStorableJson } from '../base/json-text.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
-import { type Db, listOf, rowOf, rowsOf } from './index.ts';
+import { type Db, listOf, rowOf, rowsOf, valuesOf, write } from './index.ts';
 import type { DeadLetterKind } from './schema.ts';
 
 export type NewDeadLetter = {
@@ -39,11 +39,14 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   return row?.n ?? 0;
 }
 
+/** The record failed last: its dead letter is open, or a person has discarded it. */
+const isFailing = sql`(resolved_at is null or is_discarded)`;
+
 /** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */
 async function close(db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>): Promise<void> {
-  await sql`
+  await write(db)`
     update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
-    where kind = ${kind} and (resolved_at is null or is_discarded) and ${condition}`.execute(db);
+    where kind = ${kind} and ${isFailing} and ${condition}`;
 }
 
 /** Closes the dead letters of these records, which were synced. */
@@ -88,8 +91,8 @@ export const groupDeadLetters = (db: Db) =>
     group by kind, ${reasonWithoutValues} order by count desc, min(id)`;
 
 export async function countOpenWebhooks(db: Db): Promise<number> {
-  const { n } = await rowOf<{ n: number }>(db)`
-    select count(*)::integer as n from sync.dead_letters where kind = 'webhook' and resolved_at is null`;
+  const [n = 0] = await valuesOf<number>(db)`
+    select count(*) from sync.dead_letters where kind = 'webhook' and resolved_at is null`;
   return n;
 }
 
@@ -118,18 +121,18 @@ export function deadLettersAtEnd(
 
 /** Opens these again if they were discarded. A webhook keeps nothing that could be retried. */
 export async function reopenDiscarded(db: Db, ids: readonly number[]): Promise<void> {
-  await sql`
+  await write(db)`
     update sync.dead_letters d set resolved_at = null, is_discarded = false
     where id = any(${ids}) and is_discarded and kind <> 'webhook' and not exists (
       select from sync.dead_letters o where o.kind = d.kind and o.key = d.key and o.resolved_at is null
-    )`.execute(db);
+    )`;
 }
 
 /** Another attempt at the record of a dead letter has failed. */
 export async function failAgain(db: Db, id: number, reason: string): Promise<void> {
-  await sql`
+  await write(db)`
     update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now()
-    where id = ${id} and resolved_at is null`.execute(db);
+    where id = ${id} and resolved_at is null`;
 }
 
 export type DeadLetter = {
@@ -146,13 +149,11 @@ export type DeadLetter = {
 };
 
 /** Without their records, which may be large. */
-async function select(db: Db, condition: RawBuilder<unknown>): Promise<DeadLetter[]> {
-  return listOf<DeadLetter>(db)`
+const select = (db: Db, condition: RawBuilder<unknown>) =>
+  listOf<DeadLetter>(db)`
     select id, kind, key, order_code as "orderCode", reason, attempts, first_failed_at as "firstFailedAt",
-      last_failed_at as "lastFailedAt", resolved_at as "resolvedAt",
-      is_discarded as "isDiscarded"
+      last_failed_at as "lastFailedAt", resolved_at as "resolvedAt", is_discarded as "isDiscarded"
     from sync.dead_letters where ${condition}`;
-}
 
 /** Dead letters by id, open and resolved, the oldest first. */
 export const deadLettersById = (db: Db, ids: readonly number[]) => select(db, sql`id = any(${ids}) order by id`);
@@ -162,17 +163,12 @@ export const openDeadLetters = (db: Db, kind: DeadLetterKind | null = null) =>
   select(db, sql`resolved_at is null and kind = coalesce(${kind}, kind) order by id limit 100000`);
 
 /** The keys of the records of a kind that failed last, discarded ones too. */
-export async function failingKeys(db: Db, kind: DeadLetterKind): Promise<Set<string>> {
-  const rows = await listOf<{ key: string }>(db)`
-    select key from sync.dead_letters where kind = ${kind} and (resolved_at is null or is_discarded)`;
-  return new Set(rows.map(({ key }) => key));
-}
+export const failingKeys = async (db: Db, kind: DeadLetterKind) =>
+  new Set(await valuesOf<string>(db)`select key from sync.dead_letters where kind = ${kind} and ${isFailing}`);
 
 /** The record of a dead letter. */
-export async function payloadOf(db: Db, id: number): Promise<unknown> {
-  const rows = await listOf<{ payload: unknown }>(db)`select payload from sync.dead_letters where id = ${id}`;
-  return rows[0]?.payload;
-}
+export const payloadOf = async (db: Db, id: number) =>
+  (await valuesOf<unknown>(db)`select payload from sync.dead_letters where id = ${id}`)[0];
 
 /** The dead letters of one order and of its lines, open and resolved, the oldest first. */
 export const deadLettersOfOrder = (db: Db, code: string) => select(db, sql`order_code = ${code} order by id`);
@@ -186,9 +182,7 @@ export const deadLettersOf = (db: Db, kind: DeadLetterKind, key: string) =>
  *
  * @returns how many were open.
  */
-export async function discardDeadLetters(db: Db, ids: readonly number[]): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
+export const discardDeadLetters = (db: Db, ids: readonly number[]) =>
+  write(db)`
     update sync.dead_letters set resolved_at = now(), is_discarded = true
-    where id = any(${ids}) and resolved_at is null`.execute(db);
-  return Number(numAffectedRows);
-}
+    where id = any(${ids}) and resolved_at is null`;

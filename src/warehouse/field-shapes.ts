@@ -1,14 +1,13 @@
-import { sql } from 'kysely';
 import { isRecord } from '../base/json-text.ts';
 import { repeat } from '../base/timeout.ts';
-import { type Db, listOf, rowsOf, type Warehouse } from './index.ts';
+import { type Db, listOf, rowsOf, type Warehouse, write } from './index.ts';
 
 export type RecordKind = 'review' | 'review_detail' | 'order' | 'sub_order' | 'event';
 
-/** Fields of a few words each, which are compared too. A word of an unusual form is `other`. */
-const wordFields: readonly string[] = ['source', 'review_type', 'status'];
+/** Fields of a few words each, which are compared too. A word of an unusual form is `other`, as is one word too many. */
+const wordFields: ReadonlySet<string> = new Set(['source', 'review_type', 'status']);
 const word = /^[\p{L}\d_.-]{1,40}$/u;
-const mostWords = 100;
+const mostKinds = 100;
 
 /** Names of fields that a process counts of a kind of record. A map keyed by id has thousands. */
 const mostNames = 500;
@@ -17,13 +16,8 @@ const otherNames = '…';
 /** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
 const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
 
-/**
- * How many records showed each JSON type, or each word. The numbers stand in objects, because writing a changed number into
- * the map takes half as much time more.
- */
-type Counts = Map<string, { n: number }>;
-/** `words`: of a field of a few words. */
-type Seen = { records: number; fields: Map<string, { types: Counts; words: Counts | undefined }> };
+/** `fields`: how many of the records showed each JSON type of a field, or each `value:<word>`. */
+type Seen = { records: number; fields: Map<string, Map<string, number>> };
 
 /** How often what was seen is written to the warehouse, in milliseconds. */
 const writeEveryMs = 10_000;
@@ -38,7 +32,7 @@ export type FieldShapes = ReturnType<typeof openFieldShapes>;
 export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs) {
   let seen = new Map<RecordKind, Seen>();
 
-  async function write(): Promise<void> {
+  async function note(): Promise<void> {
     const rows = [...seen].flatMap(([record, one]) => rowsOfKind(record, one));
     seen = new Map();
     // A warehouse that is down is reported by the work itself.
@@ -52,7 +46,7 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
   return {
     /** From here on records are counted: a command that only looks writes nothing. */
     begin(): void {
-      writing ??= repeat(everyMs, write);
+      writing ??= repeat(everyMs, note);
     },
     see(kind: RecordKind, records: readonly unknown[]): void {
       if (!writing) return;
@@ -65,7 +59,7 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
     async close(): Promise<void> {
       if (!writing) return;
       await writing.close();
-      await write();
+      await note();
     },
   };
 }
@@ -73,33 +67,26 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
 function count({ fields }: Seen, record: Readonly<Record<string, unknown>>): void {
   for (const name in record) {
     const value = record[name];
-    const { types, words } = fields.get(name) ?? countsOf(fields, name);
-    add(types, value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
-    if (words !== undefined && typeof value === 'string')
-      add(words, words.has(value) || (words.size < mostWords && word.test(value)) ? value : 'other');
+    const kinds = fields.get(name) ?? kindsOf(fields, name);
+    add(kinds, value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+    if (typeof value !== 'string' || !wordFields.has(name)) continue;
+    const kind = `value:${value}`;
+    add(kinds, kinds.has(kind) || (kinds.size < mostKinds && word.test(value)) ? kind : 'value:other');
   }
 }
 
-function add(counts: Counts, key: string): void {
-  const count = counts.get(key);
-  if (count) count.n += 1;
-  else counts.set(key, { n: 1 });
-}
+const add = (kinds: Map<string, number>, kind: string) => kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
 
-function countsOf(fields: Seen['fields'], name: string) {
+function kindsOf(fields: Seen['fields'], name: string): Map<string, number> {
   const field = fields.size < mostNames && fieldName.test(name) ? name : otherNames;
-  const words: Counts | undefined = wordFields.includes(field) ? new Map() : undefined;
-  const counts = fields.get(field) ?? { types: new Map(), words };
-  fields.set(field, counts);
-  return counts;
+  const kinds = fields.get(field) ?? new Map<string, number>();
+  fields.set(field, kinds);
+  return kinds;
 }
 
 const rowsOfKind = (record: RecordKind, { records, fields }: Seen) => [
   { record, field: '', kind: 'record', n: records },
-  ...[...fields].flatMap(([field, { types, words = [] }]) => [
-    ...[...types].map(([kind, { n }]) => ({ record, field, kind, n })),
-    ...[...words].map(([text, { n }]) => ({ record, field, kind: `value:${text}`, n })),
-  ]),
+  ...[...fields].flatMap(([field, kinds]) => [...kinds].map(([kind, n]) => ({ record, field, kind, n }))),
 ];
 
 export type FieldDrift = {
@@ -126,9 +113,9 @@ export const fieldDrift = (db: Db) =>
 
 /** A person says that the service shows a field of reviews no more: its column is cleared by what comes from now on. */
 export async function acceptGone(db: Db, field: string): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
+  const accepted = await write(db)`
     update sync.field_shapes s set accepted_at = now()
     where (record, field) = ('review', ${field}) and (accepted_at >= last_seen_at or exists (
-      select from bi.field_drift d where (d.record, d.field, d.change) = (s.record, s.field, 'gone')))`.execute(db);
-  return numAffectedRows > 0n;
+      select from bi.field_drift d where (d.record, d.field, d.change) = (s.record, s.field, 'gone')))`;
+  return accepted > 0;
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { recount } from './bi/recount.ts';
-import { type Db, listOf } from './index.ts';
+import { type Db, listOf, valuesOf, write } from './index.ts';
 
 /** Whose data is meant: a customer, the customer of some orders, or both. */
 export type Whose = {
@@ -35,7 +35,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     select id, user_code as "userCode", order_code as "orderCode" from warehouse.reviews
     where ${isCode('user_code', whose.userCode)} or order_code = any(${whose.orders})
     order by id`;
-  const comments = await listOf<{ id: number }>(db)`
+  const comments = await valuesOf<number>(db)`
     select id from warehouse.reviews
     where jsonb_typeof(extra -> 'comments') = 'array' and exists (
       select from jsonb_array_elements(extra -> 'comments') as item
@@ -51,18 +51,18 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     select order_code as "orderCode", count(*)::integer as lines from sync.sub_order_links
     where order_code = any(${orders}) and (content -> 'product_options' <> '{}' or content ->> 'invoice' is not null)
     group by order_code order by order_code`;
-  const contacts = await listOf<{ code: string }>(db)`
-    select order_code as code from sync.order_links
+  const contacts = await valuesOf<string>(db)`
+    select order_code from sync.order_links
     where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'forgotten')
     order by order_code`;
   return {
     reviews,
-    comments: comments.map(({ id }) => id),
+    comments,
     deadLetters: open
       .filter((one) => one.isOwn || (one.orderCode !== null && own.has(one.orderCode)))
       .map(({ id, kind, key }) => ({ id, kind, key })),
     orderLines,
-    contacts: contacts.map(({ code }) => code),
+    contacts,
   };
 }
 
@@ -78,7 +78,8 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
 export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
   const traces = await db.transaction().execute(async (trx) => {
     const found = await findTraces(trx, whose);
-    await sql`
+    const reviews = found.reviews.map(({ id }) => id);
+    await write(trx)`
       update warehouse.reviews
       set extra = jsonb_set(extra, '{comments}', (
         select jsonb_agg(
@@ -86,37 +87,31 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
         )
         from jsonb_array_elements(extra -> 'comments') with ordinality as list (item, place)
       ))
-      where id = any(${found.comments})`.execute(trx);
-    await sql`
-      with seen as (
-        select created_at, product_id, order_code from warehouse.reviews
-        where id = any(${[...found.reviews.map(({ id }) => id), ...found.comments]}) for update
-      )
+      where id = any(${found.comments})`;
+    await write(trx)`
       insert into sync.touches (record, dated_at, product_id, order_code)
-      select 'review', created_at, product_id, order_code from seen`.execute(trx);
-    await sql`
+      select 'review', created_at, product_id, order_code from warehouse.reviews
+      where id = any(${[...reviews, ...found.comments]}) for update`;
+    await write(trx)`
       update warehouse.reviews
       set user_id = null, user_code = null, user_name = null, message = null, code = null, order_code = null,
         sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
-      where id = any(${found.reviews.map(({ id }) => id)})`.execute(trx);
-    await sql`
-      delete from sync.comments_due where review_id = any(${found.reviews.map(({ id }) => id)})`.execute(trx);
-    await sql`
+      where id = any(${reviews})`;
+    await write(trx)`delete from sync.comments_due where review_id = any(${reviews})`;
+    await write(trx)`
       update sync.dead_letters set reason = case when is_discarded then reason else ${forgotten} end, payload = 'null'
-      where id = any(${found.deadLetters.map(({ id }) => id)})`.execute(trx);
-    await sql`
+      where id = any(${found.deadLetters.map(({ id }) => id)})`;
+    await write(trx)`
       update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'
-      where order_code = any(${found.orderLines.map(({ orderCode }) => orderCode)})`.execute(trx);
-    await sql`
-      update sync.order_links set fingerprint = null, contact = 'forgotten'
-      where order_code = any(${found.contacts})`.execute(trx);
+      where order_code = any(${found.orderLines.map(({ orderCode }) => orderCode)})`;
+    await write(trx)`
+      update sync.order_links set fingerprint = null, contact = 'forgotten' where order_code = any(${found.contacts})`;
     return found;
   });
   // Until then the touches name the order of each masked review.
   await recount(db);
   // The planner's statistics keep frequent values.
-  await sql`
-    analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links`.execute(db);
+  await write(db)`analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links`;
   return traces;
 }
 

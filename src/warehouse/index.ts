@@ -137,6 +137,18 @@ export const rowOf =
     return row;
   };
 
+/** The first column of each row of a statement: ``valuesOf<string>(db)`select code from …` ``. */
+export const valuesOf =
+  <Value>(db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Value[]> =>
+    (await listOf<Record<string, Value>>(db)(text, ...values)).map((row) => Object.values(row)[0] as Value);
+
+/** Runs a statement. @returns how many rows it wrote. */
+export const write =
+  (db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<number> =>
+    Number((await sql(text, ...values).execute(db)).numAffectedRows ?? 0);
+
 /** Whether another session holds a lock that a statement did not get in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
 

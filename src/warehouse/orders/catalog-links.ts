@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, listOf } from '../index.ts';
+import { type Db, listOf, write } from '../index.ts';
 
 /** A category or grade of the shop's and the service's id of it; `fingerprint` is the hash of what was last pushed. */
 export type CatalogLink = { code: string; id: number; fingerprint: string };
@@ -22,13 +22,13 @@ export async function catalogLinks(db: Db, kind: CatalogKind): Promise<Map<strin
 /** Saves a link, and deletes a link of another code to the same id: the shop has renamed the code. */
 export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLink): Promise<void> {
   const { table, code, id } = tables[kind];
-  await sql`
-    delete from ${sql.table(table)} where ${sql.ref(id)} = ${link.id} and ${sql.ref(code)} <> ${link.code}`.execute(db);
-  await sql`
+  await write(db)`
+    delete from ${sql.table(table)} where ${sql.ref(id)} = ${link.id} and ${sql.ref(code)} <> ${link.code}`;
+  await write(db)`
     insert into ${sql.table(table)} (${sql.ref(code)}, ${sql.ref(id)}, fingerprint)
     values (${link.code}, ${link.id}, ${link.fingerprint})
     on conflict (${sql.ref(code)}) do update
-    set ${sql.ref(id)} = excluded.${sql.ref(id)}, fingerprint = excluded.fingerprint, linked_at = now()`.execute(db);
+    set ${sql.ref(id)} = excluded.${sql.ref(id)}, fingerprint = excluded.fingerprint, linked_at = now()`;
 }
 
 /**
@@ -37,6 +37,6 @@ export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLi
  */
 export const withGradesLocked = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
   db.transaction().execute(async (trx) => {
-    await sql`lock table sync.user_grade_links in share row exclusive mode`.execute(trx);
+    await write(trx)`lock table sync.user_grade_links in share row exclusive mode`;
     return work(trx);
   });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, rowOf, valuesOf, write } from '../index.ts';
 
 /** Index: order_links_waiting. */
 export const waitingLinesOf = sql`
@@ -33,21 +33,16 @@ const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
  *   ends.
  * @param page.isAnyTime also orders that failed, such as for removals that were held, and whose time has not come yet.
  */
-export async function dueOrders(
-  db: Db,
-  page: { before: string; isAnyTime: boolean; after: string; limit: number },
-): Promise<string[]> {
-  const { rows } = await sql<{ code: string }>`
+export const dueOrders = (db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) =>
+  valuesOf<string>(db)`
     select code from (${dueOrdersOf(page.before, page.isAnyTime)}) due
-    where code > ${page.after} order by code limit ${page.limit}`.execute(db);
-  return rows.map((row) => row.code);
-}
+    where code > ${page.after} order by code limit ${page.limit}`;
 
 /** The codes that are due, whether or not their time has come. */
 export async function dueAmong(db: Db, codes: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ code: string }>`
-    select code from (${dueOrdersOf('infinity', true)}) due where code = any(${codes})`.execute(db);
-  return new Set(rows.map((row) => row.code));
+  const due = await valuesOf<string>(db)`
+    select code from (${dueOrdersOf('infinity', true)}) due where code = any(${codes})`;
+  return new Set(due);
 }
 
 /**
@@ -62,14 +57,13 @@ export async function recordUnreadable(
   if (deadLetters.length === 0) return;
   const codes = deadLetters.flatMap((one) => one.orderCode ?? []);
   await db.transaction().execute(async (trx) => {
-    await sql`
+    await write(trx)`
       insert into sync.order_links as l (order_code, failed_pushes, due_at)
       select distinct code collate "C" as code, 1, clock_timestamp() + ${delaysMs[0] ?? 0} * interval '1 millisecond'
       from unnest(${codes}::text[]) as code order by code
       on conflict (order_code) do update set fingerprint = null, failed_pushes = l.failed_pushes + 1,
         lease_owner = case when l.lease_expires_at >= clock_timestamp() then l.lease_owner end,
-        due_at = clock_timestamp() + (${delaysMs}::bigint[])[least(l.failed_pushes + 1, ${delaysMs.length})] * interval '1 millisecond'
-    `.execute(trx);
+        due_at = clock_timestamp() + (${delaysMs}::bigint[])[least(l.failed_pushes + 1, ${delaysMs.length})] * interval '1 millisecond'`;
     await putDeadLetters(trx, deadLetters);
   });
 }
@@ -80,18 +74,17 @@ export async function recordUnreadable(
  */
 export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
   if (codes.length === 0) return;
-  await sql`
-    with locked as materialized (
-      select order_code from sync.order_links where order_code = any(${codes}) order by order_code for update
-    ),
-    settled as (
+  await write(db)`
+    with settled as (
       update sync.order_links set fingerprint = null, user_grade_code = null, user_grade_id = null, due_at = null,
         waiting_lines = null, waiting_since = null, lease_owner = null, lease_expires_at = null
-      where order_code in (select order_code from locked) and (lease_owner is null or lease_expires_at < clock_timestamp())
+      where order_code in (
+        select order_code from sync.order_links
+        where order_code = any(${codes}) and (lease_owner is null or lease_expires_at < clock_timestamp())
+        order by order_code for update
+      )
     )
-    update sync.dead_letters set resolved_at = now() where resolved_at is null and order_code = any(${codes})`.execute(
-    db,
-  );
+    update sync.dead_letters set resolved_at = now() where resolved_at is null and order_code = any(${codes})`;
 }
 
 export type WaitingLines = {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, listOf, rowOf } from '../index.ts';
+import { type Db, listOf, rowOf, valuesOf, write } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -11,16 +11,16 @@ const pageSize = 1000;
 export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<string[], void, undefined> {
   let after = range.afterCode ?? '';
   for (;;) {
-    const rows = await listOf<{ code: string }>(db)`
-      select order_code as code from sync.order_links
+    const codes = await valuesOf<string>(db)`
+      select order_code from sync.order_links
       where contact is not null and (order_id is not null or pushed_at is null) and order_code > ${after}
         and (${range.lastCode ?? null}::text is null or order_code <= ${range.lastCode ?? null})
         and ordered_at >= ${range.from ?? '-infinity'}::timestamptz
         and ordered_at < ${range.to ?? 'infinity'}::timestamptz
       order by order_code limit ${pageSize}`;
-    if (rows.length > 0) yield rows.map(({ code }) => code);
-    after = rows.at(-1)?.code ?? after;
-    if (rows.length < pageSize) return;
+    if (codes.length > 0) yield codes;
+    after = codes.at(-1) ?? after;
+    if (codes.length < pageSize) return;
   }
 }
 
@@ -53,28 +53,24 @@ export async function ordersOfAllAges(db: Db): Promise<PushedOrder[]> {
 
 /** A person says that the shop is the one whose orders the warehouse remembers. */
 export async function recordSameShop(db: Db): Promise<void> {
-  await sql`update sync.settings set same_shop_since = clock_timestamp()`.execute(db);
+  await write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 }
 
 /** Takes over the dates of creation that differ by more than a day from the pushed ones. @returns their number. */
-export async function setCreations(db: Db, orders: readonly { code: string; at: string }[]): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
+export const setCreations = (db: Db, orders: readonly { code: string; at: string }[]) =>
+  write(db)`
     update sync.order_links l set ordered_at = g.at
     from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, at timestamptz)
-    where l.order_code = g.code and l.order_id is not null and abs(extract(epoch from l.ordered_at - g.at)) > 86400`.execute(
-    db,
-  );
-  return Number(numAffectedRows);
-}
+    where l.order_code = g.code and l.order_id is not null and abs(extract(epoch from l.ordered_at - g.at)) > 86400`;
 
 /** Remembers whether the shop shows these orders. An order that is absent already keeps its date. */
 export async function setAbsent(db: Db, codes: readonly string[], isAbsent: boolean): Promise<void> {
-  await sql`
+  await write(db)`
     update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
-    where (absent_since is null) = ${isAbsent} and order_code in (
+    where order_code in (
       select order_code from sync.order_links
       where order_code = any(${codes}) and (absent_since is null) = ${isAbsent} order by order_code for update
-    )`.execute(db);
+    )`;
 }
 
 /** `hasWaited`: the order has been absent for a day. */
@@ -85,12 +81,12 @@ type AbsentOrder = { code: string; hasWaited: boolean };
  * them.
  */
 export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]> {
-  await sql`
+  await write(db)`
     update sync.order_links set absent_since = null where order_code in (
       select order_code from sync.order_links
       where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'
       order by order_code for update
-    )`.execute(db);
+    )`;
   return listOf<AbsentOrder>(db)`
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' as "hasWaited"
     from sync.order_links where absent_since is not null order by order_code`;
@@ -98,13 +94,10 @@ export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]
 
 /** Whether some pushed order created since the moment is still in the shop. */
 export async function isAnyPresent(db: Db, since: string): Promise<boolean> {
-  return (
-    (
-      await listOf(db)`
-    select from sync.order_links
-    where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`
-    ).length > 0
-  );
+  const [isPresent = false] = await valuesOf<boolean>(db)`
+    select true from sync.order_links
+    where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`;
+  return isPresent;
 }
 
 export type AbsenceSummary = {

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
-import { type Db, rowsOf } from '../index.ts';
+import { type Db, listOf, rowsOf, write } from '../index.ts';
 
 /**
  * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, in
@@ -51,22 +50,22 @@ export type LineLinkRow<Content = unknown> = Readonly<{
 /** What is remembered of these orders, by code. */
 export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<string, OrderLink>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<OrderLink>`
+  const links = await listOf<OrderLink>(db)`
     select order_code as "orderCode", order_id as "orderId", ordered_at as "orderedAt", contact, sent_fields as "sentFields",
       failed_pushes as "failedPushes", due_at as "dueAt", coalesce(due_at <= clock_timestamp(), false) as "isDue",
       pushed_at as "pushedAt", case when lease_owner is null then fingerprint end as fingerprint
-    from sync.order_links where order_code = any(${codes})`.execute(db);
-  return new Map(rows.map((link) => [link.orderCode, link]));
+    from sync.order_links where order_code = any(${codes})`;
+  return new Map(links.map((link) => [link.orderCode, link]));
 }
 
 /** What is remembered of the lines of these orders, by order code. */
 export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLinkRow[]>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<LineLinkRow & { orderCode: string }>`
+  const lines = await listOf<LineLinkRow & { orderCode: string }>(db)`
     select order_code as "orderCode", line_code as "lineCode", sub_order_id as "subOrderId", content,
       is_ours as "isOurs", ids_before as "idsBefore", linked_at as "linkedAt"
-    from sync.sub_order_links where order_code = any(${codes}) order by order_code, line_code`.execute(db);
-  return Map.groupBy(rows, (line) => line.orderCode);
+    from sync.sub_order_links where order_code = any(${codes}) order by order_code, line_code`;
+  return Map.groupBy(lines, (line) => line.orderCode);
 }
 
 /**
@@ -94,10 +93,10 @@ export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Dat
 /** Who pushes these orders at the moment, by code. */
 export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string, OtherLease>> {
   if (codes.length === 0) return new Map();
-  const { rows } = await sql<OtherLease>`
+  const leases = await listOf<OtherLease>(db)`
     select order_code as "orderCode", lease_owner as "leasedBy", lease_expires_at as "leasedUntil"
-    from sync.order_links where order_code = any(${codes}) and lease_owner is not null`.execute(db);
-  return new Map(rows.map((row) => [row.orderCode, row]));
+    from sync.order_links where order_code = any(${codes}) and lease_owner is not null`;
+  return new Map(leases.map((lease) => [lease.orderCode, lease]));
 }
 
 /**
@@ -105,8 +104,8 @@ export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map
  * row.
  */
 export async function makeDue(db: Db, codes: readonly string[]): Promise<void> {
-  await sql`
+  await write(db)`
     insert into sync.order_links as known (order_code, due_at)
     select distinct code collate "C" as code, clock_timestamp() from unnest(${codes}::text[]) as code order by code
-    on conflict (order_code) do update set due_at = excluded.due_at`.execute(db);
+    on conflict (order_code) do update set due_at = excluded.due_at`;
 }

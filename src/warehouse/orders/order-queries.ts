@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { type Db, listOf, rowOf } from '../index.ts';
+import { type Db, rowOf, valuesOf, write } from '../index.ts';
 
 /** `hash`: that of the newest run; null: there was none. `changedAt`: null if all orders were read by these queries. */
 export type OrderQueriesState = { hash: string | null; changedAt: Date | null };
@@ -9,16 +8,16 @@ export const orderQueriesState = (db: Db) => rowOf<OrderQueriesState>(db)`
 
 /** Records the queries by which a run reads orders. @returns whether orders were read by other queries before. */
 export async function noteOrderQueries(db: Db, hash: string): Promise<boolean> {
-  const rows = await listOf<{ changed: boolean }>(db)`
+  const [isChanged = false] = await valuesOf<boolean>(db)`
     update sync.settings
     set orders_queries = ${hash}, queries_changed_at = case when orders_queries is not null then clock_timestamp() end
     where orders_queries is distinct from ${hash}
-    returning queries_changed_at is not null as changed`;
-  return rows[0]?.changed ?? false;
+    returning queries_changed_at is not null`;
+  return isChanged;
 }
 
 /** All orders were read by these queries, unless another run has found other queries since. */
 export async function allReadBy(db: Db, hash: string): Promise<void> {
-  await sql`update sync.settings set queries_changed_at = null
-    where orders_queries = ${hash} and queries_changed_at is not null`.execute(db);
+  await write(db)`update sync.settings set queries_changed_at = null
+    where orders_queries = ${hash} and queries_changed_at is not null`;
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowsOf } from '../index.ts';
+import { type Db, rowsOf, write } from '../index.ts';
 import {
   type ContactDecision,
   type LineLinkRow,
@@ -198,7 +198,7 @@ async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<bo
 }
 
 async function claimIds(db: Db, claimed: readonly Claim[]): Promise<OtherOrder[][]> {
-  await sql`
+  await write(db)`
     update sync.order_links l set order_id = ours.id
     from (
       select l.order_code, g."orderId" as id
@@ -206,7 +206,7 @@ async function claimIds(db: Db, claimed: readonly Claim[]): Promise<OtherOrder[]
         on l.order_code = g."orderCode" and l.lease_owner = g.token
       where l.order_id is null order by l.order_code for update of l
     ) as ours
-    where l.order_code = ours.order_code`.execute(db);
+    where l.order_code = ours.order_code`;
   return otherOrders(db, claimed);
 }
 

@@ -1,6 +1,6 @@
 import { isUsableCode } from '../../base/is-storable.ts';
 import { normalText } from '../../base/normal-text.ts';
-import { type Db, listOf, rowsOf, type Warehouse } from '../index.ts';
+import { type Db, listOf, rowsOf, valuesOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
 /** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
@@ -27,12 +27,10 @@ const isProductId = (id: unknown): id is number => Number.isSafeInteger(id);
 
 /** Product codes without a known id for which order lines wait. */
 export async function awaitedProducts(db: Db): Promise<Set<string>> {
-  const rows = await listOf<{ code: string }>(db)`
-    select distinct w.product_code as code
-    from (${waitingLinesOf}) as w
-    where not exists (select from sync.product_links p where p.product_code = w.product_code)
-  `;
-  return new Set(rows.map((row) => row.code));
+  const codes = await valuesOf<string>(db)`
+    select w.product_code from (${waitingLinesOf}) as w
+    where not exists (select from sync.product_links p where p.product_code = w.product_code)`;
+  return new Set(codes);
 }
 
 /** The known product ids of the service by the shop's product code. */

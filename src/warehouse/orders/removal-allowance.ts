@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, write } from '../index.ts';
 
 /**
  * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). One statement, and the row
@@ -15,11 +15,11 @@ export async function takeRemovals(
 ): Promise<boolean> {
   const recent = sql`array(select at from unnest(removals_taken_at) as at where at > clock_timestamp() - interval '1 day')`;
   const after = sql`cardinality(${recent}) + ${removals}::integer`;
-  const { numAffectedRows = 0n } = await sql`
+  const taken = await write(db)`
     update sync.settings
     set removals_taken_at = ${recent} || array_fill(clock_timestamp(), array[${removals}::integer])
     where ${after} <= ${perDay} or ${after} <= ${shareOfPushed}::numeric * (
       select count(*) from sync.order_links where failed_pushes = 0 and pushed_at > clock_timestamp() - interval '1 day'
-    )`.execute(db);
-  return numAffectedRows > 0n;
+    )`;
+  return taken > 0;
 }

@@ -1,5 +1,5 @@
 import { isoOf, type Span } from '../../base/time/span.ts';
-import { type Db, listOf, rowOf, rowsOf } from '../index.ts';
+import { type Db, listOf, rowOf, rowsOf, valuesOf } from '../index.ts';
 
 export type Absent = { id: number; createdAt: Date };
 
@@ -23,9 +23,8 @@ export const suspects = (db: Db, limit: number) =>
 
 /** How many reviews are suspected gone. */
 export async function countAbsent(db: Db): Promise<number> {
-  const { n } = await rowOf<{ n: number }>(db)`
-    select count(*) as n
-    from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`;
+  const [n = 0] = await valuesOf<number>(db)`
+    select count(*) from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`;
   return n;
 }
 
@@ -35,35 +34,26 @@ export async function markDeleted(db: Db, ids: readonly number[], at: Date): Pro
 }
 
 /** The reviews that were marked deleted last, since that moment: at most `limit`. */
-export async function deletedSince(db: Db, since: Date, limit: number): Promise<number[]> {
-  const rows = await listOf<{ id: number }>(db)`
+export const deletedSince = (db: Db, since: Date, limit: number) =>
+  valuesOf<number>(db)`
     select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc limit ${limit}`;
-  return rows.map(({ id }) => id);
-}
 
 /** Reviews created in the span (its end left out) that are here and not marked deleted. */
-export const heldIn = (db: Db, { start, end }: Span) =>
-  listOf<Absent>(db)`
-    select id, created_at as "createdAt" from warehouse.reviews
-    where created_at >= ${isoOf(start)} and created_at < ${isoOf(end)} and deleted_at is null`;
+export const heldIn = (db: Db, span: Span) => absentIn(db, span, new Set());
 
 /** How many reviews of the warehouse are not marked deleted. */
 export async function countHeld(db: Db): Promise<number> {
-  const { n } = await rowOf<{ n: number }>(db)`
-    select count(*)::integer as n from warehouse.reviews where deleted_at is null`;
+  const [n = 0] = await valuesOf<number>(db)`select count(*) from warehouse.reviews where deleted_at is null`;
   return n;
 }
 
 /** The newest reviews that are here and not among `ids`, a few. */
-export async function newestBut(db: Db, ids: readonly number[]): Promise<number[]> {
-  const rows = await listOf<{ id: number }>(db)`
+export const newestBut = (db: Db, ids: readonly number[]) =>
+  valuesOf<number>(db)`
     select id from warehouse.reviews r
     where deleted_at is null and id <> all(${ids}::bigint[])
       and not exists (select from sync.absent_reviews a where a.review_id = r.id)
-    order by created_at desc
-    limit 3`;
-  return rows.map((row) => row.id);
-}
+    order by created_at desc limit 3`;
 
 /** Creation of the oldest and the newest review that is here and not marked deleted. */
 export async function storedBounds(db: Db): Promise<{ first: Date; last: Date } | undefined> {

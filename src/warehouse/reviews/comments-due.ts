@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { type Db, listOf } from '../index.ts';
+import { type Db, listOf, write } from '../index.ts';
 
 /**
  * A review with a number of comments that has changed. `moves`: see `sync.comments_due`. `count`: the number that the last
@@ -25,11 +24,10 @@ export const commentsDue = (db: Db, limit: number) =>
 
 /** Notes that the comments were read, unless their number has changed again since. */
 export async function commentsRead(db: Db, { id, moves }: CommentsDue): Promise<void> {
-  await sql`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`.execute(db);
+  await write(db)`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`;
 }
 
 /** The review was asked for, and the service did not show its comments. */
 export async function commentsFailed(db: Db, { id }: CommentsDue, at: Date): Promise<void> {
-  await sql`
-    update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`.execute(db);
+  await write(db)`update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`;
 }

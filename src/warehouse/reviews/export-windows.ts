@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
-import { type Db, rowOf, rowsOf } from '../index.ts';
+import { type Db, rowOf, rowsOf, write } from '../index.ts';
 import type { Axis } from '../schema.ts';
 import { closeGaps } from './open-gaps.ts';
 
@@ -43,22 +43,22 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt, absent } = entry;
   const [start, end] = [isoOf(span.start), isoOf(span.end)];
   const enter = (at: Db, when = sql`true`) =>
-    sql`
+    write(at)`
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
       select ${runId}, ${axis}, ${start}::timestamptz, ${end}::timestamptz, ${pages}::integer, ${reviews}::integer,
         ${requests}::integer, ${startedAt}::timestamptz, clock_timestamp()
-      where ${when}`.execute(at);
+      where ${when}`;
   const hasNoGap = sql`
     not exists (select from sync.open_gaps where axis = ${axis} and start_at < ${end} and end_at > ${start})`;
-  if (absent.length === 0 && (await enter(db, hasNoGap)).numAffectedRows) return;
+  if (absent.length === 0 && (await enter(db, hasNoGap)) > 0) return;
   await db.transaction().execute(async (trx) => {
-    await sql`
+    await write(trx)`
       insert into sync.absent_reviews (review_id, run_id) select unnest(${absent}::bigint[]), ${runId}
-      on conflict (review_id) do nothing`.execute(trx);
+      on conflict (review_id) do nothing`;
     await enter(trx);
     // A statement of its own, so that closeGaps sees what another span has left of a gap.
-    await sql`lock table sync.open_gaps in share row exclusive mode`.execute(trx);
+    await write(trx)`lock table sync.open_gaps in share row exclusive mode`;
     await closeGaps(trx, axis, span);
   });
 }

@@ -1,11 +1,10 @@
-import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, write } from '../index.ts';
 
 export type OverviewCapture = { capturedAt: Date; first: string | null; last: string | null };
 
 /** Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). */
 export async function recordOverview(db: Db, capture: OverviewCapture): Promise<void> {
-  await sql`
+  await write(db)`
     insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-    values (${capture.capturedAt}, ${capture.first}, ${capture.last}) on conflict do nothing`.execute(db);
+    values (${capture.capturedAt}, ${capture.first}, ${capture.last}) on conflict do nothing`;
 }

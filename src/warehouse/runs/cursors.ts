@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowOf } from '../index.ts';
+import { type Db, valuesOf, write } from '../index.ts';
 
 /**
  * How far a flow has come. orders: `at` is the newest change that was read, as the shop's text to the microsecond, which a
@@ -12,7 +12,7 @@ export type Flow = 'orders' | 'reviews';
 const columnOf = (flow: Flow) => sql.ref(`${flow}_cursor`);
 
 export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
-  const { cursor } = await rowOf<{ cursor: Cursor | null }>(db)`select ${columnOf(flow)} as cursor from sync.settings`;
+  const [cursor] = await valuesOf<Cursor | null>(db)`select ${columnOf(flow)} from sync.settings`;
   return cursor ?? undefined;
 }
 
@@ -25,7 +25,6 @@ export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise
   const later = (key: keyof Cursor) => sql`
     case when (${kept(key)})::timestamptz between ${cursor[key]}::timestamptz and clock_timestamp() then ${kept(key)}
       else ${cursor[key]} end`;
-  await sql`
-    update sync.settings set ${columnOf(flow)} = jsonb_build_object('at', ${later('at')}, 'readTo', ${later('readTo')})
-  `.execute(db);
+  await write(db)`
+    update sync.settings set ${columnOf(flow)} = jsonb_build_object('at', ${later('at')}, 'readTo', ${later('readTo')})`;
 }

@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import type { Db } from '../index.ts';
+import { type Db, write } from '../index.ts';
 
 /** Days that runs and their errors, resolved dead letters and captures of the overview are kept. docs/privacy.md names them. */
 const keptDays = 90;
@@ -22,26 +21,21 @@ const keptDays = 90;
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
   const before = daysBefore(now);
   await db.transaction().execute(async (trx) => {
-    await sql`
+    await write(trx)`
       delete from sync.export_windows
       where (axis = 'created' and finished_at < ${before(readAgainDays + 8)})
-        or (axis = 'updated' and finished_at < ${before(30 + 8)})`.execute(trx);
-    await sql`
+        or (axis = 'updated' and finished_at < ${before(30 + 8)})`;
+    await write(trx)`
       delete from sync.runs r
       where finished_at < ${before(Math.max(keptDays, readAgainDays + 8))}
-        and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)
-    `.execute(trx);
-    await sql`
-      update sync.runs set error = null
-      where error is not null and finished_at < ${before(keptDays)}`.execute(trx);
-    await sql`
-      delete from sync.dead_letters where resolved_at < ${before(keptDays)} and last_failed_at < ${before(keptDays)}`.execute(
-      trx,
-    );
-    await sql`
+        and exists (select from sync.runs n where n.job = r.job and n.finished_at is not null and n.started_at > r.started_at)`;
+    await write(trx)`update sync.runs set error = null where error is not null and finished_at < ${before(keptDays)}`;
+    await write(trx)`
+      delete from sync.dead_letters where resolved_at < ${before(keptDays)} and last_failed_at < ${before(keptDays)}`;
+    await write(trx)`
       delete from warehouse.review_overview
       where captured_at < ${before(keptDays)}
-        and captured_at < (select max(captured_at) from warehouse.review_overview)`.execute(trx);
+        and captured_at < (select max(captured_at) from warehouse.review_overview)`;
   });
 }
 

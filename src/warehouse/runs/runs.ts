@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
-import { type Db, listOf, rowsOf, warehouseNow } from '../index.ts';
+import { type Db, listOf, rowsOf, warehouseNow, write } from '../index.ts';
 import type { RunOutcome, RunReason } from '../schema.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
 
@@ -40,7 +40,7 @@ export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'right
 export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
   const { rights, systems } = run;
   try {
-    await sql`
+    await write(db)`
       insert into sync.runs as known (
         id, job, key, started_by, started_at, trigger, allow_removals, first_day, last_day, gaps, contact_max_age_days,
         order_deletes, time_zone, shop, service)
@@ -52,7 +52,7 @@ export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
         order_deletes = excluded.order_deletes, time_zone = excluded.time_zone, shop = excluded.shop,
         service = excluded.service, attended_at = null, wait_reason = null, wait_until = null,
         finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
-      where known.finished_at is not null and known.started_by = 'schedule'`.execute(db);
+      where known.finished_at is not null and known.started_by = 'schedule'`;
     return true;
   } catch (error) {
     const { constraint = '' } = error as pg.DatabaseError;
@@ -72,11 +72,11 @@ export type RunEnd = {
 /** Records how a run ended. Does nothing if it has ended already. @returns whether it had not. */
 export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolean> {
   const { finishedAt, outcome, counts = {}, reason = null, error = null } = end;
-  const { numAffectedRows = 0n } = await sql`
+  const ended = await write(db)`
     update sync.runs set finished_at = ${finishedAt}, outcome = ${outcome}, counts = ${JSON.stringify(counts)}::jsonb,
       reason = ${reason}, error = ${error}
-    where id = ${id} and finished_at is null`.execute(db);
-  return numAffectedRows > 0n;
+    where id = ${id} and finished_at is null`;
+  return ended > 0;
 }
 
 /** A run continues an unfinished run of the same key up to this age: older reads may be outdated. */
@@ -116,9 +116,9 @@ export async function findRun(db: Db, id: string): Promise<Run | undefined> {
  * @param orId this run too, although it may have ended.
  */
 export async function openRuns(db: Db, orId?: string): Promise<Run[]> {
-  const { rows } = await sql<Run>`
+  const rows = await listOf<Run>(db)`
     select * from sync.run_rows where "finishedAt" is null ${orId === undefined ? sql`` : sql`or id = ${orId}`}
-    order by "startedAt"`.execute(db);
+    order by "startedAt"`;
   return rows.map(asRun);
 }
 
@@ -129,14 +129,14 @@ export type RunWait = { reason: string; untilMs: number };
 export async function noteAttended(db: Db, ids: readonly string[], wait: RunWait | undefined): Promise<void> {
   if (ids.length === 0) return;
   const [reason, until] = wait ? [mask(wait.reason), new Date(wait.untilMs)] : [null, null];
-  await sql`update sync.runs set attended_at = clock_timestamp(), wait_reason = ${reason}, wait_until = ${until}
-    where id = any(${ids}) and finished_at is null`.execute(db);
+  await write(db)`update sync.runs set attended_at = clock_timestamp(), wait_reason = ${reason}, wait_until = ${until}
+    where id = any(${ids}) and finished_at is null`;
 }
 
 /** Notes that this process does not carry these runs out any more. Another process that does so notes it again at once. */
 export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  await sql`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`.execute(db);
+  await write(db)`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`;
 }
 
 /** A process notes once a second which runs it carries out. If none did for so long, in milliseconds, none does. */
