@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import type pg from 'pg';
+import { sql } from 'kysely';
+import pg from 'pg';
 import { IncompleteError, UsageError } from '../../base/errors.ts';
-import { isLockedOut, statement, type Warehouse } from '../index.ts';
+import { type Db, isLockedOut, listOf, rowOf, rowsOf, type Warehouse, write } from '../index.ts';
 import { recount } from './recount.ts';
 
 /** A column of a view. `type`: the name of its Postgres type. */
@@ -43,41 +44,32 @@ const rowsOfAFetch = 2000;
  * @throws IncompleteError when another process is at it.
  * @throws UsageError in a copy of the warehouse: replication brings its rows, but no touches.
  */
-export async function withBiSnapshot<T>(warehouse: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
-  const { rows: subscriptions } = await warehouse.pool.query(
-    `select from pg_subscription_rel where srrelid = 'warehouse.reviews'::regclass limit 1`,
-  );
+export async function withBiSnapshot<T>({ db }: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
+  const subscriptions = await listOf(db)`
+    select from pg_subscription_rel where srrelid = 'warehouse.reviews'::regclass limit 1`;
   if (subscriptions.length > 0) {
     throw new UsageError('WAREHOUSE_DATABASE_URL names a copy of the warehouse, which does not know what changed', {
       hint: 'Export from the warehouse itself.',
     });
   }
   // Without touches, `bi.freshness` stays as it is, and an export of the same rows writes nothing.
-  const { rows } = await warehouse.pool.query('select from sync.touches limit 1');
-  if (rows.length > 0) await recount(warehouse.db);
-  const client = await warehouse.pool.connect();
-  let isBroken = true;
-  try {
-    await begin(client);
-    const result = await work(await openSnapshot(client));
-    await client.query('commit');
-    isBroken = false;
-    return result;
-  } finally {
-    // Closing the connection ends the transaction and its lock, whatever state it is in.
-    client.release(isBroken);
-  }
+  if ((await listOf(db)`select from sync.touches limit 1`).length > 0) await recount(db);
+  const transaction = db.transaction().setIsolationLevel('repeatable read');
+  return transaction.execute(async (trx) => {
+    await lockOutOthers(trx);
+    return work(await openSnapshot(trx));
+  });
 }
 
 /**
  * No other statement of ours takes this kind of lock, which stops no reader and no writer of the row. The transaction may
  * be idle for as long as a file takes to write.
  */
-async function begin(client: pg.ClientBase): Promise<void> {
-  const statements = `begin isolation level repeatable read; set local lock_timeout = '2s';
-    lock table sync.settings in share update exclusive mode; set local lock_timeout to default;
-    set local idle_in_transaction_session_timeout = 0`;
-  await client.query(statements).catch((error: unknown) => {
+async function lockOutOthers(trx: Db): Promise<void> {
+  const statements = `set local lock_timeout = '2s'; lock table sync.settings in share update exclusive mode;
+    set local lock_timeout to default; set local idle_in_transaction_session_timeout = 0`;
+  const locking = sql.raw(statements).execute(trx);
+  await locking.catch((error: unknown) => {
     if (!isLockedOut(error)) throw error;
     throw new IncompleteError('Another export of this warehouse is running', {
       hint: 'Run this again when it has ended.',
@@ -85,17 +77,14 @@ async function begin(client: pg.ClientBase): Promise<void> {
   });
 }
 
-async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
-  const { rows: settings } = await client.query<{ salt: string; timeZone: string; takenAt: string }>(
-    `select order_salt as salt, time_zone as "timeZone",
+async function openSnapshot(trx: Db): Promise<BiSnapshot> {
+  const { salt, ...settings } = await rowOf<{ salt: string; timeZone: string; takenAt: string }>(trx)`
+    select order_salt as salt, time_zone as "timeZone",
       to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt"
-    from sync.settings`,
-  );
-  const [own] = settings;
-  if (!own) throw new Error('sync.settings is empty, expected one row');
-  const { rows: months } = await client.query<{ name: string; version: string }>(await statement('month_versions'));
-  const { rows: views } = await client.query<{ name: string; columns: BiColumn[]; definition: string }>(
-    `select name, columns, md5(query || columns::text) as definition
+    from sync.settings`;
+  const months = await rowsOf<{ name: string; version: string }>(trx, 'month_versions');
+  const found = await listOf<{ name: string; columns: BiColumn[]; definition: string }>(trx)`
+    select name, columns, md5(query || columns::text) as definition
     from (
       select c.relname as name, pg_get_viewdef(c.oid) as query,
         jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::regtype) order by a.attnum) as columns
@@ -103,44 +92,40 @@ async function openSnapshot(client: pg.ClientBase): Promise<BiSnapshot> {
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
       where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'
       group by c.oid, c.relname
-    ) as views`,
-  );
-  const columnsOf = new Map(views.map(({ name, ...view }) => [name, view]));
+    ) as views`;
+  const views = new Map(found.map(({ name, ...view }) => [name, view]));
   return {
-    warehouse: createHash('sha256').update(`review-sync export ${own.salt}`).digest('hex').slice(0, 32),
-    timeZone: own.timeZone,
-    takenAt: own.takenAt,
-    views: columnsOf,
+    ...settings,
+    warehouse: createHash('sha256').update(`review-sync export ${salt}`).digest('hex').slice(0, 32),
+    views,
     months: new Map(months.map(({ name, version }) => [name, version])),
-    rows: (selection) => readRows(client, columnsOf.get(selection.view)?.columns ?? [], own.timeZone, selection),
+    rows: (selection) => readRows(trx, views.get(selection.view)?.columns ?? [], settings.timeZone, selection),
   };
 }
 
 async function* readRows(
-  client: pg.ClientBase,
+  trx: Db,
   columns: readonly BiColumn[],
   timeZone: string,
   { view, order, month }: BiSelection,
 ): AsyncGenerator<(string | null)[][]> {
-  const quoted = (name: string) => client.escapeIdentifier(name);
-  const texts = columns.map(({ name, type }) => castToText(quoted(name), type)).join(', ');
-  const condition = month ? `where ${inMonth(quoted(month.by), client.escapeLiteral(timeZone), month.name)}` : '';
-  const sorted = order.length > 0 ? `order by ${order.map(quoted).join(', ')}` : '';
+  const texts = columns
+    .map(({ name, type }) => `${castToText(quoted(name), type)}::text as ${quoted(name)}`)
+    .join(', ');
+  const condition = month ? `where ${inMonth(quoted(month.by), pg.escapeLiteral(timeZone), month.name)}` : '';
+  const sorted = order.length > 0 ? `order by ${order.map((name) => `v.${quoted(name)}`).join(', ')}` : '';
+  const select = `select ${texts} from bi.${quoted(view)} v ${condition} ${sorted}`;
   // All rows are read: without this, Postgres plans for the first tenth of them.
-  await client.query('set local cursor_tuple_fraction = 1');
-  await client.query(
-    `declare rows_of_bi no scroll cursor for select ${texts} from bi.${quoted(view)} ${condition} ${sorted}`,
-  );
+  await sql.raw(`set local cursor_tuple_fraction = 1; declare rows_of_bi no scroll cursor for ${select}`).execute(trx);
   for (;;) {
-    const text = `fetch ${rowsOfAFetch} from rows_of_bi`;
-    const { rows } = await client.query<(string | null)[]>({ text, rowMode: 'array', types: onlyText });
-    if (rows.length > 0) yield rows;
+    const rows = await listOf<Record<string, string | null>>(trx)`fetch ${sql.lit(rowsOfAFetch)} from rows_of_bi`;
+    if (rows.length > 0) yield rows.map((row) => Object.values(row));
     if (rows.length < rowsOfAFetch) break;
   }
-  await client.query('close rows_of_bi');
+  await write(trx)`close rows_of_bi`;
 }
 
-const onlyText = { getTypeParser: () => String };
+const quoted = pg.escapeIdentifier;
 
 /**
  * The exact month, and around it a range that an index finds: local time does not always rise when clocks are set
@@ -163,6 +148,6 @@ function castToText(column: string, type: string): string {
     case 'numeric':
       return `case when ${column} > -1e29 and ${column} < 1e29 then round(${column}, 9) end`;
     default:
-      return `${column}::text`;
+      return column;
   }
 }
