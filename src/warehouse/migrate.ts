@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut, listOf, rowOf } from './index.ts';
+import { type Db, isLockedOut, valuesOf, write } from './index.ts';
 import { sessionsOnOurTables } from './lock-waits.ts';
 
 const folder = packagePath('sql', 'warehouse');
@@ -19,8 +19,8 @@ const lockWait: LockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
  * same time. A migration that does not get a lock in time is rolled back, so that writers go on, and tried again.
  *
  * @returns the names of the files that were applied.
- * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, why the warehouse is of another
- *   version, or an encoding other than UTF-8; then nothing was applied.
+ * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, that the warehouse is of a
+ *   newer version, or an encoding other than UTF-8; then nothing was applied.
  */
 export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[]> {
   await requireUtf8(db);
@@ -35,11 +35,11 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
           const where = `${newer.join(', ')} belongs to a newer version of this program`;
           throw migrationError(where, { hint: 'Run one version of review-sync on all machines.' });
         }
-        await sql`select set_config('lock_timeout', ${String(wait.timeoutMs)}, true)`.execute(trx);
+        await write(trx)`select set_config('lock_timeout', ${String(wait.timeoutMs)}, true)`;
         for (const name of pending) {
           file = name;
           await sql.raw(await readFile(join(folder, `${name}.sql`), 'utf8')).execute(trx);
-          await sql`insert into review_sync_migrations.applied (name) values (${name})`.execute(trx);
+          await write(trx)`insert into review_sync_migrations.applied (name) values (${name})`;
         }
         return pending;
       });
@@ -59,7 +59,7 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
 
 /** In any other encoding one `\uXXXX` of a review or an order, such as a Korean letter, stops its run. */
 async function requireUtf8(db: Db): Promise<void> {
-  const { encoding } = await rowOf<{ encoding: string }>(db)`select current_setting('server_encoding') as encoding`;
+  const [encoding] = await valuesOf<string>(db)`select current_setting('server_encoding')`;
   if (encoding === 'UTF8') return;
   throw migrationError(`its database has the encoding ${encoding}, expected UTF8`, {
     hint: `Let WAREHOUSE_DATABASE_URL name a new database: ${createInUtf8}`,
@@ -76,21 +76,17 @@ const isCreatedMeanwhile = (error: unknown) =>
 /** Waits while another machine migrates. Not an advisory lock, which any role of the database could hold. */
 async function lockBookkeeping(trx: Db): Promise<void> {
   if (!(await hasBookkeeping(trx))) {
-    await sql
-      .raw(`create schema if not exists review_sync_migrations;
-        create table if not exists review_sync_migrations.applied (name text primary key, at timestamptz not null default now())`)
-      .execute(trx);
+    await write(trx)`create schema if not exists review_sync_migrations;
+      create table if not exists review_sync_migrations.applied (name text primary key, at timestamptz not null default now())`;
   }
-  await sql`lock table review_sync_migrations.applied in share row exclusive mode`.execute(trx);
+  await write(trx)`lock table review_sync_migrations.applied in share row exclusive mode`;
 }
 
 async function hasBookkeeping(db: Db): Promise<boolean> {
-  return (
-    (
-      await listOf(db)`
-    select where to_regclass('review_sync_migrations.applied') is not null`
-    ).length > 0
-  );
+  const [isThere = false] = await valuesOf<boolean>(
+    db,
+  )`select to_regclass('review_sync_migrations.applied') is not null`;
+  return isThere;
 }
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */
@@ -125,30 +121,15 @@ const migrationError = (where: string, { cause, hint }: { cause?: unknown; hint:
  */
 export type MigrationState = { pending: string[]; newer: string[] };
 
-/**
- * Compares the applied migrations with sql/warehouse/, by name. Changes nothing.
- *
- * @throws ReviewSyncError for the schema of a version before the first release, which had other names.
- */
+/** Compares the applied migrations with sql/warehouse/, by name. Changes nothing. */
 export async function compareMigrations(db: Db): Promise<MigrationState> {
   const files = (await readdir(folder)).filter((file) => /^\d{4}_.*\.sql$/.test(file)).sort();
   const names = files.map((file) => file.replace('.sql', ''));
   const applied = (await hasBookkeeping(db))
-    ? (await sql<{ name: string }>`select name from review_sync_migrations.applied order by name`.execute(db)).rows.map(
-        ({ name }) => name,
-      )
+    ? await valuesOf<string>(db)`select name from review_sync_migrations.applied order by name`
     : [];
-  const pending = names.filter((name) => !applied.includes(name));
-  const unknown = applied.filter((name) => !names.includes(name));
-  const last = names.at(-1) ?? '';
-  // A newer version only adds names after our last one.
-  if (unknown.every((name) => name > last)) return { pending, newer: unknown };
-  const found = `${unknown[0]}${unknown.length > 1 ? ` and ${unknown.length - 1} others` : ''}`;
-  throw new ReviewSyncError(
-    'unreleased-schema',
-    `The warehouse has the schema of a version before the first release: review_sync_migrations.applied lists ${found}, expected are ${names[0]} to ${last}`,
-    {
-      hint: 'Let WAREHOUSE_DATABASE_URL name a new, empty database and run: review-sync migrate. Everything in it is read again from the service and the shop.',
-    },
-  );
+  return {
+    pending: names.filter((name) => !applied.includes(name)),
+    newer: applied.filter((name) => !names.includes(name)),
+  };
 }

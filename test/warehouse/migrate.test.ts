@@ -8,7 +8,7 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli, until } from '../harness/cli.ts';
-import { createDatabase, forgetDatabase, queryAgain } from '../harness/database.ts';
+import { createDatabase, queryAgain } from '../harness/database.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 const files = (await readdir(packagePath('sql', 'warehouse'))).filter((file) => file.endsWith('.sql')).sort();
@@ -90,30 +90,6 @@ test('migrate waits for a statement as long as it takes, others for ten minutes'
   expect(limit.mock.calls.map(([ms]) => ms)).not.toContain(600_000);
   await cli('status');
   expect(limit.mock.calls.map(([ms]) => ms)).toContain(600_000);
-});
-
-const applyNames = (...applied: string[]) =>
-  queryAgain(
-    url,
-    `create schema review_sync_migrations;
-     create table review_sync_migrations.applied as select name from unnest('{${applied}}'::text[]) as name`,
-  );
-
-test('a warehouse of a version before the first release is refused in one sentence', async () => {
-  await applyNames('0001_sync', '0002_warehouse', '0013_security_b', '0036_discarded');
-  const sentence =
-    'The warehouse has the schema of a version before the first release: review_sync_migrations.applied lists 0001_sync and 3 others, ' +
-    `expected are ${names[0]} to ${names.at(-1)}`;
-  const hint = /WAREHOUSE_DATABASE_URL.* new, empty database .*review-sync migrate\..*read again/;
-  for (const args of [['migrate'], ['sync', 'orders']]) {
-    const end = await cli(...args);
-    expect([args, end.status, end.stderr]).toEqual([args, 1, expect.stringContaining(sentence)]);
-    expect(end.stderr).toMatch(hint);
-  }
-  const doctor = await cli('doctor', '--json');
-  expect(doctor.status).toBe(1);
-  expect(doctor.stdout).toContain(sentence);
-  expect(await queryAgain(url, `select from pg_namespace where nspname in ('sync', 'warehouse', 'bi')`)).toEqual([]);
 });
 
 test('migrate refuses a warehouse of a newer version, and changes nothing', async () => {
@@ -201,27 +177,4 @@ test('no index of ours is in an order of texts that the operating system may cha
      where c.relnamespace in ('sync'::regnamespace, 'warehouse'::regnamespace) and ordered_by not in (0, 950)`,
   );
   expect(others).toEqual([]);
-});
-
-test('doctor compares the order of texts with the one that the database was made with', async () => {
-  const [admin, name] = [url, `icu_${new URL(url).pathname.slice(1)}`];
-  await queryAgain(admin, `create database ${name} template template0 locale_provider icu icu_locale 'en'`);
-  url = Object.assign(new URL(admin), { pathname: name }).href;
-  onTestFinished(async () => {
-    await forgetDatabase(url);
-    await queryAgain(admin, `drop database ${name} with (force)`);
-  });
-  await cli('migrate');
-  const doctor = async (version: string | null) => {
-    await queryAgain(url, 'update pg_database set datcollversion = $2 where datname = $1', [name, version]);
-    return (await cli('doctor')).stdout;
-  };
-  const found = await doctor('1.2');
-  expect(found).toContain(`reindex database ${name}; alter database ${name} refresh collation version`);
-  // Postgres refuses to refresh a version where there was none.
-  const unknown = await doctor(null);
-  expect(unknown).toContain('made without a version: an index of texts may miss rows');
-  const [, update] = /reindex database \w+; (update [^\n]+)/.exec(unknown) ?? [];
-  await queryAgain(url, update ?? '');
-  expect((await cli('doctor')).stdout).toContain('as when the database was made');
 });

@@ -1,13 +1,7 @@
 import { fieldDrift } from '../../warehouse/field-shapes.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
-import {
-  biTimeZone,
-  databaseCollation,
-  readWarehouseFacts,
-  tryToWrite,
-  type WarehouseFacts,
-} from '../../warehouse/warehouse-facts.ts';
+import { biTimeZone, readWarehouseFacts, tryToWrite, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { driftText } from '../status-view.ts';
 import { databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
@@ -67,7 +61,6 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     ok('all migrations are applied'),
     await checkZoneOfViews(warehouse, timeZone),
     ...(await checkDrift(warehouse)),
-    ...(await checkCollation(warehouse)),
     ...checkRights(facts),
     await checkWrite(warehouse),
   ];
@@ -77,38 +70,6 @@ async function checkZoneOfViews(warehouse: Warehouse, timeZone: string): Promise
   const zone = await biTimeZone(warehouse);
   if (zone === timeZone) return ok(`the views of bi cut days in ${zone}`);
   return warning(`the views of bi cut days in ${zone}, configured is ${timeZone}`, 'review-sync migrate');
-}
-
-/** Orders of texts that are the order of their bytes: no version of a system changes them. */
-const orderOfBytes = /^(C|POSIX|C\.UTF-?8|ucs_basic)$/i;
-
-/**
- * Whether texts are in the order that the indexes of the database were made with. Our own keys are in the order of their
- * bytes; a queue in this database, and the tables of other people, are not.
- */
-async function checkCollation(warehouse: Warehouse): Promise<Finding[]> {
-  const found = await databaseCollation(warehouse);
-  if (found === undefined || orderOfBytes.test(found.name)) return [];
-  const { database, name, recorded, actual } = found;
-  const order = `the order of texts (collation ${name})`;
-  if (recorded === actual && actual !== null)
-    return [ok(`${order} has version ${actual}, as when the database was made`)];
-  if (recorded === null && actual === null) {
-    const what = `${order} has no version on this server, as on Alpine (musl): nobody sees when it changes`;
-    return [ok(`${what}. After a change of the server's image run: reindex database ${database}`)];
-  }
-  const [was, is] = [recorded, actual].map((version) =>
-    version === null ? 'without a version' : `of version ${version}`,
-  );
-  const what =
-    `${order} is ${is} on this server, and the database was made ${recorded === null ? was : `with one ${was}`}: ` +
-    'an index of texts may miss rows. The indexes of orders and reviews do not depend on it';
-  // Postgres refuses to refresh a version if one of the two is missing.
-  const record =
-    recorded === null || actual === null
-      ? 'update pg_database set datcollversion = pg_database_collation_actual_version(oid) where datname = current_database()'
-      : `alter database ${database} refresh collation version`;
-  return [warning(what, `stop review-sync, then run as a superuser: reindex database ${database}; ${record}`)];
 }
 
 async function checkWrite(warehouse: Warehouse): Promise<Finding> {
