@@ -26,9 +26,8 @@ export type OrderMemory = Readonly<{
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;
   /** Fields of the order whose empty value the service refused. */
   refused: readonly string[];
-  /** Lines with empty values that were sent, which is done once. `linesKept`: the service kept the values all the same. */
+  /** Lines with empty values that were sent, which is done once. */
   emptied: readonly string[];
-  linesKept: readonly PushFailure[];
   /** Sub-orders that no line has and that stay. */
   keep: SubOrderDifference['keep'];
   /** Lines that failed: their sub-orders are left as they are. */
@@ -58,7 +57,6 @@ export const memoryOf = (
   accepted: undefined,
   refused: [],
   emptied: [],
-  linesKept: [],
   keep: [],
   failures: [],
   looks: 1,

@@ -201,7 +201,7 @@ export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
 function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLines: boolean): PlannedRequests {
   const links = new Map(found.links.map((link) => [link.lineCode, link]));
   const requests: OrderRequest[] = [];
-  const linesKept: PushFailure[] = [];
+  const failures = [...memory.failures];
   for (const change of found.matched) {
     const { lineCode, subOrderId, body } = change;
     const link = links.get(lineCode) as LineLink;
@@ -209,7 +209,7 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
     const isKept = empty.length > 0 && memory.emptied.includes(lineCode);
     if (isKept) {
       const reason = keptThere(`${empty.join(', ')} of sub-order ${subOrderId}`);
-      linesKept.push({ lineCode, reason, failure: 'permanent' });
+      failures.push({ lineCode, reason, failure: 'permanent' });
     }
     const next = isKept ? { ...change, body: withoutEmpty(body), content: link.content } : change;
     if (Object.keys(next.body).length > 0) requests.push(next);
@@ -219,7 +219,7 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
   const removals = mayRemoveLines ? found.remove : [];
   requests.push(...removals, ...found.create);
   const held = found.remove.length - removals.length;
-  return { requests, memory: { ...memory, lines: [...links.values()], linesKept, keep: found.keep, held } };
+  return { requests, memory: { ...memory, lines: [...links.values()], failures, keep: found.keep, held } };
 }
 
 /** The fields that a request is to empty. */

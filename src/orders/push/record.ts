@@ -53,14 +53,13 @@ export function recordOf(
 
 /** All that was not done. What stops an order leaves everything else about it open. */
 function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
-  const { failedDeletion, stop, failures, linesKept, held } = memory;
+  const { failedDeletion, stop, failures, held } = memory;
   const notDeleted = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
   if (stop) return [...notDeleted, stop];
   const kept = keptFields(order, memory);
   return [
     ...notDeleted,
     ...failures,
-    ...linesKept,
     ...(kept.length > 0 ? [{ reason: keptThere(kept.join(', ')), failure: 'permanent' as const }] : []),
     ...(held > 0 ? [{ reason: heldReason(order, memory), failure: 'transient' as const, held }] : []),
   ];
@@ -132,7 +131,7 @@ export function countsOf(
     sub_orders_removed: done('remove'),
     sub_orders_added: done('create'),
     sub_orders_kept: memory.keep.filter(({ lineCode }) => lineCode !== null).length,
-    lines_failed: new Set([...memory.failures, ...memory.linesKept].map(({ lineCode }) => lineCode)).size,
+    lines_failed: new Set(memory.failures.map(({ lineCode }) => lineCode)).size,
   };
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
 }
