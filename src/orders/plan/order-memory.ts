@@ -2,7 +2,7 @@ import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { LineLinkRow, OrderLink, OtherOrder } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
-import { isPending, type LineLink, type SubOrderDifference } from './sub-orders.ts';
+import { isPending, type LineLink } from './sub-orders.ts';
 
 /**
  * The order as the service shows it. `unknown`: nobody has looked yet, or nobody knows what became of requests that were sent
@@ -28,8 +28,6 @@ export type OrderMemory = Readonly<{
   refused: readonly string[];
   /** Lines with empty values that were sent, which is done once. */
   emptied: readonly string[];
-  /** Sub-orders that no line has and that stay. */
-  keep: SubOrderDifference['keep'];
   /** Lines that failed: their sub-orders are left as they are. */
   failures: readonly PushFailure[];
   /** How often the lines were sent, this time included. */
@@ -57,7 +55,6 @@ export const memoryOf = (
   accepted: undefined,
   refused: [],
   emptied: [],
-  keep: [],
   failures: [],
   looks: 1,
   areRemovalsHeld: false,

@@ -219,7 +219,7 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
   const removals = mayRemoveLines ? found.remove : [];
   requests.push(...removals, ...found.create);
   const held = found.remove.length - removals.length;
-  return { requests, memory: { ...memory, lines: [...links.values()], failures, keep: found.keep, held } };
+  return { requests, memory: { ...memory, lines: [...links.values()], failures, held } };
 }
 
 /** The fields that a request is to empty. */

@@ -132,14 +132,12 @@ async function bringInLine(
   const attempt = breaker.begin(leased.link.failedPushes > 0);
   const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, rights, now());
   const { memory, shown, results } = await carryOut(deps, leased, rights, planAt);
-  const { stop, accepted, keep } = memory;
+  const { stop, accepted } = memory;
   // A line that fails says nothing about the service: many orders may have one bad product. If the last request was done, the
   // order waits for the id of another one, and the service is up.
   const isUp = accepted !== undefined || results.at(-1)?.sent.kind === 'done';
   if (stop?.failure === 'transient' && !isUp) attempt.failed(stop.reason);
   else attempt.responded();
-  for (const one of keep.filter(({ lineCode }) => lineCode !== null))
-    deps.log.warn({ orderId: memory.orderId, ...one }, 'did not remove a sub-order that the shop lacks');
   // An order of the shop that was looked up and not found is still to be made.
   const isAbsent = shown === 'absent' && order.order.deletedAt !== undefined;
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);

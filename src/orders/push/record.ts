@@ -130,7 +130,6 @@ export function countsOf(
     sub_orders_changed: done('change'),
     sub_orders_removed: done('remove'),
     sub_orders_added: done('create'),
-    sub_orders_kept: memory.keep.filter(({ lineCode }) => lineCode !== null).length,
     lines_failed: new Set(memory.failures.map(({ lineCode }) => lineCode)).size,
   };
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
