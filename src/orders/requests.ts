@@ -27,63 +27,58 @@ export type Sent<T> =
 const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
 
 /** Sends one request about a record. */
-type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
-export type Requests = { write: Send; read: Send };
+export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
 
 /**
  * Sends the requests of one record, one after the other. After a request that kept failing, each further request is sent
  * once only.
  *
- * @param beforeWrite called right before each attempt of a write: the check of the lease.
- * @returns `write` and `read`, which throw the client's errors that are not about this record: no token, no connection,
- *   an abort.
+ * @param beforeAttempt called right before each attempt: the check of the lease.
+ * @returns what throws the client's errors that are not about this record: no token, no connection, an abort.
  */
 export function openRequests(
   { limits, signal }: { limits: RequestLimits; signal: AbortSignal },
-  beforeWrite?: () => void,
-): Requests {
+  beforeAttempt?: () => void,
+): Send {
   let { giveUpAfterMs } = limits;
-  const send =
-    (beforeAttempt?: () => void): Send =>
-    async (request) => {
-      let attempts = 0;
-      // The client sends eight orders at a time. After an abort, the waiting ones must not start.
-      const beforeSend = () => {
-        signal.throwIfAborted();
-        beforeAttempt?.();
-        attempts += 1;
-      };
+  return async (request) => {
+    let attempts = 0;
+    // The client sends eight orders at a time. After an abort, the waiting ones must not start.
+    const beforeSend = () => {
       signal.throwIfAborted();
-      try {
-        const value = await request({ giveUpAfterMs, beforeSend });
-        return { kind: 'done', value, attempts };
-      } catch (error) {
-        if (error instanceof NotFoundError) return { kind: 'absent' };
-        if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message };
-        if (error instanceof RefusedError) {
-          // 403 and others are about access or a proxy: the same request may soon succeed.
-          const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
-          return { kind: 'failed', reason: error.message, failure, isRefused: true };
-        }
-        // What fails about the token fails for all records.
-        if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
-        // One order alone may always get 401, and looks like all if it is the only one: the breaker tells that apart.
-        if (error instanceof AuthenticationError) {
-          return { kind: 'failed', reason: error.message, failure: 'transient' };
-        }
-        // Without a connection the service is down: no record may wait longer for that.
-        const mayPass =
-          error instanceof MalformedResponseError ||
-          // One order may always get 429 while others succeed: the breaker tells that from a service that is full.
-          error instanceof LimitedError ||
-          (error instanceof UnavailableError && error.retryable && !error.isUnsent);
-        if (!mayPass) throw error;
-        giveUpAfterMs = 0;
-        // The same failure has the same reason, however often it was tried (discarded dead letters).
-        return { kind: 'failed', reason: error.reason, failure: 'transient' };
-      }
+      beforeAttempt?.();
+      attempts += 1;
     };
-  return { write: send(beforeWrite), read: send() };
+    signal.throwIfAborted();
+    try {
+      const value = await request({ giveUpAfterMs, beforeSend });
+      return { kind: 'done', value, attempts };
+    } catch (error) {
+      if (error instanceof NotFoundError) return { kind: 'absent' };
+      if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message };
+      if (error instanceof RefusedError) {
+        // 403 and others are about access or a proxy: the same request may soon succeed.
+        const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
+        return { kind: 'failed', reason: error.message, failure, isRefused: true };
+      }
+      // What fails about the token fails for all records.
+      if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
+      // One order alone may always get 401, and looks like all if it is the only one: the breaker tells that apart.
+      if (error instanceof AuthenticationError) {
+        return { kind: 'failed', reason: error.message, failure: 'transient' };
+      }
+      // Without a connection the service is down: no record may wait longer for that.
+      const mayPass =
+        error instanceof MalformedResponseError ||
+        // One order may always get 429 while others succeed: the breaker tells that from a service that is full.
+        error instanceof LimitedError ||
+        (error instanceof UnavailableError && error.retryable && !error.isUnsent);
+      if (!mayPass) throw error;
+      giveUpAfterMs = 0;
+      // The same failure has the same reason, however often it was tried (discarded dead letters).
+      return { kind: 'failed', reason: error.reason, failure: 'transient' };
+    }
+  };
 }
 
 export type Breaker = ReturnType<typeof openBreaker>;

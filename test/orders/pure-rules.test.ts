@@ -446,8 +446,8 @@ test('of 1,001 orders that are read a page at a time each is read once', async (
 
 describe('the requests of one record', () => {
   const at = (status?: number) => ({ method: 'POST', path: '/v1/orders', status, attempts: 1 });
-  const open = (beforeWrite?: () => void, signal = new AbortController().signal) =>
-    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal }, beforeWrite);
+  const open = (beforeAttempt?: () => void, signal = new AbortController().signal) =>
+    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal }, beforeAttempt);
 
   test.each([
     ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),
@@ -459,13 +459,13 @@ describe('the requests of one record', () => {
     [new NotFoundError(at(404)), 'absent'],
     [new UnknownOutcomeError(at()), 'unknown'],
   ] as const)('%s is %s', async (error, ends) => {
-    const sent = await open().write(() => Promise.reject(error));
+    const sent = await open()(() => Promise.reject(error));
     expect(sent.kind === 'failed' ? sent.failure : sent.kind).toBe(ends);
   });
 
-  test('after a failure are sent once; the lease is checked before those that write', async () => {
+  test('after a failure are sent once; the lease is checked before each attempt', async () => {
     let checks = 0;
-    const { write, read } = open(() => {
+    const send = open(() => {
       checks += 1;
     });
     const options: CallOptions[] = [];
@@ -476,18 +476,21 @@ describe('the requests of one record', () => {
       checksAfter.push(checks);
       return Promise.reject(new UnavailableError(at(500)));
     };
-    for (const send of [write, write, read]) await send(fails);
+    for (let request = 1; request <= 3; request += 1) await send(fails);
     expect(options.map(({ giveUpAfterMs }) => giveUpAfterMs)).toEqual([900, 0, 0]);
-    expect(checksAfter).toEqual([1, 2, 2]);
-    await expect(write(() => Promise.reject(new UnavailableError(at(500), false)))).rejects.toThrow(UnavailableError);
+    expect(checksAfter).toEqual([1, 2, 3]);
+    await expect(send(() => Promise.reject(new UnavailableError(at(500), false)))).rejects.toThrow(UnavailableError);
     // Without a connection no order has failed: the service is down, however few are due.
     const unsent = new UnavailableError(at(), true, true);
-    await expect(open().write(() => Promise.reject(unsent))).rejects.toBe(unsent);
+    await expect(open()(() => Promise.reject(unsent))).rejects.toBe(unsent);
   });
 
-  test.each(['write', 'read'] as const)('a %s that waits in the client is not sent after an abort', async (kind) => {
+  test('one that waits in the client is not sent after an abort', async () => {
     const abort = new AbortController();
-    const sent = open(undefined, abort.signal)[kind](async ({ beforeSend }) => {
+    const sent = open(
+      undefined,
+      abort.signal,
+    )(async ({ beforeSend }) => {
       abort.abort(new Error('the run has ended'));
       beforeSend?.();
       return 'sent';

@@ -13,35 +13,49 @@ import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { openBreaker, openRequests } from '../requests.ts';
 
-export type CatalogAttempt = <T>(
-  code: string,
-  send: (options: CallOptions) => Promise<T>,
-) => Promise<{ value: T } | { failed: string }>;
-
 /**
- * Sends requests about one record of the catalog at a time. `failed`: only this record fails, because the service
- * refuses it or always responds with an error. If the outcome is not known, the next run looks again before it
- * creates.
- *
- * @throws the client's errors where the service itself fails.
+ * What the records of one kind are sent with. `deadLetters` begins with the rows that cannot be sent, and gets the records
+ * that fail.
  */
-export async function openAttempts(deps: OrderDeps, kind: CatalogKind): Promise<CatalogAttempt> {
-  const failing = await failingKeys(deps.db, kind);
+export async function openRecords(deps: OrderDeps, kind: CatalogKind, deadLetters: NewDeadLetter[]) {
+  const { db } = deps;
+  const failing = await failingKeys(db, kind);
   const breaker = openBreaker();
-  return async (code, send) => {
-    const record = breaker.begin(failing.has(code));
-    const sent = await openRequests(deps).write(send);
-    if (sent.kind === 'done') {
-      record.responded();
-      return { value: sent.value };
-    }
-    if (sent.kind === 'failed' && sent.failure === 'transient') record.failed(sent.reason);
-    return { failed: sent.kind === 'absent' ? 'the review service has no such record (404)' : sent.reason };
+  const failed = new Set(deadLetters.map(({ key }) => key));
+  const fail = (record: { code: string }, reason: string): void => {
+    failed.add(record.code);
+    deadLetters.push({ kind, key: record.code, reason, payload: record });
+  };
+  return {
+    fail,
+    hasFailed: (code: string) => failed.has(code),
+    /**
+     * Sends requests about one record. If the outcome is not known, the next run looks again before it creates.
+     *
+     * @returns undefined: this record alone fails, because the service refuses it or always responds with an error.
+     * @throws the client's errors where the service itself fails.
+     */
+    async attempt<T>(record: { code: string }, send: (options: CallOptions) => Promise<T>): Promise<T | undefined> {
+      const attempt = breaker.begin(failing.has(record.code));
+      const sent = await openRequests(deps)(send);
+      if (sent.kind === 'done') {
+        attempt.responded();
+        return sent.value;
+      }
+      if (sent.kind === 'failed' && sent.failure === 'transient') attempt.failed(sent.reason);
+      fail(record, sent.kind === 'absent' ? 'the review service has no such record (404)' : sent.reason);
+      return undefined;
+    },
+    /** Records what failed, and closes all other dead letters of the kind. */
+    async end(): Promise<void> {
+      await putDeadLetters(db, deadLetters);
+      await resolveDeadLettersExcept(db, kind, [...failed]);
+    },
   };
 }
 
 /** The rows of a catalog query that can be pushed, by code; the others as dead letters. */
-export type CatalogRows<T> = { byCode: Map<string, T>; deadLetters: NewDeadLetter[] };
+type CatalogRows<T> = { byCode: Map<string, T>; deadLetters: NewDeadLetter[] };
 
 /** A code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
 export function readCatalogRows<T extends { code: string }>(
@@ -65,14 +79,4 @@ export function readCatalogRows<T extends { code: string }>(
     else byCode.set(result.row.code, result.row);
   }
   return { byCode, deadLetters };
-}
-
-/** Records what could not be synced, and closes all other dead letters of the kind. */
-export async function recordFailures({ db }: OrderDeps, kind: CatalogKind, deadLetters: readonly NewDeadLetter[]) {
-  await putDeadLetters(db, deadLetters);
-  await resolveDeadLettersExcept(
-    db,
-    kind,
-    deadLetters.map(({ key }) => key),
-  );
 }

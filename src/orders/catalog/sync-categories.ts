@@ -6,7 +6,7 @@ import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-li
 import type { OrderDeps } from '../order-deps.ts';
 import { fingerprint } from '../plan/desired-order.ts';
 import { keptThere } from '../requests.ts';
-import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
+import { openRecords, readCatalogRows } from './catalog-record.ts';
 
 /**
  * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"):
@@ -21,27 +21,24 @@ import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.
 export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { db, api } = deps;
   const rows = (await deps.shop.categories()) ?? [];
-  const read = readCatalogRows('category', rows, readCategory);
-  const { ordered, deadLetters } = parentsFirst(read.byCode);
-  deadLetters.push(...read.deadLetters);
-  const failed = new Set(deadLetters.map(({ key }) => key));
+  const { byCode, deadLetters } = readCatalogRows('category', rows, readCategory);
+  const { ordered, inCycles } = parentsFirst(byCode);
+  const records = await openRecords(deps, 'category', [...inCycles, ...deadLetters]);
   const links = await catalogLinks(db, 'category');
   const theirs = rows.length === 0 ? undefined : await categoriesAtService(deps);
-  const attempt = await openAttempts(deps, 'category');
   const isParentSelected = rows.some(({ row }) => 'parent_code' in row);
   let pushed = 0;
 
   for (const category of ordered) {
     deps.signal.throwIfAborted();
     const { code, name, parentCode, status } = category;
-    const fail = (reason: string) => {
-      deadLetters.push(deadLetter(category, reason));
-      failed.add(code);
-    };
-    const isInShop = parentCode !== undefined && (read.byCode.has(parentCode) || failed.has(parentCode));
-    if (parentCode !== undefined && (!isInShop || failed.has(parentCode)) && !theirs?.byCode.has(parentCode)) {
-      fail(`its parent ${parentCode} ${isInShop ? 'could not be synced' : 'is not among the categories'}`);
-      continue;
+    if (parentCode !== undefined && !theirs?.byCode.has(parentCode)) {
+      const hasFailed = records.hasFailed(parentCode);
+      const what = hasFailed ? 'could not be synced' : 'is not among the categories';
+      if (hasFailed || !byCode.has(parentCode)) {
+        records.fail(category, `its parent ${parentCode} ${what}`);
+        continue;
+      }
     }
     const hash = fingerprint(category);
     const link = links.get(code);
@@ -49,12 +46,8 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
     const isThere = theirs === undefined || (current !== undefined && current.id === link?.id);
     if (!isThere || link?.fingerprint !== hash) {
       const body = { code, name, parent_category_code: parentCode, status };
-      const sent = await attempt(code, (options) => api.categories.upsert(body, options));
-      if ('failed' in sent) {
-        fail(sent.failed);
-        continue;
-      }
-      current = sent.value;
+      current = await records.attempt(category, (options) => api.categories.upsert(body, options));
+      if (current === undefined) continue;
       theirs?.byCode.set(code, current);
       theirs?.byId.set(current.id, current);
       await saveCatalogLink(db, 'category', { code, id: current.id, fingerprint: hash });
@@ -63,15 +56,14 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
     const id = current?.id;
     if (!isParentSelected || parentCode !== undefined || id === undefined || !current?.parent_category_id) continue;
     // The spec does not show whether a service takes an empty parent as "no parent": reading the category does.
-    const cleared = await attempt(code, async (options) => {
+    const cleared = await records.attempt(category, async (options) => {
       await api.categories.update(id, { parent_category_id: null }, options);
       return api.categories.get(id, options);
     });
-    if ('failed' in cleared) fail(cleared.failed);
-    else if (cleared.value.parent_category_id) fail(keptThere('its parent'));
+    if (cleared?.parent_category_id) records.fail(category, keptThere('its parent'));
   }
 
-  await recordFailures(deps, 'category', deadLetters);
+  await records.end();
   return rows.length === 0 ? {} : { categories: rows.length, ...(pushed > 0 && { categories_pushed: pushed }) };
 }
 
@@ -99,7 +91,7 @@ async function categoriesAtService(deps: OrderDeps): Promise<TheirCategories | u
 
 /** Sorts the categories by their number of ancestors, so parents come first. Categories in a cycle become dead letters. */
 export function parentsFirst(byCode: ReadonlyMap<string, Category>) {
-  const deadLetters: NewDeadLetter[] = [];
+  const inCycles: NewDeadLetter[] = [];
   const depths = new Map<Category, number>();
   for (const category of byCode.values()) {
     const above = new Set<string>();
@@ -108,18 +100,12 @@ export function parentsFirst(byCode: ReadonlyMap<string, Category>) {
       above.add(at);
       at = byCode.get(at)?.parentCode;
     }
-    if (above.has(category.code)) {
-      const cycle = [category.code, ...above].join(' → ');
-      deadLetters.push(deadLetter(category, `its parents form a cycle: ${cycle}`));
+    const { code: key } = category;
+    if (above.has(key)) {
+      const reason = `its parents form a cycle: ${[key, ...above].join(' → ')}`;
+      inCycles.push({ kind: 'category', key, reason, payload: category });
     } else depths.set(category, above.size);
   }
   const ordered = [...depths].sort(([, a], [, b]) => a - b).map(([category]) => category);
-  return { ordered, deadLetters };
+  return { ordered, inCycles };
 }
-
-const deadLetter = (category: Category, reason: string): NewDeadLetter => ({
-  kind: 'category',
-  key: category.code,
-  reason,
-  payload: category,
-});

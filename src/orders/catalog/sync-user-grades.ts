@@ -12,7 +12,7 @@ import type { OrderDeps } from '../order-deps.ts';
 import { fingerprint } from '../plan/desired-order.ts';
 import { isSameText } from '../plan/same-value.ts';
 import { keptThere } from '../requests.ts';
-import { openAttempts, readCatalogRows, recordFailures } from './catalog-record.ts';
+import { openRecords, readCatalogRows } from './catalog-record.ts';
 
 /**
  * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade
@@ -31,42 +31,37 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
   const inShop = new Set(rows.map(({ row }) => row.code).filter(isUsableCode));
   const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
-  const attempt = await openAttempts(deps, 'user_grade');
+  const records = await openRecords(deps, 'user_grade', deadLetters);
   const links = await catalogLinks(db, 'user_grade');
   const theirs = rows.length === 0 ? [] : await allGrades(deps);
   let pushed = 0;
 
   for (const [code, grade] of byCode) {
     signal.throwIfAborted();
-    const fail = (reason: string) => deadLetters.push({ kind: 'user_grade', key: code, reason, payload: grade });
     const hash = fingerprint(grade);
     const link = links.get(code);
     let current = theirs.find((one) => one.id === link?.id);
     if (!current || link?.fingerprint !== hash) {
-      const synced = await attempt(code, async (options) => {
-        const linked = current ?? (link && (await gradeOf(deps, link.id, options)));
+      const listed = current;
+      current = await records.attempt(grade, async (options) => {
+        const linked = listed ?? (link && (await gradeOf(deps, link.id, options)));
         return bringInLine(deps, grade, linked ?? (await findOrCreate(deps, grade, inShop, options)), options);
       });
-      if ('failed' in synced) {
-        fail(synced.failed);
-        continue;
-      }
-      current = synced.value;
+      if (current === undefined) continue;
       await saveCatalogLink(db, 'user_grade', { code, id: current.id, fingerprint: hash });
       pushed += 1;
     }
     const { id } = current;
     if (!isIconSelected || grade.iconUrl !== undefined || !current.icon_url) continue;
     // The spec does not show whether a service takes an empty address as "no icon": reading the grade does.
-    const cleared = await attempt(code, async (options) => {
+    const cleared = await records.attempt(grade, async (options) => {
       await api.userGrades.update(id, { icon_url: null }, options);
       return api.userGrades.get(id, options);
     });
-    if ('failed' in cleared) fail(cleared.failed);
-    else if (cleared.value.icon_url) fail(keptThere('its icon'));
+    if (cleared?.icon_url) records.fail(grade, keptThere('its icon'));
   }
 
-  await recordFailures(deps, 'user_grade', deadLetters);
+  await records.end();
   return rows.length === 0 ? {} : { user_grades: rows.length, ...(pushed > 0 && { user_grades_pushed: pushed }) };
 }
 

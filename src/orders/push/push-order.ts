@@ -160,7 +160,7 @@ export async function carryOut(
 ): Promise<{ memory: OrderMemory; shown: Shown | undefined; results: Result[] }> {
   const { store } = deps;
   const { orderCode: code, link } = leased;
-  const channel = openRequests(deps, () => store.assertLease(leased));
+  const send = openRequests(deps, () => store.assertLease(leased));
   const results: Result[] = [];
   let memory = memoryOf(link, leased.lines, leased.others);
   let shown: Shown | undefined = 'unknown';
@@ -173,7 +173,7 @@ export async function carryOut(
     if (plan.requests.length === 0) break;
     const unsaved = new Set(memory.lines).symmetricDifference(new Set<unknown>(leased.lines));
     if (unsaved.size > 0) await store.saveLines(leased, memory.lines);
-    const sent = await sendAll(deps, code, plan, channel);
+    const sent = await sendAll(deps, code, plan, send);
     results.push(...sent);
     ({ memory, shown } = learn(plan, shown, sent));
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);

@@ -4,7 +4,7 @@ import type { OrderDeps } from '../order-deps.ts';
 import type { OrderMemory } from '../plan/order-memory.ts';
 import { isRemoval, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
 import type { LineRequest } from '../plan/sub-orders.ts';
-import type { Requests, Sent } from '../requests.ts';
+import type { Send, Sent } from '../requests.ts';
 
 /** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
 export type OrderResult = { request: Exclude<OrderRequest, LineRequest>; sent: Sent<unknown> };
@@ -22,12 +22,12 @@ export async function sendAll(
   { api, log }: Pick<OrderDeps, 'api' | 'log'>,
   code: string,
   { requests, memory }: PlannedRequests,
-  channel: Requests,
+  sendOne: Send,
 ): Promise<Result[]> {
   const results: Result[] = [];
   const orderId = memory.orderId ?? 0;
   for (const request of requests) {
-    const sent = await send(api, channel, code, orderId, memory.others, request);
+    const sent = await send(api, sendOne, code, memory, request);
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
     const path = wireOf(request, orderId)?.path;
@@ -42,26 +42,26 @@ export async function sendAll(
 
 async function send(
   api: OrderDeps['api'],
-  { read, write }: Requests,
+  sendOne: Send,
   code: string,
-  orderId: number,
-  others: OrderMemory['others'],
+  memory: OrderMemory,
   request: OrderRequest,
 ): Promise<Sent<unknown>> {
   const { orders, subOrders } = api;
+  const orderId = memory.orderId ?? 0;
   switch (request.kind) {
     case 'find':
-      return findOrder(api, { code, orderId, others }, read);
+      return findOrder(api, { ...memory, code }, sendOne);
     case 'post order':
-      return write((options) => orders.upsert(request.body, options));
+      return sendOne((options) => orders.upsert(request.body, options));
     case 'delete order':
-      return write((options) => orders.remove(orderId, options));
+      return sendOne((options) => orders.remove(orderId, options));
     case 'change':
-      return write((options) => subOrders.update(orderId, request.subOrderId, request.body, options));
+      return sendOne((options) => subOrders.update(orderId, request.subOrderId, request.body, options));
     case 'remove':
-      return write((options) => subOrders.remove(orderId, request.subOrderId, options));
+      return sendOne((options) => subOrders.remove(orderId, request.subOrderId, options));
     case 'create':
-      return write((options) => subOrders.create(orderId, request.body, options));
+      return sendOne((options) => subOrders.create(orderId, request.body, options));
     default:
       return request satisfies never;
   }
@@ -77,14 +77,14 @@ async function send(
 export async function findOrder(
   { orders }: Pick<OrderDeps['api'], 'orders'>,
   { code, orderId, others = [] }: { code: string; orderId: number | null | undefined; others?: OrderMemory['others'] },
-  read: Requests['read'],
+  sendOne: Send,
 ): Promise<Sent<OrderDetail>> {
-  const known = orderId ? await read((options) => orders.get(orderId, options)) : undefined;
+  const known = orderId ? await sendOne((options) => orders.get(orderId, options)) : undefined;
   const shownCode = known?.kind === 'done' ? known.value.code : undefined;
   const isOurs =
     shownCode !== undefined && isSameCode(shownCode, code) && others.every((other) => other.code !== shownCode);
   if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
-  const found = await read((options) => orders.getByCode(code, options));
+  const found = await sendOne((options) => orders.getByCode(code, options));
   if (found.kind !== 'failed') return found;
   return known
     ? { kind: 'absent' }
