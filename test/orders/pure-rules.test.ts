@@ -85,7 +85,7 @@ test.each<[string, OrderLink | undefined, string[]]>([
   ['that was pushed and has no id', orderLink({ orderId: null, pushedAt: new Date() }), ['without id']],
 ])('an order %s may be one of these others at the service', (_, link, codes) => {
   const others = Object.entries({ 'same id': 1, 'other id': 2, 'without id': null });
-  const known = others.map(([code, orderId]) => ({ code, orderId, isAlike: false }));
+  const known = others.map(([code, orderId]) => ({ code, orderId, isAlike: false, isThere: true }));
   expect(othersHere(memoryOf(link, [], known)).map(({ code }) => code)).toEqual(codes);
 });
 

@@ -73,8 +73,8 @@ test('an order of the service that two codes are linked to is not deleted with o
   await pushOrders(world, 1);
   // The shop wrote the code otherwise, and the service took both for the same order.
   await world.warehouse(
-    `insert into sync.order_links (order_code, order_id, contact, fingerprint)
-     select 'o1', order_id, contact, fingerprint from sync.order_links`,
+    `insert into sync.order_links (order_code, order_id, contact, fingerprint, sent_fields)
+     select 'o1', order_id, contact, fingerprint, '{user_code}' from sync.order_links`,
   );
   await world.shop('update o set deleted_at = now(), updated_at = now()');
   // Neither is it changed: its contact is the other's.

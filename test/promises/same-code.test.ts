@@ -239,3 +239,29 @@ test.for(['off', 'send'])(
     expect(await world.openDeadLetters()).toEqual([]);
   },
 );
+
+test.for(['off', 'send'].flatMap((deletes) => ['xK3f', 'Xk3F'].map((code) => [deletes, code] as const)))(
+  'one of two codes that are one order is cancelled: deletes %s, %s',
+  async ([deletes, code], { openWorld }) => {
+    const world = await openWorld({ environment: { ORDER_DELETES: deletes } });
+    const syncs = async () => {
+      await world.timePasses('1 day');
+      folds(world, { fold: lower, lookups: 'fold' });
+      await world.sync();
+    };
+    await world.place(of('xK3f', 'kim', 1));
+    await syncs();
+    await world.place(of('Xk3F', 'lee', 3));
+    for (let run = 1; run <= 2; run += 1) await syncs();
+    expect(await world.openDeadLetters()).toHaveLength(2);
+    await world.shop(`update o set deleted_at = now(), updated_at = now() where code = '${code}'`);
+    await world.shop(`update o set total_price = 7, updated_at = now() where code <> '${code}'`);
+    for (let run = 1; run <= 2; run += 1) await syncs();
+    // Of the first, its contact goes, or all of it. The second has nothing at the service, and the first goes on.
+    const [kim, lee] = ['kim', 'lee'].map((name) => ({ user_code: name, user_email: `${name}@example.com` }));
+    const isFirst = code === 'xK3f';
+    const left = isFirst ? (deletes === 'send' ? lee : { user_code: 'kim', user_email: null }) : kim;
+    expect(await world.atService(customers)).toEqual([left]);
+    expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(isFirst && deletes === 'off' ? ['Xk3F'] : []);
+  },
+);

@@ -88,6 +88,12 @@ export function othersHere({ link, orderId, others }: OrderMemory): readonly Oth
   return others.filter((one) => (one.orderId === null ? !hasIdOfItsOwn : one.orderId === orderId));
 }
 
+/** The order at the service is another one of the shop, and no value or line of this one was accepted there. */
+export const isOnlyAnothers = (memory: OrderMemory) =>
+  memory.link?.fingerprint !== null &&
+  sentBefore(memory).length + memory.lines.filter((line) => !isPending(line)).length === 0 &&
+  othersHere(memory).length > 0;
+
 /** Whether the order waits until the id of another order is known. */
 export const isWaiting = (memory: OrderMemory) =>
   memory.stop !== undefined && othersHere(memory).some(({ orderId }) => orderId === null);

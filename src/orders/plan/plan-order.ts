@@ -13,6 +13,7 @@ import { compareOrder, type OrderDifference, shownOnly } from './order-differenc
 import {
   asShown,
   isNeverPushed,
+  isOnlyAnothers,
   mayHaveContact,
   type OrderMemory,
   othersHere,
@@ -87,7 +88,7 @@ export function planOrder(
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
-  const stop = otherOrderFailure(memory);
+  const stop = !deletedAt || areOthersThere(memory) ? otherOrderFailure(memory) : undefined;
   if (stop) return { ...plan, memory: { ...memory, stop } };
   const [other] = memory.orderId === null ? memory.others : [];
   if (other) return { ...plan, requests: [firstLook(order, shown)], looksFirstFor: other.code };
@@ -105,14 +106,10 @@ export function planOrder(
   return { ...plan, requests, memory: lines.memory };
 }
 
-function whyNothing(
-  order: DesiredOrder,
-  shown: Shown,
-  { link }: OrderMemory,
-  rights: PushRights,
-): OrderPlan['nothing'] {
+function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, rights: PushRights): OrderPlan['nothing'] {
+  const { link } = memory;
   const { createdAt, deletedAt } = order.order;
-  if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
+  if (deletedAt && (isNeverPushed(link) || shown === 'absent' || isOnlyAnothers(memory))) return 'deleted in the shop';
   if (!link || link.fingerprint !== order.fingerprint || link.isDue) return undefined;
   if (rights.allowRemovals && link.failedPushes > 0) return undefined;
   // If contact goes at any age, the clock does not matter.
@@ -123,8 +120,8 @@ function whyNothing(
 }
 
 /**
- * The deletion of an order that the shop does not have any more. An order with reviews, or linked to another code of the
- * shop too, is not deleted (promise 6). A deletion is sent once.
+ * The deletion of an order that the shop does not have any more. An order with reviews, or with data of another order of
+ * the shop, is not deleted (promise 6). A deletion is sent once.
  *
  * @param isClearable whether something is left to do about an order whose deletion failed.
  * @returns undefined: the order stays at the service.
@@ -143,9 +140,11 @@ export function planDeletion(
   // The service may carry the deletion out later: any other request could create the order again.
   if (failedDeletion?.isUnknown) return { requests: [], memory: { ...memory, stop: failedDeletion } };
   if (failedDeletion) return isClearable ? undefined : { requests: [], memory };
-  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || othersHere(memory).length > 0) return undefined;
+  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || areOthersThere(memory)) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
 }
+
+const areOthersThere = (memory: OrderMemory) => othersHere(memory).some(({ isThere }) => isThere);
 
 /** Two orders of the shop that are one at the service: nothing more is sent of either. */
 function otherOrderFailure(memory: OrderMemory): PushFailure | undefined {

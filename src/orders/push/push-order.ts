@@ -10,7 +10,7 @@ import { firstDecision, type PushRights } from '../contact-rule.ts';
 import { allowance, retryDelaysMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
-import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
+import { isOnlyAnothers, memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
@@ -139,7 +139,7 @@ async function bringInLine(
   if (stop?.failure === 'transient' && !isUp) attempt.failed(stop.reason);
   else attempt.responded();
   // An order of the shop that was looked up and not found is still to be made.
-  const isAbsent = shown === 'absent' && order.order.deletedAt !== undefined;
+  const isAbsent = order.order.deletedAt !== undefined && (shown === 'absent' || isOnlyAnothers(memory));
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
   return countsOf(order, memory, results, isAbsent);

@@ -4,7 +4,14 @@ import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store
 import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
-import { isMadeAgain, isWaiting, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
+import {
+  isMadeAgain,
+  isOnlyAnothers,
+  isWaiting,
+  type OrderMemory,
+  type PushFailure,
+  sentBefore,
+} from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import { keptThere } from '../requests.ts';
@@ -36,7 +43,8 @@ export function recordOf(
   const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
   const dueAfterMs = isPushed && failures.length === 0 && isWatched ? lookAgainMs : retryAfterMs;
   return {
-    orderId: memory.orderId,
+    // Without an id it is in the way of the other order no more.
+    orderId: deletedAt && isOnlyAnothers(memory) ? null : memory.orderId,
     fingerprint: isContactLeft ? null : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,

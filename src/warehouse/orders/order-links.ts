@@ -72,9 +72,9 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
  * Another order of the shop that may be this one at the service. `isAlike`: the codes differ only in case, spaces, accents
  * or Unicode form, and a service may hold them for one. Otherwise it is linked to this order's id: the service was restored,
  * and has given the id to another order since. `orderId` null: a push of it has begun, and no id was recorded; the service may
- * have it all the same.
+ * have it all the same. `isThere`: values or lines of it are, or may be, at the service.
  */
-export type OtherOrder = Readonly<{ code: string; orderId: number | null; isAlike: boolean }>;
+export type OtherOrder = Readonly<{ code: string; orderId: number | null; isAlike: boolean; isThere: boolean }>;
 
 /** Which other orders of the shop may be these at the service, for each. `orderId`: the service's id, if known. */
 export async function otherOrders(
