@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { line, type OrderWorld, order, orderShopQueries, orders, orderTest } from '../harness/order-world.ts';
+import type { OpenWorld } from '../harness/world.ts';
 
 /** The feed names orders of `named`; orders.sql shows those of `o`. */
 const test = orderTest.extend('worldOptions', async () => ({
@@ -86,4 +87,44 @@ test('a column that tells cases apart hides no order that the feed writes otherw
   expect(await world.sync()).toMatchObject({ orders_pushed: 3, orders_gone: 0 });
   await world.shop(`delete from o where code = 'NEW'`);
   expect(await world.sync()).toMatchObject({ orders_unchanged: 2, orders_gone: 0 });
+});
+
+/** The feed writes codes in lower case, and the column of orders.sql tells cases apart. */
+async function foldedFeed(openWorld: OpenWorld<OrderWorld>, prepare = '', orders = 'select * from o') {
+  const changed_orders = `select ' ' || lower(code) as code, updated_at as changed_at from o where updated_at >= :since`;
+  const SHOP_SQL_DIR = await orderShopQueries({ orders, changed_orders });
+  const world = await openWorld({ environment: { SHOP_SQL_DIR } });
+  await world.shop(prepare);
+  await world.place(order('Ab1', line('1', 7)));
+  // The first run reads the codes from orders.sql.
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  return world;
+}
+
+test('an order that is new, in neither lower nor upper case, is found without case', async ({ openWorld }) => {
+  const world = await foldedFeed(openWorld);
+  await world.place(order('nEw', line('1', 7)), order('Ünï 2', line('1', 7)));
+  expect(await world.sync()).toMatchObject({ orders_pushed: 2, orders_gone: 0 });
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('a code of the feed for which no search is possible is a dead letter', async ({ openWorld }) => {
+  // A search reads every row, and one of them fails; by code the index finds the others.
+  const prepare = `create function fails(code text) returns boolean cost 0.0001 language plpgsql as
+      $$ begin return 1 / (case when code = 'odd' then 0 else 1 end) = 0; end $$;
+    create index on o (code)`;
+  const world = await foldedFeed(openWorld, prepare, 'select * from o where not fails(code)');
+  await world.shop(`alter database ${new URL(world.shopUrl).pathname.slice(1)} set enable_seqscan = off`);
+  await world.place(order('nEw', line('1', 7)), order('odd', line('1', 7)));
+  await world.shop('update o set updated_at = now()');
+  for (let run = 1; run <= 3; run += 1) {
+    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
+    const reason = expect.stringContaining('Let changed_orders.sql write codes as orders.sql does');
+    expect(await world.openDeadLetters()).toContainEqual({ kind: 'order', key: ' new', reason });
+  }
+  await world.shop(`delete from o where code = 'odd'`);
+  await world.timePasses('1 hour');
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(await world.atService('select from reference_service.orders')).toHaveLength(2);
 });

@@ -128,6 +128,7 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
               return one ? [rowsOf(one)] : [];
             }),
           ),
+    codesAlike: async () => [],
     linesFault: async () => undefined,
     categories: async () => undefined,
     userGrades: async () => undefined,

@@ -7,12 +7,12 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { type OtherLease, otherOrders } from '../../warehouse/orders/order-links.ts';
+import { type OtherLease, orderLinks, otherOrders } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { DesiredOrder } from '../plan/desired-order.ts';
-import { memoryOf } from '../plan/order-memory.ts';
+import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
+import { isNeverPushed, memoryOf } from '../plan/order-memory.ts';
 import { planOrder } from '../plan/plan-order.ts';
 import { type ReadOrder, readOrders, sameOrders } from '../plan/read-orders.ts';
 import { openBreaker } from '../requests.ts';
@@ -41,7 +41,7 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const { db, shop } = deps;
   const readAt = await warehouseNow(db);
-  const { raws, gone } = await readSlice(deps, codes);
+  const { raws, gone, unknown } = await readSlice(deps, codes);
   await requireLines(deps, raws);
   const read = await readOrders(deps, raws, rights);
   requireSameOrders(read);
@@ -51,7 +51,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
       { orders: gone.slice(0, 20) },
       `${counted(gone.length, 'order')} gone from the shop since they were planned`,
     );
-  const deadLetters = deadLettersOf(read);
+  const deadLetters = [...deadLettersOf(read), ...unknown.map((code) => orderDeadLetter({ code }, feedFault))];
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
   const now = ageClock(deps.now, readAt);
@@ -64,7 +64,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
     ({ order, link }) => planOrder(order, 'unknown', memoryOf(link), rights, now()).nothing ?? 'changed',
   );
   // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
-  const shown = new Set(raws.map(({ order }) => order.code));
+  const shown = new Set([...raws.map(({ order }) => order.code), ...unknown]);
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
   const pushed = await pushAll(
@@ -90,15 +90,16 @@ const deadLettersOf = (read: readonly ReadOrder[]) => read.flatMap(({ deadLetter
 
 /**
  * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
- * the shop does not show by its code is read by the code that the warehouse remembers, or in lower or upper case.
+ * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, or by the
+ * code that a search without case finds.
  *
- * @returns `gone`: codes of which no order is shown.
+ * @returns `gone`: codes of which no order is shown. `unknown`: codes that the search did not reach.
  */
 async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
   const raws = await shop.orders(codes);
   const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
   const missing = codes.filter((code) => !found.has(code));
-  if (missing.length === 0) return { raws, gone: missing };
+  if (missing.length === 0) return { raws, gone: missing, unknown: [] };
   const known = await otherOrders(
     db,
     missing.map((orderCode) => ({ orderCode, orderId: null })),
@@ -109,11 +110,21 @@ async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
   ];
   const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
   const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));
+  const links = await orderLinks(db, missing);
+  const strange = missing.filter((code) => !isShown(code) && isNeverPushed(links.get(code)));
+  const alike = strange.length === 0 ? [] : await shop.codesAlike(strange);
+  others.push(...(await shop.orders(alike ?? [])));
+  const unknown = alike ? [] : strange;
   return {
     raws: [...raws, ...others.filter(({ order }) => !found.has(order.code))],
-    gone: missing.filter((code) => !isShown(code)),
+    gone: missing.filter((code) => !isShown(code) && !unknown.includes(code)),
+    unknown,
   };
 }
+
+const feedFault =
+  'the change feed names this code and orders.sql has no order of it; a search for it in another case took too long, or ' +
+  'failed on some row. Let changed_orders.sql write codes as orders.sql does';
 
 /**
  * Stops if most of the pushed orders of a slice are other orders now. If only a few are, these become dead letters.
