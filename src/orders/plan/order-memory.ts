@@ -68,6 +68,8 @@ export const memoryOf = (
  * creations are left, for a push may have died while it made the order again.
  */
 export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
+  if (shown === 'absent' && othersHere(memory).length > 0)
+    return { ...memory, orderId: null, lines: memory.lines.filter(isPending) };
   if (typeof shown === 'string') return memory;
   // The id is another order's by now, if the service shows that one's code.
   const isTaken = memory.others.some(({ code, orderId }) => code === shown.code && orderId !== shown.id);

@@ -89,6 +89,8 @@ export function planOrder(
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
   const stop = !deletedAt || areOthersThere(memory) ? otherOrderFailure(memory) : undefined;
+  // If data of this order was accepted there once, the service may have been restored, and given its id to the other one.
+  if (stop && shown === 'unknown' && !isOnlyAnothers(memory)) return { ...plan, requests: [lookUp] };
   if (stop) return { ...plan, memory: { ...memory, stop } };
   const [other] = memory.orderId === null ? memory.others : [];
   if (other) return { ...plan, requests: [firstLook(order, shown)], looksFirstFor: other.code };
@@ -136,13 +138,15 @@ export function planDeletion(
   const memory = asShown(given, shown);
   const { failedDeletion, stop } = memory;
   if (shown === 'absent' || stop) return { requests: [], memory };
-  if (shown === 'unknown') return { requests: [{ kind: 'find', isOptional: false }], memory };
+  if (shown === 'unknown') return { requests: [lookUp], memory };
   // The service may carry the deletion out later: any other request could create the order again.
   if (failedDeletion?.isUnknown) return { requests: [], memory: { ...memory, stop: failedDeletion } };
   if (failedDeletion) return isClearable ? undefined : { requests: [], memory };
   if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || areOthersThere(memory)) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
 }
+
+const lookUp: OrderRequest = { kind: 'find', isOptional: false };
 
 const areOthersThere = (memory: OrderMemory) => othersHere(memory).some(({ isThere }) => isThere);
 
