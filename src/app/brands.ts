@@ -133,7 +133,7 @@ export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>
   ids.split(',').flatMap((id) => (/^\s*\d+\s*$/.test(id) ? [Number(id)] : []));
 
 /** The configuration of a brand. @throws UsageError that names what is wrong, and in which file. */
-export function configOf({ name, environment, fault }: Brand): Config {
+export function configOf({ name, environment, fault }: Brand, read = readConfig): Config {
   if (fault) throw fault;
-  return readConfig(environment, name);
+  return read(environment, name);
 }

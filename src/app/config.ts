@@ -47,13 +47,14 @@ function deploymentOf(read: Reader) {
   } as const;
 }
 
-function allOf(read: Reader) {
-  const { required, optional, schedule } = read;
+/** @param required reads what the shop and the service need. */
+function allOf(read: Reader, required = read.required) {
+  const { optional, schedule } = read;
   const deployment = deploymentOf(read);
   const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, assumedServiceZone);
   return {
     ...deployment,
-    shop: shopOf(read),
+    shop: shopOf({ ...read, required }),
     api: {
       baseUrl: required('REVIEW_API_BASE_URL', baseUrl),
       clientId: required('REVIEW_API_CLIENT_ID', text),
@@ -137,6 +138,19 @@ export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
  */
 export const readConfig = (environment: Environment, brand?: string): Config =>
   Object.freeze({ ...readAll(environment, allOf, brand), brand });
+
+/**
+ * The configuration of a command that only reads the warehouse: what it lacks of shop and service is an empty text.
+ *
+ * @throws UsageError as `readConfig` does.
+ */
+export const readWarehouseConfig = (environment: Environment, brand?: string): Config => {
+  const all = (read: Reader) => allOf(read, (name, kind) => read.optional(name, kind, '' as never));
+  return Object.freeze({ ...readAll(environment, all, brand), brand });
+};
+
+/** Whether shop and service are named, which `readWarehouseConfig` does not require. */
+export const isWhole = ({ shop, api }: Config): boolean => shop.url !== '' && api.baseUrl !== '' && api.clientId !== '';
 
 /** What reading the warehouse needs, and nothing else. @throws UsageError as `readConfig` does. */
 export const readWarehouseUrl = (environment: Environment): string => readAll(environment, warehouseUrlOf);

@@ -53,13 +53,15 @@ const names = {
 /**
  * Each setting for which a run is planned and that this process has otherwise, with both values.
  *
+ * @param own undefined: not known.
  * @param readsShop whether the run's steps read the shop; otherwise any shop is the right one.
  */
 export function differingSystems(
   planned: RunSystems,
-  own: RunSystems,
+  own: RunSystems | undefined,
   readsShop = true,
 ): { name: keyof RunSystems; what: string }[] {
+  if (!own) return [];
   const all = Object.entries(names) as [keyof RunSystems, string][];
   return all
     .filter(([name]) => planned[name] !== own[name] && (readsShop || name !== 'shop'))

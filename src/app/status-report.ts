@@ -16,6 +16,7 @@ import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
 import { lastRuns, newestEnded, openRuns, type Run, unattendedRuns } from '../warehouse/runs/runs.ts';
 import { sessionState } from '../warehouse/service-session.ts';
 import type { App } from './app.ts';
+import { isWhole } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 import { systemsOf } from './run-rights.ts';
 
@@ -38,8 +39,11 @@ type QueueStatus = {
   leftRuns: (Run & { stepsLeft: number | undefined })[];
 };
 
-/** What a report is read from. `queues` is an error where the queue could not be opened. */
-export type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues | Error };
+/**
+ * What a report is read from. `queues` is an error if the queue could not be opened, and undefined if shop and service
+ * are not named: its name depends on the client id.
+ */
+export type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues | Error | undefined };
 
 /** The state of everything, from columns and counts. `status`, the page, the metrics and the alerts format this. */
 export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
@@ -97,18 +101,20 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
     ...(await readQueue(queues, config.queueUrl, await openRuns(db), await unattendedRuns(db))),
-    /** The zone and systems of this process. */
-    systems: systemsOf(config),
+    /** The zone and systems of this process; undefined if it has the warehouse only. */
+    systems: isWhole(config) ? systemsOf(config) : undefined,
   };
 }
 
 async function readQueue(
-  queues: Queues | Error,
+  queues: Queues | Error | undefined,
   url: string,
   open: readonly Run[],
   unattended: readonly Run[],
 ): Promise<QueueStatus> {
   const kind = isRedis(url) ? 'redis' : 'postgres';
+  const unasked = () => unattended.map((run) => ({ ...run, stepsLeft: undefined }));
+  if (!queues) return { queue: { kind, jobs: {} }, scheduled: [], leftRuns: unasked() };
   try {
     if (queues instanceof Error) throw queues;
     const jobs = await queues.counts(open.map(({ id }) => id));
@@ -122,9 +128,8 @@ async function readQueue(
     }
     return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), leftRuns };
   } catch (error) {
-    const leftRuns = unattended.map((run) => ({ ...run, stepsLeft: undefined }));
     const hint = hintOf(error, 'QUEUE_URL') ?? 'start its server';
-    return { queue: { kind, jobs: {}, error: describeError(error), hint }, scheduled: [], leftRuns };
+    return { queue: { kind, jobs: {}, error: describeError(error), hint }, scheduled: [], leftRuns: unasked() };
   }
 }
 

@@ -3,7 +3,7 @@ import { openQueues } from '../queue/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
 import { isLockedOut, openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { compareMigrations } from '../warehouse/migrate.ts';
-import type { Config } from './config.ts';
+import { type Config, isWhole } from './config.ts';
 import type { StatusSource } from './status-report.ts';
 
 /**
@@ -16,9 +16,9 @@ export async function openStatusSource(config: Config): Promise<StatusSource & A
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
   const warehouse = opened.use(await openWarehouse({ url, brand, lockSeconds, connections: 2 }));
   await requireMigrated(warehouse);
-  const names = await queueNames(warehouse.db, config.api, config.brand);
-  const queues = await openQueues(config.queueUrl, names).catch((error: Error) => error);
-  if (!(queues instanceof Error)) opened.use(queues);
+  const ours = () => queueNames(warehouse.db, config.api, brand).then((names) => openQueues(config.queueUrl, names));
+  const queues = isWhole(config) ? await ours().catch((error: Error) => error) : undefined;
+  if (queues && !(queues instanceof Error)) opened.use(queues);
   const all = opened.move();
   return { warehouse, config, now: () => new Date(), queues, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

@@ -155,7 +155,10 @@ export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusRe
 export function statusNotes(report: StatusReport): string[] {
   const { suspectedGone, webhooks, alertWaitingDays } = report;
   const waiting = waitingText(report);
-  const notes = waiting ? [`${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).`] : [];
+  const notes = report.systems
+    ? []
+    : ['Shop or service is not configured here: queue, schedules and holds are not shown.'];
+  if (waiting) notes.push(`${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).`);
   if (suspectedGone > 0) {
     notes.push(
       `${counted(suspectedGone, 'review was', 'reviews were')} not found by a reconcile; the next one asks the service for each.`,

@@ -31,6 +31,8 @@ export type Turn = { isLast: boolean; lockSeconds: number };
 export type Context = {
   /** Reads the configuration; throws a UsageError that names every wrong variable. */
   config(): Config;
+  /** The same for a command that only reads the warehouse: shop and service may be missing. */
+  warehouseConfig(): Config;
   /** @param level applies if LOG_LEVEL is not set. */
   log(level?: string): Promise<Logger>;
   terminal: Terminal;

@@ -1,5 +1,5 @@
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
-import { readLogLevel } from '../app/config.ts';
+import { readLogLevel, readWarehouseConfig } from '../app/config.ts';
 import type { Context, Turn } from './command.ts';
 import type { Surroundings } from './program.ts';
 
@@ -12,10 +12,13 @@ type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
  */
 export function openContext(around: Around, brand?: Brand, turn?: Turn): Context {
   const { signal, draw, isTerminal, writeLog } = around;
-  const { name, environment } = brand ?? { name: undefined, environment: around.environment };
+  const own: Brand = brand ?? { name: undefined, environment: around.environment };
+  const { name, environment } = own;
+  const { lockSeconds } = turn ?? {};
   const prefix = name === undefined ? '' : `${name}: `;
   return {
-    config: () => ({ ...configOf(brand ?? { name, environment }), lockSeconds: turn?.lockSeconds }),
+    config: () => ({ ...configOf(own), lockSeconds }),
+    warehouseConfig: () => ({ ...configOf(own, readWarehouseConfig), lockSeconds }),
     async log(level = 'info') {
       // Some commands log nothing, status for one: they start without the 22 modules of pino.
       const { openLog } = await import('../base/log.ts');

@@ -1,5 +1,8 @@
-import { test } from 'vitest';
-import { startHere, until } from '../harness/cli.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runCli, startHere, until } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('a run that waits for a failing service says so in status, and later in the log', async () => {
@@ -13,4 +16,20 @@ test('a run that waits for a failing service says so in status, and later in the
   world.service.setFaults({ failRate: 0 });
   command.kill('SIGINT');
   await command.ended;
+});
+
+test('status, export parquet and migrate --rebuild need the address of the warehouse and no other', async () => {
+  await using world = await openWorld();
+  await world.cli('sync', 'reviews');
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const cli = (...args: string[]) => runCli(args, { WAREHOUSE_DATABASE_URL: world.warehouseUrl });
+  const before = await world.warehouse('select time_zone from sync.settings');
+  expect(await cli('migrate', '--rebuild')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Reviews and/) });
+  expect(await world.warehouse('select time_zone from sync.settings')).toEqual(before);
+  expect(await cli('export', 'parquet', '--to', folder)).toMatchObject({ status: 0 });
+  const { status, stdout } = await cli('status');
+  expect([status, stdout]).toEqual([0, expect.stringContaining('sync-reviews')]);
+  expect(stdout).toContain('Shop or service is not configured here: queue, schedules and holds are not shown.');
+  expect(await cli('migrate')).toMatchObject({ status: 2 });
 });

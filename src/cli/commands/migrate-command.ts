@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { configOf, placesOf } from '../../app/brands.ts';
-import { type Config, readDeployment, readWarehouseUrl } from '../../app/config.ts';
+import { type Config, isWhole, readDeployment, readWarehouseUrl } from '../../app/config.ts';
 import { declareSameService, ownedBy, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
+import { requireMigrated } from '../../app/status-source.ts';
 import { counted } from '../../base/counts.ts';
 import { describeWithHint, UsageError } from '../../base/errors.ts';
 import { migrateQueue } from '../../queue/connection.ts';
@@ -36,41 +37,88 @@ const withoutReader = (brand: string | undefined) => {
 Ask an administrator to run: ${create} then run migrate again.`;
 };
 
-type Options = Partial<Record<'rebuild' | 'sameService' | 'sameShop' | 'sameOrders' | 'apply', boolean>> &
-  Partial<Record<'acceptGone' | 'promote' | 'asBrand' | 'dropBrand', string>>;
+/** What an extra works with. `unbranded`: the database without the schemas of a brand. */
+type At = { warehouse: Warehouse; unbranded: Db; config: Config; signal: AbortSignal };
 
-const otherOptions = 'brand rebuild sameService sameShop sameOrders acceptGone promote'.split(' ');
+/** Something that a person asks of `migrate` beside the schemas. Done after them; a sentence says what was done. */
+type Extra = { flags: string; about: string; isAboutOneBrand?: true; act(at: At, value: string): Promise<string> };
+
+const extras: Readonly<Record<string, Extra>> = {
+  rebuild: {
+    flags: '--rebuild',
+    about: 'count again what the views of bi are answered from; minutes for ten million reviews',
+    async act({ warehouse }) {
+      await recountAll(warehouse.db);
+      return 'Reviews and deliveries were counted again for the views of bi.';
+    },
+  },
+  acceptGone: {
+    flags: '--accept-gone <field>',
+    about: 'the service shows this field of reviews no more: reviews that come from now on clear its column',
+    isAboutOneBrand: true,
+    async act({ warehouse }, field) {
+      if (await acceptGone(warehouse.db, field)) return `Reviews that come without ${field} clear its column.`;
+      const hint = "See: select field from bi.field_drift where change = 'gone'";
+      throw new UsageError(`No field ${JSON.stringify(field)} has vanished from all reviews`, { hint });
+    },
+  },
+  promote: {
+    flags: '--promote <extra.field:type>',
+    about:
+      'make a column of warehouse.reviews and bi.reviews from a field of extra: text, bigint, numeric, boolean or ' +
+      'jsonb; the table is rewritten',
+    async act({ warehouse, unbranded }, field) {
+      // `completeUnion` makes them again, with the column.
+      if (warehouse.brand !== undefined) await dropUnion(unbranded);
+      const { column, isNew } = await promoteField(warehouse.db, field);
+      return `${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`;
+    },
+  },
+  sameService: {
+    flags: '--same-service',
+    about:
+      'the service of REVIEW_API_BASE_URL is the one that this warehouse was used with, although it knows none of its records',
+    isAboutOneBrand: true,
+    async act({ warehouse, config: { api } }) {
+      await declareSameService(warehouse.db, api);
+      return `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${api.baseUrl}.`;
+    },
+  },
+  sameShop: {
+    flags: '--same-shop',
+    about:
+      'the shop of SHOP_DATABASE_URL is the one that this warehouse was used with, although it shows none of the ' +
+      'orders that were looked for',
+    isAboutOneBrand: true,
+    async act({ warehouse }) {
+      await recordSameShop(warehouse.db);
+      return 'The orders of this warehouse belong to the shop of SHOP_DATABASE_URL.';
+    },
+  },
+  sameOrders: {
+    flags: '--same-orders',
+    about: 'the orders of the shop are the pushed ones, although their dates of creation changed; stores the new dates',
+    isAboutOneBrand: true,
+    async act({ warehouse: { db }, config, signal }) {
+      await using shop = openShop({ ...config.shop, connections: 1, signal });
+      const changed = await declareSameOrders({ shop, db });
+      if (changed > 0) await recountAll(db);
+      return `${counted(changed, 'pushed order')} had another date of creation in the shop, and took it over.`;
+    },
+  },
+};
+
+/** Flags without a value are true. */
+type Options = { [name: string]: string | true | undefined };
 
 /** An option with which `migrate` does something else. */
-const alone = (flags: string, description: string) => new Option(flags, description).conflicts(otherOptions);
+const alone = (flags: string, description: string) =>
+  new Option(flags, description).conflicts(['brand', ...Object.keys(extras)]);
 
 export const command: Command = {
   define(commander, run) {
+    for (const { flags, about } of Object.values(extras)) commander.option(flags, about);
     commander
-      .option('--rebuild', 'count again what the views of bi are answered from; minutes for ten million reviews')
-      .option(
-        '--same-service',
-        'the service of REVIEW_API_BASE_URL is the one that this warehouse was used with, ' +
-          'although it knows none of its records',
-      )
-      .option(
-        '--same-shop',
-        'the shop of SHOP_DATABASE_URL is the one that this warehouse was used with, although it shows none of the ' +
-          'orders that were looked for',
-      )
-      .option(
-        '--same-orders',
-        'the orders of the shop are the pushed ones, although their dates of creation changed; stores the new dates',
-      )
-      .option(
-        '--accept-gone <field>',
-        'the service shows this field of reviews no more: reviews that come from now on clear its column',
-      )
-      .option(
-        '--promote <extra.field:type>',
-        'make a column of warehouse.reviews and bi.reviews from a field of extra: text, bigint, numeric, boolean or ' +
-          'jsonb; the table is rewritten',
-      )
       .addHelpText(
         'after',
         '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
@@ -88,91 +136,59 @@ export const command: Command = {
         ),
       )
       .option('--apply', 'with --drop-brand: drop it')
-      .action((options: Options) => {
-        const { asBrand: moved, dropBrand: dropped, apply = false } = options;
-        if (moved !== undefined) return run((context) => asBrand(context, moved), 'all');
-        if (dropped !== undefined) return run((context) => drop(context, dropped, apply), 'all');
-        const isAboutOne = options.sameService || options.sameShop || options.sameOrders || options.acceptGone;
-        const work = async (context: Context) => {
-          const [migrated] = await Promise.allSettled([migrate(context, options)]);
-          const isFailed = migrated.status === 'rejected';
-          // Also if the last brand failed: the other brands may have been migrated.
-          if (context.brand !== undefined && context.turn?.isLast !== false) {
-            await completeUnion(context).catch((error: unknown) => {
-              if (!isFailed) throw error;
-              context.terminal.say(describeWithHint(error));
-            });
-          }
-          if (isFailed) throw migrated.reason;
-          return migrated.value;
-        };
-        return run(work, isAboutOne === undefined ? 'each' : 'one');
+      .action(({ asBrand: moved, dropBrand: dropped, apply, ...options }: Options) => {
+        if (typeof moved === 'string') return run((context) => asBrand(context, moved), 'all');
+        if (typeof dropped === 'string') return run((context) => drop(context, dropped, apply === true), 'all');
+        const asked = Object.entries(extras).filter(([name]) => options[name] !== undefined);
+        const isAboutOne = asked.some(([, { isAboutOneBrand }]) => isAboutOneBrand);
+        return run((context) => migrateInTurn(context, options), isAboutOne ? 'one' : 'each');
       });
   },
 };
 
+/** Migrates a brand, or the only one. After the last brand, also if it failed, the views over all brands are completed. */
+async function migrateInTurn(context: Context, options: Options): Promise<Report> {
+  const [migrated] = await Promise.allSettled([migrate(context, options)]);
+  const isFailed = migrated.status === 'rejected';
+  if (context.brand !== undefined && context.turn?.isLast !== false) {
+    await completeUnion(context).catch((error: unknown) => {
+      if (!isFailed) throw error;
+      context.terminal.say(describeWithHint(error));
+    });
+  }
+  if (isFailed) throw migrated.reason;
+  return migrated.value;
+}
+
 async function migrate(context: Context, options: Options): Promise<Report> {
-  const { rebuild, sameService, sameShop, sameOrders, acceptGone: gone, promote } = options;
-  const config = context.config();
+  const asked = Object.entries(extras).filter(([name]) => options[name] !== undefined);
+  const isRebuild = asked.length === 1 && options.rebuild !== undefined;
+  const config = isRebuild ? context.warehouseConfig() : context.config();
   const { warehouseDatabaseUrl: url, brand } = config;
   // No timeout: an index of a large table may take hours.
   const opened = { url, connections: 2, silenceMs: 0 };
   await using warehouse = await openWarehouse({ ...opened, brand });
   await using unbranded = await openWarehouse(opened);
-  await requireOwnService(unbranded.db, config);
-  const { applied, biReader } = await migrateSchemas(warehouse, unbranded.db, config.api);
-  await migrateQueue(config.queueUrl);
-  const done = applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
-  if (rebuild) {
-    await recountAll(warehouse.db);
-    done.push('Reviews and deliveries were counted again for the views of bi.');
-  }
-  if (gone !== undefined) {
-    if (!(await acceptGone(warehouse.db, gone))) {
-      const hint = "See: select field from bi.field_drift where change = 'gone'";
-      throw new UsageError(`No field ${JSON.stringify(gone)} has vanished from all reviews`, { hint });
-    }
-    done.push(`Reviews that come without ${gone} clear its column.`);
-  }
-  if (promote !== undefined) {
-    // `completeUnion` makes them again, with the column.
-    if (brand !== undefined) await dropUnion(unbranded.db);
-    const { column, isNew } = await promoteField(warehouse.db, promote);
-    done.push(`${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`);
-  }
-  if (sameService) {
-    await declareSameService(warehouse.db, config.api);
-    done.push(`Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${config.api.baseUrl}.`);
-  }
-  if (sameShop) {
-    await recordSameShop(warehouse.db);
-    done.push('The orders of this warehouse belong to the shop of SHOP_DATABASE_URL.');
-  }
-  if (sameOrders) {
-    await using shop = openShop({ ...config.shop, connections: 1, signal: context.signal });
-    const changed = await declareSameOrders({ shop, db: warehouse.db });
-    if (changed > 0) await recountAll(warehouse.db);
-    done.push(`${counted(changed, 'pushed order')} had another date of creation in the shop, and took it over.`);
-  }
+  const migrated = isWhole(config) ? await migrateSchemas(warehouse, unbranded.db, config) : undefined;
+  if (!migrated) await requireMigrated(warehouse);
+  const { applied = [], biReader = true } = migrated ?? {};
+  const done = migrated && applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
+  const at: At = { warehouse, unbranded: unbranded.db, config, signal: context.signal };
+  for (const [name, { act }] of asked) done.push(await act(at, String(options[name])));
   const text = [...done, ...(biReader ? [] : [withoutReader(brand)])].join('\n');
-  return {
-    text,
-    json: {
-      applied,
-      biReader,
-      ...(rebuild && { rebuilt: true }),
-      ...(sameService && { sameService }),
-      ...(sameShop && { sameShop }),
-      ...(sameOrders && { sameOrders }),
-    },
-  };
+  const json = Object.fromEntries(asked.map(([name]) => [name === 'rebuild' ? 'rebuilt' : name, options[name]]));
+  return { text, json: { applied, biReader, ...json } };
 }
 
-/** Brings the schemas up to date. If a migration is pending, drops the views of `bi` over all brands first. */
-async function migrateSchemas(warehouse: Warehouse, unbranded: Db, api: { timeZone: string }) {
+/** Brings the schemas and the queue up to date. If a migration is pending, drops the views of `bi` over all brands first. */
+async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Config) {
   const { db, brand } = warehouse;
+  await requireOwnService(unbranded, config);
   if (brand !== undefined && (await compareMigrations(db)).pending.length > 0) await dropUnion(unbranded);
-  return { applied: await migrateWarehouse(db), biReader: await prepareBi(warehouse, api) };
+  const applied = await migrateWarehouse(db);
+  const biReader = await prepareBi(warehouse, config.api);
+  await migrateQueue(config.queueUrl);
+  return { applied, biReader };
 }
 
 /** Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand. */

@@ -9,7 +9,7 @@ export const command: Command = {
   define(commander, run) {
     commander.action(() =>
       run(async (context) => {
-        await using source = await openStatusSource(context.config());
+        await using source = await openStatusSource(context.warehouseConfig());
         const report = await statusReport(source);
         const issues = issuesOf(report);
         const incomplete = report.queue.error !== undefined;
