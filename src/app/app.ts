@@ -109,12 +109,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { log, now = () => new Date() } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
-  let last: Wait | undefined;
-  const onWait = (wait: Wait) => {
-    if (!last || last.untilMs < wait.untilMs || last.untilMs < Date.now()) last = wait;
-    options.onWait?.(wait);
-  };
-  const { baseUrl, clientId, clientSecret, concurrency } = config.api;
+  const waits = keepLastWait(options.onWait);
+  const { concurrency } = config.api;
   const wanted = concurrency + stepsAtATime + 2;
   const connections = options.shared ? Math.min(wanted, connectionsOfBrands / 2) : wanted;
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
@@ -133,14 +129,11 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(
     openReviewApi({
-      baseUrl,
-      clientId,
-      clientSecret,
-      concurrency,
+      ...config.api,
       session: sharedSession(warehouse.db, config.api),
       acquire: openCeiling(config, warehouse, log),
       log,
-      onWait,
+      onWait: waits.onWait,
       onRequestEnd: options.onRequestEnd,
       onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,
@@ -152,8 +145,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     config,
     log,
     now,
-    onWait,
-    currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
+    ...waits,
     warehouse,
     warehouseOutage: openOutage(log, 'warehouse'),
     fieldShapes,
@@ -168,6 +160,18 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     abort,
     close: () => all.disposeAsync(),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** Passes waits on, and remembers the one that ends last. */
+function keepLastWait(pass: AppOptions['onWait']): Pick<App, 'onWait' | 'currentWait'> {
+  let last: Wait | undefined;
+  return {
+    onWait(wait) {
+      if (!last || last.untilMs < wait.untilMs || last.untilMs < Date.now()) last = wait;
+      pass?.(wait);
+    },
+    currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
   };
 }
 

@@ -52,25 +52,14 @@ export function statusTables(report: StatusReport) {
     runs: {
       title: 'Last runs',
       head: ['Run', 'Started', 'Took', 'Rate', 'Outcome', 'Result'],
-      rows: report.runs.map((run) => [
-        run.job,
-        utc(run.startedAt),
-        run.finishedAt ? durationText(durationSeconds(run) ?? 0) : '',
-        runRate(run),
-        run.outcome ?? 'running',
-        run.error ?? waitText(run, report.at) ?? countsText(run.counts),
-      ]),
+      rows: report.runs.map((run) => runRow(run, report.at)),
     },
     queue: {
       title: `Queue (${report.queue.kind})`,
       head: ['Jobs', 'Active', 'Waiting', 'Waiting for steps', 'Delayed', 'Failed'],
-      rows: Object.entries(report.queue.jobs).map(([name, n]) => [
+      rows: Object.entries(report.queue.jobs).map(([name, counts]) => [
         name,
-        formatCount(n.active ?? 0),
-        formatCount(n.waiting ?? 0),
-        formatCount(n['waiting-children'] ?? 0),
-        formatCount(n.delayed ?? 0),
-        formatCount(n.failed ?? 0),
+        ...jobStates.map((state) => formatCount(counts[state] ?? 0)),
       ]),
     },
     schedules: {
@@ -80,6 +69,18 @@ export function statusTables(report: StatusReport) {
     },
   };
 }
+
+/** The states of jobs as BullMQ names them, in the order of the columns. */
+const jobStates = ['active', 'waiting', 'waiting-children', 'delayed', 'failed'];
+
+const runRow = (run: Run, now: Date): string[] => [
+  run.job,
+  utc(run.startedAt),
+  run.finishedAt ? durationText(durationSeconds(run) ?? 0) : '',
+  runRate(run),
+  run.outcome ?? 'running',
+  run.error ?? waitText(run, now) ?? countsText(run.counts),
+];
 
 /** One row for all gaps of an axis that are open for the same reason, those that have been open longest first. */
 function openGapRows(gaps: StatusReport['openGaps']): string[][] {

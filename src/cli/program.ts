@@ -31,21 +31,8 @@ export type Surroundings = {
 export async function runProgram(given: Surroundings): Promise<number> {
   let status = 0;
   const { args } = given;
-  // The one place that writes text: names and texts of customers may hold control characters.
-  const writeOut = (text: string) => given.writeOut(visible(text));
-  let isDrawn = false;
-  const writeError = (text: string) => {
-    const erase = isDrawn && text !== '\n' ? '\r\x1b[K' : '';
-    isDrawn = false;
-    given.writeError(erase + visible(text));
-  };
-  // Erases the line, and lets the terminal cut it off at its edge: a line that wraps could not be erased.
-  const draw = (line: string) => {
-    isDrawn = true;
-    given.writeError(`\r\x1b[K\x1b[?7l${visible(line)}\x1b[?7h`);
-  };
-  const writeJson = (value: unknown) => given.writeOut(`${visibleJson(JSON.stringify(value, null, 2))}\n`);
-  const around = { ...given, writeOut, writeError, draw };
+  const around = { ...given, ...openOutput(given) };
+  const { writeOut, writeError, writeJson } = around;
   const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
   const program = new Commander('review-sync')
     .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
@@ -92,6 +79,26 @@ export async function runProgram(given: Surroundings): Promise<number> {
   function writeFailure(error: FailureJson): void {
     if (args.includes('--json')) writeJson({ error });
   }
+}
+
+/** The one place that writes text: names and texts of customers may hold control characters. */
+function openOutput({ writeOut, writeError }: Surroundings) {
+  const eraseLine = '\r\x1b[K';
+  let isDrawn = false;
+  return {
+    writeOut: (text: string) => writeOut(visible(text)),
+    writeJson: (value: unknown) => writeOut(`${visibleJson(JSON.stringify(value, null, 2))}\n`),
+    /** In place of a drawn line; a line feed alone leaves it. */
+    writeError(text: string): void {
+      writeError((isDrawn && text !== '\n' ? eraseLine : '') + visible(text));
+      isDrawn = false;
+    },
+    /** Lets the terminal cut the line off at its edge: a line that wraps could not be erased. */
+    draw(line: string): void {
+      writeError(`${eraseLine}\x1b[?7l${visible(line)}\x1b[?7h`);
+      isDrawn = true;
+    },
+  };
 }
 
 /** Defines a command, with the options that all have. @param run gets the brand of --brand. */

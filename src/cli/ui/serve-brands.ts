@@ -64,19 +64,26 @@ export async function serveBrands(
   return { ...brands, deployment, log, close: () => all.disposeAsync() };
 }
 
+/** Logs why a brand cannot be served, once for each reason. */
+function openFaults(log: Logger) {
+  const said = new Map<string, string>();
+  return {
+    say(brand: string, error: unknown): void {
+      const why = describeWithHint(error);
+      if (said.get(brand) !== why) log.error({ brand, error: why }, 'the brand cannot be served; trying again');
+      said.set(brand, why);
+    },
+    forget: (brand: string) => said.delete(brand),
+  };
+}
+
 /** The brands that are served: those whose file is there and that could be opened. */
 function openBrands(context: Context, log: Logger, begin: BeginServing, shared: SharedConnections) {
   let known = context.brands();
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
   const opening = new Map<string, Promise<void>>();
-  const said = new Map<string, string>();
+  const faults = openFaults(log);
   let isClosing = false;
-  const say = (brand: string, error: unknown) => {
-    const why = describeWithHint(error);
-    if (said.get(brand) !== why && !isClosing)
-      log.error({ brand, error: why }, 'the brand cannot be served; trying again');
-    said.set(brand, why);
-  };
 
   async function open(brand: (typeof known)[number], name: string): Promise<void> {
     const stack = new AsyncDisposableStack();
@@ -85,9 +92,9 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
       await begin(measured, stack, { shared, pollMs: pollMsOf(known.length) });
       if (isClosing) throw new Error('the process ends');
       serving.set(name, { measured, stack });
-      said.delete(name);
+      faults.forget(name);
     } catch (error) {
-      say(name, error);
+      if (!isClosing) faults.say(name, error);
       await stack.disposeAsync().catch(() => {});
     }
   }
@@ -110,7 +117,7 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
       for (const [name, { stack }] of gone) {
         serving.delete(name);
         log.info({ brand: name }, 'its file is gone: the brand is not served any more');
-        await stack.disposeAsync().catch((error: unknown) => say(name, error));
+        await stack.disposeAsync().catch((error: unknown) => faults.say(name, error));
       }
       for (const brand of known) {
         const { name } = brand;
