@@ -62,7 +62,7 @@ export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): bo
   maxAgeDays > 0 && atMs - createdMs <= maxAgeDays * dayMs && createdMs - atMs <= dayMs;
 
 /** Promise 7: nobody learns a contact that may not go. */
-export function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSettings }: Facts): Findings {
+function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSettings }: Facts): Findings {
   // What begins first decides: a run may have begun to push the order, and have died before it sent anything.
   const mayHaveBegun = ({ atMs, run }: FirstPost) =>
     runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) === 'young');
@@ -100,7 +100,7 @@ export function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOther
 }
 
 /** Promise 6: what is removed may be. */
-export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
+function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
   const findings: Findings = [];
   const taken: number[] = [];
   for (const entry of service.ledger) {
@@ -153,7 +153,7 @@ export function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findin
 }
 
 /** Promise 6: what another integration created is changed only where a line is like it, by its product and more. */
-export const othersAreLeftAlone = ({ service, shop }: Facts): Findings =>
+const othersAreLeftAlone = ({ service, shop }: Facts): Findings =>
   service.ledger.flatMap((entry): Findings => {
     if (entry.kind !== 'changed' || !entry.process) return [];
     const { subOrder, code } = entry;
@@ -354,12 +354,16 @@ export function doneHasRead(run: Run, { service, reviews }: Facts): Findings {
 }
 
 /** Promise 6, of reviews: while the service has a review, it is never marked as deleted. */
-export const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
+const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
   reviews.flatMap((one) =>
     one.isDeleted && service.reviews.has(one.id)
       ? [`review ${one.id} is marked as deleted, and the service has it`]
       : [],
   );
+
+/** What is wrong at any moment. */
+export const neverAllowed = (facts: Facts): Findings =>
+  [nobodyIsMailed, nothingIsDestroyed, othersAreLeftAlone, noReviewIsGoneTooSoon].flatMap((check) => check(facts));
 
 /** Each change of the fields is reported once, and nothing else: `expected` and `reported` name field and change. */
 export const driftIsReported = (reported: readonly string[], expected: readonly string[]): Findings =>

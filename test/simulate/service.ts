@@ -56,6 +56,8 @@ export type Entry = { atMs: number; process: Process | undefined; request: Reque
   | { kind: 'deleted'; order: Order }
 );
 
+type Unnoted<T> = T extends unknown ? Omit<T, 'atMs'> : never;
+
 /** How this service reads the interface where that leaves it open. */
 export type ServiceHabits = {
   /** `cents` are hundredths, or whole units. */
@@ -88,6 +90,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
   const orders = new Map<number, Order>();
   const reviews = new Map<number, Review>();
   const ledger: Entry[] = [];
+  const note = (entry: Unnoted<Entry>) => void ledger.push({ atMs: now(), ...entry } as Entry);
   const tokens = new Map<string, number>();
   let ids = 1000;
   const counts = { requests: 0, writes: 0, lists: 0 };
@@ -171,23 +174,14 @@ export function createService(habits: ServiceHabits, now: () => number) {
     order.phone = given('user_phone', order.phone);
     order.mileage = given('mileage', order.mileage);
     orders.set(order.id, order);
-    ledger.push({ kind: 'order', atMs: now(), process, request, code, isNew: !known });
+    note({ kind: 'order', process, request, code, isNew: !known });
     for (const [field, sent] of [
       ['email', form.get('user_email')],
       ['phone', form.get('user_phone')],
     ] as const) {
       if (!sent) continue;
-      ledger.push({
-        kind: 'contact',
-        atMs: now(),
-        process,
-        request,
-        code,
-        field,
-        value: sent,
-        orderedAt: order.createdAt,
-        isNews: before[field] !== sent,
-      });
+      const isNews = before[field] !== sent;
+      note({ kind: 'contact', process, request, code, field, value: sent, orderedAt: order.createdAt, isNews });
     }
     return { status: 201, headers: { location: '/v1/orders' }, body: shownOrder(order) };
   }
@@ -247,7 +241,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
       if (method === 'GET') return { status: 200, body: shownOrder(order) };
       if (method !== 'DELETE') return { status: 405 };
       orders.delete(order.id);
-      ledger.push({ kind: 'deleted', atMs: now(), process, request, order });
+      note({ kind: 'deleted', process, request, order });
       return { status: 204 };
     }
     const given = method === 'PUT' ? query : form;
@@ -256,21 +250,20 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (subOrderId === undefined) {
       if (method !== 'POST') return { status: 405 };
       const made = addSubOrder(order, given, process?.name ?? 'somebody');
-      ledger.push({ kind: 'created', atMs: now(), process, request, code: order.code, subOrder: made });
+      note({ kind: 'created', process, request, code: order.code, subOrder: made });
       return { status: 201, body: { id: made.id } };
     }
     const one = order.subOrders.get(Number(subOrderId));
     if (!one) return notFound;
     if (method === 'PUT') {
-      if (one.by === undefined)
-        ledger.push({ kind: 'changed', atMs: now(), process, request, code: order.code, subOrder: { ...one } });
+      if (one.by === undefined) note({ kind: 'changed', process, request, code: order.code, subOrder: { ...one } });
       change(one, query);
       return { status: 204 };
     }
     if (method !== 'DELETE') return { status: 405 };
     order.subOrders.delete(one.id);
     const alike = [...order.subOrders.values()].filter((other) => contentKey(other) === contentKey(one)).length;
-    ledger.push({ kind: 'removed', atMs: now(), process, request, code: order.code, subOrder: one, alike });
+    note({ kind: 'removed', process, request, code: order.code, subOrder: one, alike });
     return { status: 204 };
   }
 

@@ -1,5 +1,5 @@
 import type { Shop } from '../../src/shop/index.ts';
-import type { OrderPage, OrderRange, RawOrder } from '../../src/shop/orders.ts';
+import type { OrderRange, RawOrder } from '../../src/shop/orders.ts';
 import { here, type Scheduler } from './scheduler.ts';
 
 export type ShopLine = {
@@ -23,6 +23,8 @@ export type ShopOrder = {
   deletedMs: number | null;
   lines: readonly ShopLine[];
 };
+
+type Moment = (one: ShopOrder) => number;
 
 /** `committedMs`: from when on the queries show this version. Undefined: the row is gone. */
 export type Version = { committedMs: number; order: ShopOrder | undefined };
@@ -84,25 +86,13 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
     });
   }
 
-  function page(dateOf: (one: ShopOrder) => number, { after, before, size }: Omit<OrderRange, 'axis'>): OrderPage {
-    const from = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
-    const keys = all()
-      .map((one) => ({ ms: dateOf(one), at: iso(dateOf(one)), code: one.code }))
-      .filter(({ ms, code }) => ms > from || (ms === from && code > after.code))
-      .filter(({ ms }) => before === undefined || ms < Date.parse(before))
-      .sort((a, b) => a.ms - b.ms || (a.code < b.code ? -1 : 1))
-      .slice(0, size)
-      .map(({ at, code }) => ({ at, code }));
-    const last = keys.at(-1);
-    return last && keys.length === size ? { keys, next: last } : { keys };
-  }
-
-  function byCode(orders: readonly ShopOrder[], { after, size }: Pick<OrderRange, 'after' | 'size'>): OrderPage {
+  /** The orders behind the last one that was read, by `msOf` and code. */
+  function page(orders: readonly ShopOrder[], { after, size }: OrderRange, fromMs: number, msOf: Moment, atOf = msOf) {
     const keys = orders
-      .filter(({ code }) => code > after.code)
-      .sort((a, b) => (a.code < b.code ? -1 : 1))
+      .filter((one) => msOf(one) > fromMs || (msOf(one) === fromMs && one.code > after.code))
+      .sort((a, b) => msOf(a) - msOf(b) || (a.code < b.code ? -1 : 1))
       .slice(0, size)
-      .map((one) => ({ at: iso(one.createdMs), code: one.code }));
+      .map((one) => ({ at: iso(atOf(one)), code: one.code }));
     const last = keys.at(-1);
     return last && keys.length === size ? { keys, next: last } : { keys };
   }
@@ -113,11 +103,21 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
     orderQueriesHash: async () => 'always the same',
     orderCodes: (range: OrderRange) =>
       reading(`codes by ${range.axis} after ${range.after.at}`, () => {
-        if (range.axis === 'code') return byCode(all(), range);
-        const dateOf = (one: ShopOrder) => (range.axis === 'created' ? one.createdMs : one.updatedMs);
-        if (!range.isByCode) return page(dateOf, range);
-        const later = all().filter((one) => dateOf(one) > Date.parse(range.after.at));
-        return byCode(later, range);
+        const { axis, after, before, isByCode } = range;
+        const created: Moment = (one) => one.createdMs;
+        const dateOf: Moment = (one) => (axis === 'updated' ? one.updatedMs : one.createdMs);
+        const fromMs = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
+        if (axis === 'code') return page(all(), range, 0, () => 0, created);
+        if (isByCode)
+          return page(
+            all().filter((one) => dateOf(one) > fromMs),
+            range,
+            0,
+            () => 0,
+            created,
+          );
+        const earlier = all().filter((one) => before === undefined || dateOf(one) < Date.parse(before));
+        return page(earlier, range, fromMs, dateOf);
       }),
     orders: (codes: readonly string[]) =>
       codes.length === 0
@@ -143,17 +143,6 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
     versions,
     current,
     all,
-    /** The versions that a reading of the last `withinMs` may have shown. */
-    recent(code: string, withinMs: number): (ShopOrder | undefined)[] {
-      const known = versions.get(code) ?? [];
-      const since = scheduler.now() - withinMs;
-      return known
-        .filter(
-          (one, at) =>
-            one.committedMs <= scheduler.now() && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= since,
-        )
-        .map((one) => one.order);
-    },
     /** @param afterMs how long the transaction takes to commit. */
     change(code: string, order: ShopOrder | undefined, afterMs = 0): void {
       const known = versions.get(code) ?? [];
