@@ -102,7 +102,9 @@ export function subOrderDifference(
       const subOrderId = found.one.id;
       const all = isHidden ? [] : lineDifferences(content, found, unit);
       const fields = all.filter(({ field, shop }) => shop !== null || isOfShop(field));
-      const body = sentOf(isHidden ? hiddenPatch(content, isOfShop('product_options')) : patchOf(content, fields));
+      // Whether the product of a sub-order that is not shown is another one is not known, and it may have reviews.
+      const hidden = Object.keys(content).filter((field) => field !== 'product_id' && isOfShop(field));
+      const body = bodyOf(content, isHidden ? hidden : fields.map(({ field }) => field));
       matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden });
       if (own?.subOrderId === subOrderId) continue;
       const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
@@ -282,9 +284,7 @@ function likenessTo(content: SubOrderContent, unit: MoneyUnit | undefined) {
   const options = optionsKey(content.product_options);
   const amounts = new Set<bigint | undefined>(centsAs(content.price, unit));
   return (entry: Entry): 0 | 1 | 2 | undefined => {
-    const { product_id } = entry.one;
-    if (product_id !== content.product_id && (product_id === null || !isRegisteredAgain(entry, content)))
-      return undefined;
+    if (entry.one.product_id === null || isOtherProduct(entry, content)) return undefined;
     const hasPrice = amounts.has(entry.cents);
     if (entry.options === options) return hasPrice ? exact : 1;
     return hasPrice ? 2 : undefined;
@@ -347,14 +347,9 @@ const hasValue = (content: SubOrderContent, field: string): boolean =>
     ? optionsText(content.product_options) !== null
     : Boolean(content[field as keyof SubOrderContent]);
 
-function patchOf(content: SubOrderContent, fields: readonly FieldDifference[]): SubOrderPatch {
-  const wanted: SubOrderPatch = { ...content, product_options: optionsPatch(content) };
-  return Object.fromEntries(fields.map(({ field }) => [field, wanted[field as keyof SubOrderPatch] ?? null]));
+/** The body of a request that changes these fields. A field without a value is emptied. */
+function bodyOf(content: SubOrderContent, fields: readonly string[]): SubOrderPatch {
+  const { product_options: options } = content;
+  const wanted: SubOrderPatch = { ...content, product_options: Object.keys(options).length === 0 ? null : options };
+  return sentOf(Object.fromEntries(fields.map((field) => [field, wanted[field as keyof SubOrderPatch] ?? null])));
 }
-
-/** Whether the product of a sub-order that is not shown is another one is not known, and it may have reviews. */
-const hiddenPatch = ({ product_id: _, product_options: __, ...others }: SubOrderContent, hasOptions: boolean) =>
-  hasOptions ? { ...others, product_options: optionsPatch({ product_options: __ }) } : others;
-
-const optionsPatch = ({ product_options: options }: Pick<SubOrderContent, 'product_options'>) =>
-  Object.keys(options).length === 0 ? null : options;
