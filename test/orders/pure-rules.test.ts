@@ -24,9 +24,8 @@ import {
   moneyUnitOf,
   optionsText,
 } from '../../src/orders/plan/same-value.ts';
-import { learn } from '../../src/orders/push/learn.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
-import type { Result } from '../../src/orders/push/send.ts';
+import { learn, type Result } from '../../src/orders/push/send.ts';
 import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {

@@ -14,9 +14,8 @@ import { isOnlyAnothers, memoryOf, type OrderMemory, type Shown } from '../plan/
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
-import { learn } from './learn.ts';
 import { countsOf, recordOf } from './record.ts';
-import { type Result, sendAll } from './send.ts';
+import { learn, type Result, sendAll } from './send.ts';
 
 /** What the orders of one slice share. */
 export type SlicePush = {

@@ -1,14 +1,15 @@
 import { isSameCode } from '../../base/normal-text.ts';
-import type { OrderDetail } from '../../review-api/index.ts';
+import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
+import { looksAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { OrderMemory } from '../plan/order-memory.ts';
-import { isRemoval, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
-import type { LineRequest } from '../plan/sub-orders.ts';
+import type { OrderMemory, PushFailure, Shown } from '../plan/order-memory.ts';
+import { emptyFields, isRemoval, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
+import type { LineLink, LineRequest } from '../plan/sub-orders.ts';
 import type { Send, Sent } from '../requests.ts';
 
 /** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
-export type OrderResult = { request: Exclude<OrderRequest, LineRequest>; sent: Sent<unknown> };
-export type LineResult = { request: LineRequest; sent: Sent<unknown> };
+type OrderResult = { request: Exclude<OrderRequest, LineRequest>; sent: Sent<unknown> };
+type LineResult = { request: LineRequest; sent: Sent<unknown> };
 export type Result = OrderResult | LineResult;
 
 /**
@@ -89,4 +90,130 @@ export async function findOrder(
   return known
     ? { kind: 'absent' }
     : { ...found, reason: `the service does not look orders up by code: ${found.reason}` };
+}
+
+const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.request;
+
+/**
+ * What is known after requests were sent, and what the service shows now. Pure.
+ *
+ * If a request about a line has no certain outcome, nobody knows what the service shows: another look is needed. After the
+ * last look such a line has failed.
+ *
+ * @param before what the service showed when the requests were planned.
+ * @returns `shown` undefined: every request about a line has a certain outcome, and nothing more is to be planned.
+ */
+export function learn(
+  planned: PlannedRequests,
+  before: Shown,
+  results: readonly Result[],
+): { memory: OrderMemory; shown: Shown | undefined } {
+  let memory = planned.memory;
+  let shown = before;
+  for (const result of results) if (!isOfLine(result)) ({ memory, shown } = learnOfOrder(memory, shown, result));
+  const { doubts, ...ofLines } = learnOfLines(memory, results.filter(isOfLine));
+  memory = { ...memory, ...ofLines };
+  if (doubts.length > 0 && memory.looks < looksAtMost && memory.stop === undefined)
+    return { memory: { ...memory, looks: memory.looks + 1 }, shown: 'unknown' };
+  memory = { ...memory, failures: [...memory.failures, ...doubts] };
+  const isShown = results.some((result) => !isOfLine(result)) && !isOfLine(results.at(-1) as Result);
+  return { memory, shown: isShown ? shown : undefined };
+}
+
+function learnOfOrder(
+  memory: OrderMemory,
+  shown: Shown,
+  { request, sent }: OrderResult,
+): { memory: OrderMemory; shown: Shown } {
+  const failure = failureOf(sent);
+  switch (request.kind) {
+    case 'find':
+      if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
+      if (sent.kind === 'absent' || request.isOptional) return { memory, shown: 'absent' };
+      return { memory: { ...memory, stop: memory.failedDeletion ?? failure }, shown };
+    case 'delete order':
+      if (sent.kind === 'done' || sent.kind === 'absent') return { memory, shown: 'absent' };
+      if (sent.kind === 'failed' && sent.isRefused) return { memory: { ...memory, failedDeletion: failure }, shown };
+      // A service that responds with 500 may have done it, or do it later.
+      return { memory: { ...memory, failedDeletion: { ...failure, isUnknown: true } }, shown: 'unknown' };
+    case 'post order': {
+      if (sent.kind === 'done') {
+        const detail = sent.value as OrderDetail;
+        return { memory: { ...memory, accepted: { body: request.body, detail } }, shown: detail };
+      }
+      const { accepted, refused } = memory;
+      // An empty value that the service accepted before is not what it refuses now.
+      const empty = emptyFields(request.body).filter((field) => accepted?.body[field as keyof OrderBody] !== null);
+      const isRefused = empty.length > 0 && (failure.failure === 'permanent' || accepted !== undefined);
+      return { memory: { ...memory, ...(isRefused ? { refused: [...refused, ...empty] } : { stop: failure }) }, shown };
+    }
+    default:
+      return request satisfies never;
+  }
+}
+
+function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
+  const links = new Map(memory.lines.map((link) => [link.lineCode, link]));
+  const failures = [...memory.failures];
+  const emptied = [...memory.emptied];
+  const doubts: PushFailure[] = [];
+  for (const result of results) {
+    const { request, sent } = result;
+    const { kind, lineCode } = request;
+    const link = links.get(lineCode);
+    const failure = { lineCode, ...failureOf(sent) };
+    const isRefused = sent.kind === 'failed' && failure.failure === 'permanent';
+    if (kind === 'create' && (isRefused || sent.kind === 'absent')) failure.reason += link ? productHint(link) : '';
+    const empty = kind === 'change' && !request.isHidden ? emptyFields(request.body).length : 0;
+    const isRestLeft = kind === 'change' && isRefused && empty > 0 && empty < Object.keys(request.body).length;
+    if (empty > 0 && (sent.kind === 'done' || isRestLeft)) emptied.push(lineCode);
+
+    const after = link && linkAfter(link, result);
+    if (after) links.set(lineCode, after);
+    else links.delete(lineCode);
+    if (sent.kind === 'failed' && !isRestLeft) failures.push(failure);
+    else if (sent.kind !== 'done') doubts.push(failure);
+  }
+  return { lines: [...links.values()], failures, emptied, doubts };
+}
+
+/** What is remembered of the line after the request; undefined: nothing. */
+function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | undefined {
+  const isDone = sent.kind === 'done';
+  switch (request.kind) {
+    case 'change':
+      if (isDone) return { ...link, content: request.content };
+      // The sub-order is gone: the next look creates it again. A sub-order that the order shows all the same is looked at first.
+      return sent.kind === 'absent' && request.isHidden ? undefined : link;
+    case 'remove':
+      return isDone && link.subOrderId === request.subOrderId ? undefined : link;
+    case 'create': {
+      if (isDone) {
+        const { id } = sent.value as { id: number };
+        const isSentOnce = !request.isSentAgain && sent.attempts === 1;
+        return { ...link, subOrderId: id, idsBefore: isSentOnce ? null : link.idsBefore };
+      }
+      // A refused creation created nothing: no sub-order that appears later is this line's, unless an earlier request
+      // made it.
+      return sent.kind === 'failed' && sent.failure === 'permanent' && !request.isSentAgain ? undefined : link;
+    }
+    default:
+      return request satisfies never;
+  }
+}
+
+/** If a code has two product ids, the higher one is sent. If that product was deleted, only a person knows. */
+const productHint = ({ content: { product_code: code, product_id: id } }: LineLink) =>
+  code === undefined
+    ? ''
+    : `; product ${id} is the newest known of code ${JSON.stringify(code)}: if the service has deleted it, ` +
+      'let order_lines.sql give the product_id';
+
+/** Why a request was not done. */
+function failureOf(sent: Sent<unknown>): PushFailure {
+  if (sent.kind === 'failed') return { reason: sent.reason, failure: sent.failure };
+  return {
+    reason: sent.kind === 'unknown' ? sent.reason : 'the service answers 404 to a request about it',
+    failure: 'transient',
+  };
 }
