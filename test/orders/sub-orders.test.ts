@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Line } from '../../src/orders/plan/desired-order.ts';
 import { type LineLink, subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
@@ -144,13 +145,13 @@ describe('lines and sub-orders', () => {
       ['change 12: product_id, product_options', 'create 1', `keep 11: ${hasReviews}`],
     ],
     [
-      'nor does another one give its own away, though it is free',
+      'or another that is free',
       {
         shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m), shows(13, of.p2)],
         lines: [as('1', { ...of.p2, product_id: 3 }), as('2', of.p2)],
         links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12), linked(as('3', of.p2), 13)],
       },
-      ['2 gets 13', 'create 1', `keep 11: ${hasReviews}`, 'remove 12'],
+      ['1 gets 12', '2 gets 13', 'change 12: product_id, product_options', `keep 11: ${hasReviews}`],
     ],
     [
       'codes move with the sizes of one product, and a review stays with its size',
@@ -435,3 +436,69 @@ describe('a creation whose response was lost', () => {
     expect(links).toMatchObject([{ lineCode: '1' }, { lineCode: '2', subOrderId: 12, isOurs: false }]);
   });
 });
+
+/** What the service and the warehouse have after a push of these lines. */
+function pushed(shown: readonly SubOrder[], links: readonly LineLink[], lines: readonly Line[]) {
+  const { matched, create, remove, keep, links: planned } = subOrderDifference(shown, lines, links);
+  const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
+  const changed = new Map(matched.map(({ subOrderId, content }) => [subOrderId, shownAs(subOrderId, { content })]));
+  const removed = new Set(remove.map(({ subOrderId }) => subOrderId));
+  const idOf = new Map(
+    create.map(({ lineCode }, at) => [lineCode, Math.max(0, ...shown.map(({ id }) => id)) + 1 + at]),
+  );
+  return {
+    keep,
+    requests: create.length + remove.length + matched.filter(({ body }) => Object.keys(body).length > 0).length,
+    shown: [
+      ...shown
+        .filter(({ id }) => !removed.has(id))
+        .map((one) => ({ ...one, ...changed.get(one.id), reviews_count: one.reviews_count })),
+      ...[...idOf].map(([lineCode, id]) => shownAs(id, { content: contentOf.get(lineCode) as Content })),
+    ],
+    links: planned
+      .filter(({ subOrderId }) => subOrderId === null || !removed.has(subOrderId))
+      .map((link) => ({
+        ...link,
+        content: contentOf.get(link.lineCode) ?? link.content,
+        subOrderId: link.subOrderId ?? idOf.get(link.lineCode) ?? null,
+        idsBefore: null,
+      })),
+  };
+}
+
+test.each(['positions', 'keys'])(
+  'in every version of an order all lines are there, and nothing else without reviews: %s',
+  (codes) => {
+    const someContent = fc.record({
+      product_id: fc.integer({ min: 1, max: 3 }),
+      price: fc.constantFrom('10', '20'),
+      product_options: fc.constantFrom({}, { size: 'S' }, { size: 'M' }),
+    });
+    const someLine = fc.record({ key: fc.integer({ min: 1, max: 5 }), content: someContent });
+    const someLines = fc.uniqueArray(someLine, { minLength: 1, maxLength: 4, selector: ({ key }) => key });
+    const reviewed = fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 2 });
+    const versions = fc.array(fc.record({ lines: someLines, reviewed }), { minLength: 2, maxLength: 4 });
+    const text = ({ product_id, price, product_options: options }: Partial<SubOrder>) =>
+      JSON.stringify([product_id, price?.cents, options]);
+    const holds = (given: { lines: { key: number; content: Content }[]; reviewed: number[] }[]) => {
+      let [shown, links]: [SubOrder[], LineLink[]] = [[], []];
+      for (const version of given) {
+        const lines = version.lines.map(({ key, content }, at) =>
+          line(String(codes === 'keys' ? key : at + 1), content),
+        );
+        const before = shown.filter(({ reviews_count }) => reviews_count !== 0);
+        const after = pushed(shown, links, lines);
+        ({ shown, links } = after);
+        const left = shown.map(text);
+        for (const one of lines) expect(left.splice(left.indexOf(text(shownAs(0, one))) >>> 0, 1)).toHaveLength(1);
+        for (const { id, product_id } of before)
+          expect(shown).toContainEqual(expect.objectContaining({ id, product_id }));
+        expect(left).toHaveLength(after.keep.length);
+        for (const { subOrderId } of after.keep) expect(before.map(({ id }) => id)).toContain(subOrderId);
+        expect(pushed(shown, links, lines).requests).toBe(0);
+        shown = shown.map((one) => (version.reviewed.includes(one.id) ? { ...one, reviews_count: 1 } : one));
+      }
+    };
+    fc.assert(fc.property(versions, holds), { numRuns: Number(process.env.PROPERTY_RUNS ?? 300) });
+  },
+);

@@ -195,9 +195,8 @@ function match(
   const entries = entriesOf(shown, links, unit);
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
-  const isLinked = new Set(entries.map(({ link }) => link?.lineCode));
   const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
-    const rank = rankOf(contentOf.get(lineCode), linkOf.get(lineCode), isLinked.has(lineCode), unit);
+    const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
     return entries.map((entry) => ({ lineCode, entry, rank: rank(entry) })).filter((pair) => pair.rank < never);
   });
   const left = new Set(entries);
@@ -235,20 +234,23 @@ function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit:
  * - 0: it is the line's own by its link, and exactly as the line. The shop's line codes may be positions, which move when
  *   a line is removed.
  * - 1: it is exactly as the line, whose own one is not. 2: it is the line's own, and is changed.
- * - 3 to 5: the response of the creation was lost; it was not there before and is as it was sent.
- * - 6 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
+ * - 3: it is the own one of another line, which has another one now, and is changed.
+ * - 4 to 6: the response of the creation was lost; it was not there before and is as it was sent.
+ * - 7 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
  *   like, created by somebody else.
  *
  * A sub-order that may have reviews gets no other product.
  *
- * @param content of the line; undefined: the line is not pushed now, and keeps what it has.
+ * @param contentOf of the lines by their codes. A line without is not pushed now, and keeps what it has.
  */
 function rankOf(
-  content: SubOrderContent | undefined,
+  lineCode: string,
+  contentOf: ReadonlyMap<string, SubOrderContent>,
   link: LineLink | undefined,
-  isLinked: boolean,
   unit: MoneyUnit | undefined,
 ) {
+  const content = contentOf.get(lineCode);
+  const isLinked = link !== undefined && !isPending(link);
   const likeness = content && likenessTo(content, unit);
   const sentLikeness = link && isPending(link) ? likenessTo(link.content, unit) : undefined;
   const mayBeLost = (entry: Entry) =>
@@ -261,8 +263,9 @@ function rankOf(
     if (isOwn && (like === exact || content === undefined)) return 0;
     if (like === exact && isLinked && entry.link) return 1;
     if (isOwn && content && mayBecome(entry, content)) return 2;
+    if (isLinked && entry.link && contentOf.has(entry.link.lineCode) && !mayHaveReviews(entry.one)) return 3;
     const sentLike = sentLikeness?.(entry);
-    if (sentLike !== undefined && (content || sentLike === exact) && mayBeLost(entry)) return 3 + sentLike;
+    if (sentLike !== undefined && (content || sentLike === exact) && mayBeLost(entry)) return 4 + sentLike;
     return like === undefined ? never : foreign + 2 * like + (entry.link ? 0 : 1);
   };
 }
@@ -272,7 +275,7 @@ const mayBecome = (entry: Entry, content: SubOrderContent) =>
   !mayHaveReviews(entry.one) || !isOtherProduct(entry, content);
 
 const exact = 0;
-const foreign = 6;
+const foreign = 7;
 const never = Number.POSITIVE_INFINITY;
 
 /**
