@@ -169,10 +169,9 @@ function options(raw: RawRow, name: string): Record<string, string> {
   const value = text(raw, name);
   const expected = 'expected an object whose values are texts or numbers, such as {"Size": "L"}';
   const parsed = value === undefined ? {} : (parsedJson(value) ?? {});
-  // PHP writes an object without fields like the first, a form writes nothing like the second.
-  if (parsed === '' || (Array.isArray(parsed) && parsed.length === 0)) return {};
+  if (isNothing(parsed)) return {};
   if (kindOf(parsed) !== 'an object') throw new RowFault(`${name} is ${kindOf(parsed)}, ${expected}`);
-  const entries = Object.entries(parsed).filter(([, one]) => one !== null && one !== '');
+  const entries = Object.entries(parsed).filter(([, one]) => !isNothing(one));
   const other = entries.find(([, one]) => typeof one === 'object');
   if (other) throw new RowFault(`${name} has a value that is ${kindOf(other[1])}, ${expected}`);
   const texts = entries.map(([key, one]) => [normalText(key), normalText(String(one))] as const);
@@ -181,6 +180,10 @@ function options(raw: RawRow, name: string): Record<string, string> {
   }
   return Object.fromEntries(texts.filter(([, one]) => one !== ''));
 }
+
+/** PHP writes an object without fields as `[]`, and a form writes nothing as `""`. */
+const isNothing = (value: unknown): boolean =>
+  value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** The value; text that is not JSON at all comes back as that text. */
 function parsedJson(text: string): unknown {

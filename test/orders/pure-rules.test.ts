@@ -139,6 +139,17 @@ describe('desiredOrder', () => {
     expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_email');
   });
 
+  test.each<[string | null, Record<string, string>]>([
+    ...[null, '', ' ', 'null', '""', '[]', '{}'].map((text) => [text, {}] as [string | null, Record<string, string>]),
+    [
+      '{"Size": 38, "Gift": true, "Engraving": "", "Colour": null, "Extra": [], "More": {}}',
+      { Size: '38', Gift: 'true' },
+    ],
+    [JSON.stringify({ [' 사이즈 '.normalize('NFD')]: ' L ', blank: '\u00a0' }), { 사이즈: 'L' }],
+  ])('options %s hold what has a value, as text', (product_options, options) => {
+    expect(desiredOf({}, [line('1', { product_options })]).lines[0]?.content.product_options).toEqual(options);
+  });
+
   test('an order that cannot be read is a dead letter under its code', () => {
     expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, none, none, 'off')).toMatchObject({
       key: 'A',
@@ -387,6 +398,7 @@ describe('what counts as the same', () => {
     const decomposed = '김하나'.normalize('NFD');
     expect(isSameText(decomposed, '김하나')).toBe(true);
     expect(isSameText('D&#39;Angelo &amp; Co ', "D'Angelo & Co")).toBe(true);
+    expect(isSameText('Kim &amp;amp; Lee &lt;b&gt;', 'Kim &amp;  Lee\u00a0<b>')).toBe(true);
     expect(isSameText('Kim', 'kim')).toBe(false);
     expect(isSameText(null, 'Kim')).toBe(false);
     expect(areSameOptions({ size: 'l' }, { Size: 'L', Engraving: '' })).toBe(true);

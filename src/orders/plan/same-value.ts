@@ -5,11 +5,15 @@ import type { MoneyAmount } from '../../review-api/index.ts';
 const escapes: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" };
 
 /**
- * A text as a person reads it, by which both ends are compared: a service may compose its characters, take off outer spaces
- * and escape it for HTML (docs/service-facts.md).
+ * A text as a person reads it, by which both ends are compared: a service may compose its characters, take off or join
+ * spaces, and escape it for HTML (docs/service-facts.md), as the shop may have done before.
  */
 export const plainText = (text: string): string =>
-  normalText(text.replaceAll(/&(amp|lt|gt|quot|#39|#x27);/g, (whole, name: string) => escapes[name] ?? whole));
+  normalText(
+    text
+      .replaceAll(/&(?:amp;)*(amp|lt|gt|quot|#39|#x27);/g, (whole, name: string) => escapes[name] ?? whole)
+      .replaceAll(/\s+/g, ' '),
+  );
 
 /** Whether both ends show the same text; null: none. */
 export const isSameText = (theirs: string | null, ours: string | null): boolean =>
