@@ -16,7 +16,7 @@ import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { recordOverview } from '../../warehouse/reviews/review-overview.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
-import { type Axis, clocksApart, listLimits } from '../read/window.ts';
+import { type Axis, justNow, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
 /** No two zones differ by more than 26 hours. */
@@ -150,7 +150,7 @@ export async function newestOf(
   axis: Axis,
   span: Span,
 ): Promise<Second | undefined> {
-  const [past = span] = partBefore(span, secondOf(deps.now()) - clocksApart);
+  const [past = span] = partBefore(span, secondOf(deps.now()) - justNow);
   const spans = [...(past.end < span.end ? [span] : []), past, { start: past.end - 2 * 86_400, end: past.end }];
   for (const one of spans) {
     const newest = await firstOf(deps, { axis, span: one, desc: true });

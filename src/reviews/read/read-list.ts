@@ -1,25 +1,27 @@
 import pLimit from 'p-limit';
+import { secondOf } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
 import { type Part, type Reader, takeAll } from './reader.ts';
+import { justNow } from './window.ts';
 
 /**
  * How the reading of a list ends.
  *
  * - `whole`: everything that the list held throughout was read.
- * - `too-long`: the list has more pages than the service lets us request. `page`: the last page that is certain, or the
- *   last one with records. `pages`: the number of pages that the service names.
+ * - `too-long`: the list has more than its pages show. `page`: the last page that is certain, or the last one with
+ *   records. `pages`: the number of pages that the service names.
  * - `changing`: no reading reached the service's count, or agreed with the reading before.
  */
 export type ListEnd =
   | { kind: 'whole' }
   | { kind: 'changing' }
-  | { kind: 'too-long'; page: ListPage; pages?: number }
+  | { kind: 'too-long'; page?: ListPage; pages?: number }
   | Obstacle;
 
+/** Readings of a list that show no new record and prove nothing. A change between two readings costs one. */
+const vainAtMost = 4;
 /** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
-/** Empty pages in a row that `readOn` skips while it lacks records that the list shows in descending order. */
-const skippedAtMost = 3;
 /** Looks for the last page of a list. A list that stands still takes three. */
 const looksAtMost = 8;
 
@@ -41,9 +43,8 @@ const looksAtMost = 8;
  *    again, the pages below the last one by one and downwards: deletions shift records to pages that are still to be
  *    read. It is whole by its count, or if two readings in turn show the same records.
  *
- * If a page is empty although others follow, or although it is the only one, all its records are hidden, or the service
- * is wrong. Before a list is believed without its count, `lookAtEmpty` requests each empty page again, one record shorter, and
- * up to three empty pages behind the last one. A list of which every page is empty is believed after that alone.
+ * If a page is empty although others follow, all its records are hidden, or the service is wrong. Such a list is too
+ * long: in its parts, the pages are cut elsewhere.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -56,14 +57,15 @@ export async function readList(
   let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
-  for (let attempt = 1; attempt <= attemptsAtMost; attempt += 1) {
+  let vain = 0;
+  for (let attempt = 1; attempt <= attemptsAtMost && vain < vainAtMost; attempt += 1) {
+    const before = reader.size();
     const top = known ?? (await findTop(reader, query, guess));
     const end = 'isNamed' in top ? await readFrom(reader, query, list, top) : top;
     if (end.kind !== 'unproven') return end;
-    const { shown } = end;
-    const ids = shown && idsOf(shown.pages);
-    const isProven = ids?.length === 0 || (ids && earlier && showsSame(earlier, ids));
-    if (shown && isProven) return lookAtEmpty(reader, query, shown);
+    const ids = end.pages && idsOf(end.pages);
+    if (ids && earlier && showsSame(earlier, ids)) return { kind: 'whole' };
+    if (reader.size() === before) vain += 1;
     [known, guess, earlier, list.isFirst] = [undefined, end.guess, ids, false];
   }
   return { kind: 'changing' };
@@ -78,14 +80,11 @@ type Top = { number: number; page: ListPage; isNamed: boolean };
  */
 type List = { shown: Set<string>; count: number; lastPage: number | undefined; isFirst: boolean };
 
-/** What one reading shows: its pages from the first. `behind`: other pages that must be empty. */
-type Shown = { pages: ListPage[]; behind: number[] };
-
 /**
- * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading. `shown` is undefined if
- * the list became longer or shorter meanwhile, or the number of its last page is wrong.
+ * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading. `pages`: what it shows;
+ * undefined if the list became longer or shorter meanwhile, or the number of its last page is wrong.
  */
-type Unproven = { kind: 'unproven'; guess: number; shown?: Shown };
+type Unproven = { kind: 'unproven'; guess: number; pages?: ListPage[] };
 
 /** The guess if the numbers of the last page are of no use: the list is read upwards from page 1. */
 const unnamed = 0;
@@ -146,14 +145,13 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
   const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
   const isKnown = top.isNamed && (list.lastPage === number || (deps.pages.areNumbersRight && areOthersFull && isShort));
-  const shown: Shown = { pages, behind: top.isNamed || top.page.ids.length > 0 ? [] : [2, 3] };
-  const end = isKnown ? 'known' : await readOn(reader, query, shown);
+  const end = isKnown ? 'known' : await readOn(reader, query, pages);
   if (typeof end !== 'string') return end;
-  if (end === 'shown' && pages.length === 1) return { kind: 'whole' };
-  if (!top.isNamed) return { ...upwards, shown };
-  if (lastOf(pages).number > number) return { ...contradicted(reader), shown };
-  const unproven: Unproven = { kind: 'unproven', guess: number, shown };
-  if (pages.every(({ ids }) => ids.length === 0)) return unproven;
+  if ((end === 'shown' && pages.length === 1) || pages.every(({ ids }) => ids.length === 0)) return { kind: 'whole' };
+  if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
+  if (!top.isNamed) return { ...upwards, pages };
+  if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
+  const unproven: Unproven = { kind: 'unproven', guess: number, pages };
 
   list.lastPage = number;
   if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
@@ -182,49 +180,44 @@ function contradicted({ deps }: Reader): Unproven {
 }
 
 /**
- * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Empty pages are skipped while
- * records are missing.
+ * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Pages that it reads are added to
+ * `pages`.
  *
  * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the page behind them shows
  *   nothing new, or no page shows anything.
  */
-async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'shown' | 'unclear' | ListEnd> {
-  const { pages } = shown;
+async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Promise<'shown' | 'unclear' | ListEnd> {
   const { pages: pagesAtMost, pageSize } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
-  const isEmptyList = ids.size === 0;
-  const asked = isEmptyList ? undefined : await reader.ask({ ...query, desc: true }, 1);
-  const other = asked?.kind === 'page' ? asked : { ids: [], seconds: [] };
-  const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < reader.span.end);
+  // A list without records is asked for one record shorter: no stored response answers that.
+  const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? pageSize - 1 : pageSize);
+  const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
+  if (ids.size === 0) return other.ids.length > 0 ? { kind: 'too-long' } : 'unclear';
+  // What was written since the reading began does not count as read.
+  const until = Math.min(reader.span.end, secondOf(reader.startedAt()) - justNow);
+  const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
   // Records that are all of the second behind the span still show whether the pages go so far.
   const awaited = atEnd.length > 0 ? atEnd : other.ids;
   const lacks = () => awaited.some((id) => !ids.has(id));
   let landing: Promise<unknown> | undefined;
-  let skipped = 0;
-  while (!isEmptyList && (lacks() || !isEnd(pages, other.seconds, pageSize))) {
+  while (lacks() || !isShownFromEnd(pages, other.seconds, pageSize)) {
     const number = pages.length + 1;
     const last = lastOf(pages);
     const next = await reader.ask(query, number);
     if (next.kind === 'failed') return next;
     const isEmpty = next.kind === 'page' && next.ids.length === 0;
-    if (next.kind === 'page' && !isEmpty && !pages.some((page) => isSame(next, page))) {
-      if (number > reader.most) return { kind: 'too-long', page: last.page };
-      await landing;
-      landing = reader.take(next);
-      for (const id of next.ids) ids.add(id);
-      skipped = 0;
-    } else if (isEmpty && number < pagesAtMost && skipped < skippedAtMost && lacks()) {
-      skipped += 1;
-    } else {
+    if (isEmpty || next.kind === 'refused' || pages.some((page) => isSame(next, page))) {
       const isMore = lacks() || (isEmpty && number === pagesAtMost);
-      const isOver = !isMore && (isEmpty || (await endsHere(reader, query, pages, next, atEnd.length > 0)));
-      if (!isOver) return next.kind === 'refused' && !isMore ? next : { kind: 'too-long', page: last.page };
-      if (isEmpty) shown.behind = [number, number + 1, number + 2].filter((one) => one <= pagesAtMost);
-      return 'unclear';
+      const isEnd = !isMore && (isEmpty || (await endsHere(reader, query, pages, next, atEnd.length > 0)));
+      return isEnd ? 'unclear' : { kind: 'too-long', page: last.page };
     }
+    if (number > reader.most) return { kind: 'too-long', page: last.page };
+    await landing;
+    landing = reader.take(next);
+    for (const id of next.ids) ids.add(id);
     pages.push(next);
   }
-  return isEmptyList ? 'unclear' : 'shown';
+  return 'shown';
 }
 
 /**
@@ -233,7 +226,7 @@ async function readOn(reader: Reader, query: PageQuery, shown: Shown): Promise<'
  * without an order, or that ignores it, shows other seconds; one that turns each page by itself cannot be recognised
  * by a full page.
  */
-function isEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], pageSize: number): boolean {
+function isShownFromEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], pageSize: number): boolean {
   const upwards = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
   const atEnd = downwards.filter((second) => second !== undefined).reverse();
   const [first = 0, newest = 0] = [atEnd[0], upwards.at(-1)];
@@ -243,31 +236,13 @@ function isEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], pageS
 
 const isRising = (seconds: readonly number[]) => seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
 
-/**
- * Requests each empty page again, one record shorter; from the list's other end if all pages are empty. If a page shows
- * a record that the reading does not have, the list cannot be read as it is.
- */
-async function lookAtEmpty(reader: Reader, query: PageQuery, { pages, behind }: Shown): Promise<ListEnd> {
-  const known = new Set(idsOf(pages));
-  const again = (number: number, desc: boolean) =>
-    reader.ask({ ...query, desc }, number, limitsOf(reader.deps).pageSize - 1);
-  const empty = pages.flatMap(({ ids }, index) => (ids.length === 0 ? [index + 1] : []));
-  for (const number of [...empty, ...behind]) {
-    let page = await again(number, known.size === 0);
-    if (page.kind !== 'page' && known.size === 0) page = await again(number, false);
-    if (page.kind === 'failed') return page;
-    if (page.kind === 'page' && page.ids.some((id) => !known.has(id))) return { kind: 'too-long', page };
-  }
-  return { kind: 'whole' };
-}
-
-/** Whether a list ends with this page, although the one behind it is refused, or shows it again. */
+/** Whether a list ends with these pages, although the one behind them is refused, or shows one of them again. */
 async function endsHere(
   reader: Reader,
   query: PageQuery,
   all: readonly ListPage[],
   next: ListPage | Obstacle,
-  isShownFromEnd: boolean,
+  isSeenFromEnd: boolean,
 ): Promise<boolean> {
   const { number, page } = lastOf(all);
   if (next.kind === 'refused' && page.lastPage === number) {
@@ -276,7 +251,7 @@ async function endsHere(
   const { pages, pageSize } = limitsOf(reader.deps);
   const largest = Math.max(...all.map(recordsOn));
   const isSmall = largest <= Math.max(1, pageSize * shortPage);
-  if (isSmall && (isShownFromEnd || next.kind === 'page' || (page.lastPage ?? 0) <= number)) return true;
+  if (isSmall && (isSeenFromEnd || next.kind === 'page' || (page.lastPage ?? 0) <= number)) return true;
   // Smaller pages are cut elsewhere: a list of 300 records ends with 3 on page 4 of 99.
   const total = (number - 1) * largest + recordsOn(page);
   const limit = [largest - 1, largest - 2].find((less) => less > 0 && total % less > 0) ?? pageSize;

@@ -13,11 +13,12 @@ import { type Axis, cutSpan, middleOf } from './window.ts';
  * - `changing`: its list changed at each reading.
  * - `crowded`: the shortest span that can be asked for holds more reviews than any query can reach.
  */
-export type SpanEnd =
+export type SpanEnd = { requests: number } & (
   | ({ kind: 'proven' } & Proven)
   | { kind: 'too-long'; parts: Part[] }
   | { kind: 'changing' | 'crowded'; reason: string }
-  | Obstacle;
+  | Obstacle
+);
 
 /**
  * Reads a span by the page numbers of its list.
@@ -33,9 +34,11 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     const end = await readList(reader, query, part);
     const found = end.kind === 'too-long' ? await partsOf(reader, query, end) : end;
     await reader.landed();
-    if (found.kind === 'whole') return { kind: 'proven', ...reader.proven() };
-    if (found.kind !== 'changing') return found;
-    return { ...found, reason: `The list of the reviews ${axis} at ${spanText(span)} changed at each reading` };
+    const proven = reader.proven();
+    if (found.kind === 'whole') return { kind: 'proven', ...proven };
+    const { requests } = proven;
+    if (found.kind === 'changing') return { ...found, requests, reason: 'the list changed at each reading' };
+    return { ...found, requests };
   } finally {
     await reader.landed();
   }
@@ -50,16 +53,16 @@ async function partsOf(
   { page, pages }: Extract<ListEnd, { kind: 'too-long' }>,
 ): Promise<Crowd | { kind: 'too-long'; parts: Part[] }> {
   const { deps, most, span } = reader;
-  if (!page.seconds.some((second) => second !== undefined)) {
+  if (page && !page.seconds.some((second) => second !== undefined)) {
     const reason = `A page of the reviews ${query.axis} at ${spanText(span)} shows none of these dates`;
     return { kind: 'failed', reason };
   }
-  const at = dateOn(page, span);
+  const at = page && dateOn(page, span);
   const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
   if (!first || !second) return readCrowd(reader, query);
   const guess = pages === undefined ? {} : { guess: pages - most };
   // The list of the first part begins as this one does, so this page is its last one.
-  const last = pages === undefined || at === undefined ? undefined : pageBefore(page, first.end);
+  const last = page && pages !== undefined && at !== undefined ? pageBefore(page, first.end) : undefined;
   const parts: Part[] = [
     { span: first, guess: most, ...(last && { last }) },
     { span: second, ...guess },

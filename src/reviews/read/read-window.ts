@@ -6,11 +6,11 @@ import type { Warehouse } from '../../warehouse/index.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
-import { type Gap, openGap } from '../../warehouse/reviews/open-gaps.ts';
+import { type Gap, type GapKind, openGap } from '../../warehouse/reviews/open-gaps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Part, Proven, ReadDeps } from './reader.ts';
-import { type Axis, clocksApart, cutSpan, halvesOf, justNow, type Window } from './window.ts';
+import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -43,14 +43,10 @@ export async function readWindow(
     await enterSpan(db, { ...proven, runId, axis, span, absent: absent.map(({ id }) => id) });
   }
 
-  const beganAt = secondOf(deps.now());
   const left = without(window.span, await coveredSpans(db, axis, { runId }));
   const gaps = await readSpans(deps, axis, left, { land, enter });
-  // The window of an incremental run ends a day ahead. What nobody can have written yet is no gap: the next run reads
-  // it.
-  const unread = gaps.flatMap((gap) => partBefore(gap.span, beganAt - justNow).map((span) => ({ ...gap, span })));
-  for (const gap of unread) await openGap(db, axis, gap);
-  if (unread.length > 0) throw incomplete(unread);
+  for (const gap of gaps) await openGap(db, axis, gap);
+  if (gaps.length > 0) throw incomplete(gaps);
   return { windows: 1, ...counts };
 }
 
@@ -59,8 +55,8 @@ export type Ledger = { land: Land; enter(proven: Proven): Promise<void> };
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
 const spansAtATime = 4;
-/** Spans of a window that are cut because their list is too long. 2,000 cuts reach 5.8 million reviews. */
-const cutsAtMost = 2000;
+/** Requests after which no span of a window is cut any more, besides two for each review that was proven. */
+const requestsAtMost = 500;
 /** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
 /** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
@@ -68,15 +64,11 @@ const halfGiveUpMs = 500;
 
 /**
  * Reads every review of the spans, whatever is added, changed or deleted meanwhile: what stood throughout is read.
- * `readSpan` says how each span ended:
+ * A span that was read completely is entered, one that can be read in parts is read in these (`partsAfter`), and
+ * everything else is a gap.
  *
- * 1. A span that was read completely is entered.
- * 2. A span that holds too much is read in its parts.
- * 3. A span that the service refuses or fails on is halved, so that the gap is no larger than the obstacle. A service may
- *    refuse dates ahead of its clock: then the span is cut at the present, and what lies ahead is left out.
- * 4. What else cannot be read is a gap. Everything else is read all the same.
- *
- * @returns what cannot be called read.
+ * @returns what cannot be called read. What lies ahead of now is left out: nobody can have written it, and the next run
+ *   reads it.
  * @throws the client's errors where the service is down, and the ledger's, when every span that was begun has ended.
  */
 export async function readSpans(
@@ -88,64 +80,32 @@ export async function readSpans(
   const gaps: Gap[] = [];
   const failures: unknown[] = [];
   const limit = pLimit(spansAtATime);
-  const present = secondOf(deps.now()) - clocksApart;
+  const { seconds: longest, pages } = limitsOf(deps);
   const seconds = spans.reduce((sum, { start, end }) => sum + end - start, 0);
-  const mostHalvings = halvingsAtMost * Math.ceil(seconds / limitsOf(deps).seconds);
-  let [cuts, halvings] = [0, 0];
+  const present = secondOf(deps.now()) - justNow;
+  const left = { requests: requestsAtMost, halvings: halvingsAtMost * Math.ceil(seconds / longest), present };
 
   /** Lists of the longest span have about the same number of pages; others are shorter. */
-  const isLong = ({ start, end }: Span) => end - start > limitsOf(deps).seconds / 2;
+  const isLong = ({ start, end }: Span) => end - start > longest / 2;
 
   /** Reads the first days of the part as one list, as many as a request may ask for; then the others. */
   async function read(part: Part): Promise<void> {
     if (failures.length > 0) return;
-    const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + limitsOf(deps).seconds) };
+    const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
     const guess = part.guess ?? (isLong(span) ? deps.pages.guess : 1);
     const end = await limit(() =>
       readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans))),
     );
-    if (isLong(span) && end.kind === 'too-long') deps.pages.guess = limitsOf(deps).pages - 1;
+    if (isLong(span) && end.kind === 'too-long') deps.pages.guess = pages - 1;
     if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
-    const parts = await partsAfter(span, end);
+    left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
+    if (end.kind === 'proven') await enter(end);
+    const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
+    if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(axis, span, end));
     if (span.end === part.span.end) return readAll(parts);
     // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
     const behind = end.kind === 'too-long' ? parts.pop() : undefined;
     return readAll([...parts, { span: { start: behind?.span.start ?? span.end, end: part.span.end } }]);
-  }
-
-  /** Enters the span or notes a gap. @returns in which parts the span is to be read. */
-  async function partsAfter(span: Span, end: SpanEnd): Promise<Part[]> {
-    switch (end.kind) {
-      case 'proven':
-        await enter(end);
-        return [];
-      case 'too-long': {
-        cuts += 1;
-        if (cuts <= cutsAtMost) return end.parts;
-        const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} take more than 2,000 lists`;
-        gaps.push({ span, kind: 'too-many', reason });
-        return [];
-      }
-      case 'changing':
-      case 'crowded':
-        gaps.push({ span, kind: end.kind === 'changing' ? 'unproven' : 'too-many', reason: end.reason });
-        return [];
-      case 'refused':
-      case 'failed': {
-        if (end.kind === 'refused' && span.start >= present) return [];
-        const isAhead = end.kind === 'refused' && span.end > present;
-        const halves = isAhead ? cutSpan(span, present, deps.timeZone) : halvesOf(span, deps.timeZone);
-        if (halves.length === 0 || halvings === mostHalvings) {
-          gaps.push({ span, ...end });
-          return [];
-        }
-        halvings += 1;
-        const patience = end.kind === 'failed' ? { giveUpAfterMs: halfGiveUpMs } : {};
-        return halves.map((half) => ({ span: half, ...patience }));
-      }
-      default:
-        return end satisfies never;
-    }
   }
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));
@@ -153,24 +113,63 @@ export async function readSpans(
 
   await readAll(spans.map((span) => ({ span })));
   for (const failure of failures) throw failure;
-  return [...gaps.filter((gap) => !isObstacle(gap)), ...joined(axis, gaps.filter(isObstacle))];
+  return joined(axis, gaps).flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
 }
 
-const isObstacle = ({ kind }: Gap) => kind === 'refused' || kind === 'failed';
+type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
 
-/** Neighbours as one, with a sentence as the reason. */
+/**
+ * In which parts a span is to be read that was not proven:
+ *
+ * - A list that is too long has its own parts.
+ * - What the service refuses or fails on, or what changes at each reading, is halved, so that the gap is no larger than
+ *   the obstacle. A service may refuse dates ahead of its clock: then the span is cut at `left.present`.
+ *
+ * @param left what the window may still cost; a cut takes of it.
+ * @returns none if the span is a gap.
+ */
+function partsAfter(
+  span: Span,
+  end: Unproven,
+  left: { requests: number; halvings: number; present: number },
+  zone: string,
+): Part[] {
+  if (end.kind === 'too-long') return left.requests < 0 ? [] : end.parts;
+  const isAhead = end.kind === 'refused' && span.end > left.present;
+  if (end.kind === 'crowded' || left.halvings === 0 || (isAhead && span.start >= left.present)) return [];
+  left.halvings -= 1;
+  const halves = isAhead ? cutSpan(span, left.present, zone) : halvesOf(span, zone);
+  return halves.map((half) => ({ span: half, ...(end.kind === 'failed' && { giveUpAfterMs: halfGiveUpMs }) }));
+}
+
+const gapKinds = {
+  'too-long': 'too-many',
+  crowded: 'too-many',
+  changing: 'unproven',
+  refused: 'refused',
+  failed: 'failed',
+} as const satisfies Record<Unproven['kind'], GapKind>;
+
+function gapOf(axis: Axis, span: Span, end: Unproven): Gap {
+  const kind = gapKinds[end.kind];
+  if (end.kind !== 'too-long') return { span, kind, reason: end.reason };
+  const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} take too many requests for one run`;
+  return { span, kind, reason };
+}
+
+/** Neighbours that cannot be read for one reason as one, with a sentence. */
 function joined(axis: Axis, gaps: readonly Gap[]): Gap[] {
   const all: Gap[] = [];
   for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
     const last = all.at(-1);
-    if (last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
+    if (gap.kind === 'too-many' || last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
     else all[all.length - 1] = { ...last, span: { start: last.span.start, end: gap.span.end } };
   }
-  return all.map(({ span: { start, end }, kind, reason }) => ({
-    span: { start, end },
-    kind,
-    reason: `The reviews ${axis} from ${isoOf(start)} to ${isoOf(end)} cannot be read: ${reason}`,
-  }));
+  return all.map((gap) => {
+    if (gap.kind === 'too-many') return gap;
+    const span = `${isoOf(gap.span.start)} to ${isoOf(gap.span.end)}`;
+    return { ...gap, reason: `The reviews ${axis} from ${span} cannot be read: ${gap.reason}` };
+  });
 }
 
 function incomplete(gaps: readonly Gap[]): IncompleteError {

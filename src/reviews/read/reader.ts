@@ -68,6 +68,10 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     most: limitsOf(deps).pages - 1,
     ask,
     take,
+    /** How many different records were shown. */
+    size: () => seen.size,
+    /** When the first request was sent. */
+    startedAt: () => new Date(startedMs),
     /** Resolves when every page has landed. */
     async landed(): Promise<void> {
       await Promise.all(landings);

@@ -44,14 +44,11 @@ export function planWindows(wanted: Span, covered: readonly Span[] = [], listsAt
   });
 }
 
-/** Seconds before a request in which a review may have been written and not be listed yet. */
-export const justNow = 60;
-
 /**
- * Seconds before now up to which a service shows lists that refuses dates ahead of its own clock: its clock may be
- * behind ours.
+ * Seconds before a request in which a review may have been written and not be listed yet, and for which a service may
+ * refuse lists because its clock is behind ours.
  */
-export const clocksApart = 30;
+export const justNow = 60;
 
 export const middleOf = ({ start, end }: Span): Second => start + Math.floor((end - start) / 2);
 
