@@ -7,12 +7,11 @@ import { subOrdersApi } from './resources/sub-orders-api.ts';
 import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
-export { holdText } from './http/holds.ts';
 export type * from './http/options.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
 export type { Timeouts } from './http/send.ts';
-export type { Session, SessionStore } from './http/session.ts';
+export { holdText, type Session, type SessionStore } from './http/session.ts';
 export type { MoneyAmount } from './http/shape.ts';
 export type {
   Category,

@@ -54,8 +54,8 @@ export class ReviewApiError extends ReviewSyncError {
 }
 
 /**
- * The service gave no token for these credentials, or refused three fresh tokens in a row. `isForAll`: it refuses every
- * request, and not one path only.
+ * The service gave no token for these credentials, or refused a fresh one. `isForAll`: it refused three for every request,
+ * and not for one path only.
  */
 export class AuthenticationError extends ReviewApiError {
   override readonly name = 'AuthenticationError';

@@ -229,7 +229,7 @@ test('a hold for one record that another client began ends by one request of thi
   expect((await stuck).status).toBe(503);
 });
 
-test('a service that is down for an hour gets one request more, of one client', async () => {
+test('a service that is down for an hour gets one request more of each client', async () => {
   const service = await hourFor('/9', true);
   const session = sharedStore();
   const stop = new AbortController();
@@ -238,11 +238,28 @@ test('a service that is down for an hour gets one request more, of one client', 
   const calls = [failureOf(apis[0]?.orders.get(9) ?? Promise.reject())];
   await until(() => session.session.heldReason === 'failed');
   for (const api of apis) calls.push(...[1, 2, 3].map((id) => failureOf(api.orders.get(id))));
-  await until(() => session.session.heldReason === 'probed' && service.calls().length === 2);
+  await until(() => service.calls().length === 4);
   // Each client looks at the store four times a second.
   await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(service.calls()).toHaveLength(2);
-  expect(session.session.heldReason).toBe('probed');
+  expect(service.calls()).toHaveLength(4);
+  expect(session.session.heldUntilMs).toBeGreaterThan(Date.now() + 3_500_000);
+  stop.abort(new Error('stopped'));
+  await Promise.all(calls);
+});
+
+test('a client that ended during its probe leaves the hold to the others', async () => {
+  const service = await tinyService((seen) => {
+    if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '3600' } };
+    return seen.path.endsWith('/8') ? new Promise<Reply>(() => {}) : orderOf(seen);
+  });
+  const session = sharedStore();
+  const stop = new AbortController();
+  const [first, killed, third] = [1, 2, 3].map(() => client(service.url, { session, signal: stop.signal }));
+  const calls = [failureOf(first?.orders.get(9) ?? Promise.reject())];
+  await until(() => session.session.heldReason === 'failed');
+  calls.push(failureOf(killed?.orders.get(8) ?? Promise.reject()));
+  await until(() => service.calls().length === 2);
+  expect(await third?.orders.get(1)).toMatchObject({ id: 1 });
   stop.abort(new Error('stopped'));
   await Promise.all(calls);
 });

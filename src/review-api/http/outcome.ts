@@ -44,17 +44,11 @@ export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: 
   | { kind: 'success'; value: T }
   | { kind: 'token-refused' }
   | { kind: 'refused' }
-  | { kind: 'failure'; failure: Failure }
+  | Failure
 );
 
-/**
- * One attempt. `isStored`: a cache answered a GET. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no
- * waits in it.
- */
-export type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; sentMs: number; durationMs: number };
-
-/** `tokens`: they must not appear in an error. */
-export type Reading = { tokens: readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
+/** `secrets` must not appear in an error. */
+type Reading = { secrets: readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
 
 /**
  * Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors
@@ -64,14 +58,14 @@ export function outcomeOf<T>(
   reply: Reply,
   call: Call,
   read: (response: HttpResponse) => T,
-  { tokens, now, maxBodyBytes }: Reading,
+  { secrets: tokens, now, maxBodyBytes }: Reading,
 ): Outcome<T> {
   // Only asked for if there is an error: it costs as much as encoding a request.
   const secrets = () => [...tokens, ...privateValues(call)];
   if (reply.kind === 'no-response') {
     const { cause } = reply;
     const detail = mask(connectionErrorText(cause), secrets());
-    return { kind: 'failure', failure: connectionFailure(cause), detail, hint: explainError(cause)?.hint };
+    return { ...connectionFailure(cause), detail, hint: explainError(cause)?.hint };
   }
   const { status, headers, bytes, ageMs, isStored, incomplete } = reply;
   const isMissing = isMissingStatus(status);
@@ -79,11 +73,11 @@ export function outcomeOf<T>(
   const isTooOld = isStored && (call.isOfNow || (call.method === 'GET' && ageMs > oldestOfUseMs));
   if (isTooOld && (isSuccess || isMissing)) {
     const detail = `it comes from a cache${ageMs > 0 ? ` and is ${durationText(ageMs / 1000)} old` : ''}`;
-    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail };
+    return { kind: 'malformed', status, detail };
   }
   if (isSuccess && incomplete && status !== 204 && !isMissing) {
-    const failure = { kind: incomplete === 'lost' ? 'lost' : 'malformed' } as const;
-    return { kind: 'failure', failure, status, detail: incompleteText(incomplete, maxBodyBytes) };
+    const detail = incompleteText(incomplete, maxBodyBytes);
+    return { kind: incomplete === 'lost' ? 'lost' : 'malformed', status, detail };
   }
   if (isSuccess) return readWith(read, reply, secrets);
 
@@ -97,7 +91,7 @@ export function outcomeOf<T>(
   const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
   // A 403 that names a wait is about the number of requests, even if its text has the word "token".
   if (status === 429 || (status === 403 && waitMs !== undefined))
-    return { kind: 'failure', failure: { kind: 'limited', retryAfterMs: waitMs }, status, detail };
+    return { kind: 'limited', retryAfterMs: waitMs, status, detail };
   const words = `${headers['www-authenticate'] ?? ''} ${detail ?? ''}`;
   if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words)) {
     return { kind: 'token-refused', status, detail };
@@ -105,7 +99,7 @@ export function outcomeOf<T>(
   // A redirect, to a maintenance page for example, says nothing about this record. If the request for a token is
   // redirected, the address is wrong.
   if (status >= 500 || status === 408 || (target !== undefined && call.path !== tokenPath)) {
-    return { kind: 'failure', failure: { kind: 'failed', retryAfterMs: waitMs }, status, detail };
+    return { kind: 'failed', retryAfterMs: waitMs, status, detail };
   }
   return { kind: 'refused', status, detail };
 }
@@ -130,7 +124,7 @@ function readWith<T>(
     return { kind: 'success', status, value, detail: beside === undefined ? detail : errorText(beside, secrets()) };
   } catch (error) {
     if (error instanceof NotConfirmedError) {
-      return { kind: 'failure', failure: { kind: 'not-confirmed' }, status, detail: error.message };
+      return { kind: 'not-confirmed', status, detail: error.message };
     }
     if (!(error instanceof ShapeError)) throw error;
     const within = detail === undefined ? jsonWithin(bytes) : undefined;
@@ -139,7 +133,7 @@ function readWith<T>(
     // Only an HTML page and an error are quoted: another JSON body may hold customers' data.
     const said = isPage(bytes) || isError(bytes) ? errorText(bytes.toString(), secrets()) : undefined;
     const what = (said === undefined ? error.message : `${error.message}; ${said}`).slice(0, 300);
-    return { kind: 'failure', failure: { kind: 'malformed' }, status, detail: what };
+    return { kind: 'malformed', status, detail: what };
   }
 }
 
@@ -171,19 +165,24 @@ function connectionErrorText(error: unknown): string {
   return (plain?.what === undefined ? raw : `${plain.what} (${raw})`).slice(0, 300);
 }
 
-/** The error that ends a call. */
-export function errorOf(call: Call, outcome: Outcome<unknown>, attempts: number, isUnknown = false): ReviewApiError {
+/** The error that ends a call. `isUnknown`: a write may have been carried out. */
+export function errorOf(
+  call: Call,
+  outcome: Exclude<Outcome<unknown>, { kind: 'success' }>,
+  attempts: number,
+  isUnknown = false,
+): ReviewApiError {
   const { status, detail, hint } = outcome;
   const context = { method: call.method, path: call.path, status, detail };
-  if (outcome.kind !== 'failure') {
-    if (call.path === tokenPath) return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
-    if (outcome.kind === 'token-refused') return new AuthenticationError(context);
-    return isMissingStatus(status) ? new NotFoundError(context) : new RefusedError(context);
-  }
-  const { failure } = outcome;
-  if (isUnknown) return new UnknownOutcomeError({ ...context, attempts });
   const failed = { ...context, attempts, hint };
-  switch (failure.kind) {
+  if (isUnknown) return new UnknownOutcomeError({ ...context, attempts });
+  switch (outcome.kind) {
+    case 'token-refused':
+    case 'refused':
+      if (call.path === tokenPath)
+        return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
+      if (outcome.kind === 'token-refused') return new AuthenticationError(context);
+      return isMissingStatus(status) ? new NotFoundError(context) : new RefusedError(context);
     case 'limited':
       return new LimitedError(failed);
     case 'malformed':
@@ -191,12 +190,12 @@ export function errorOf(call: Call, outcome: Outcome<unknown>, attempts: number,
     case 'not-confirmed':
       return new UnknownOutcomeError(failed);
     case 'unsent':
-      return new UnavailableError(failed, !failure.permanent, true);
+      return new UnavailableError(failed, !outcome.permanent, true);
     case 'lost':
     case 'failed':
       return new UnavailableError(failed);
     default:
-      return failure satisfies never;
+      return outcome satisfies never;
   }
 }
 

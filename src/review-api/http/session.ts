@@ -1,5 +1,6 @@
-import { openHolds } from './holds.ts';
-import { openTokens } from './tokens.ts';
+import { sleep } from '../../base/timeout.ts';
+import { LimitedError } from '../review-api-errors.ts';
+import type { Call } from './call.ts';
 
 /**
  * What the service grants one client id, for all processes that share it. Times are milliseconds since 1970. A field that
@@ -13,7 +14,7 @@ export type Session = {
   refusedAtMs?: readonly number[];
   /** No request is sent before. */
   heldUntilMs?: number;
-  /** A `HoldReason`. */
+  /** `limited` or `failed`, as in `hold`. */
   heldReason?: string;
 };
 
@@ -26,49 +27,77 @@ export type SessionStore = {
   alone?<T>(work: (store: Pick<SessionStore, 'get' | 'set'>) => Promise<T>): Promise<T>;
 };
 
-export type SessionDeps = {
-  /** Changes the session while no other process does. */
-  alone: (work: (store: Pick<SessionStore, 'get' | 'set'>) => Promise<void>) => Promise<void>;
+/** `isOurs`: this process obtained it. `uses`: requests of this process with it, without those for which it was refused. */
+export type Token = {
+  readonly value: string;
+  readonly renewAtMs: number;
+  readonly isOurs: boolean;
+  isRefused: boolean;
+  uses: number;
+};
+
+type SessionDeps = {
   stopped: AbortSignal;
   now: () => number;
   /** Called when all requests have to wait. */
   onWait: (forMs: number, reason: string) => void;
 };
 
+/**
+ * The session of one process: a copy of what the store has, and what this process alone knows. Moments are on the
+ * monotonic clock: a wall clock that is set back must not hold the requests.
+ */
+export type OpenSession = Readonly<SessionDeps> & {
+  readonly store: SessionStore;
+  /** Whether other processes may change what the store has. */
+  readonly isShared: boolean;
+  token: Token | undefined;
+  /** How many tokens in a row had fewer than `fewUses` uses. */
+  shortLived: number;
+  heldUntilMs: number;
+  heldReason: string | undefined;
+  /** A request that was sent later and carried out ends a hold after a failure. */
+  heldSinceMs: number;
+  /** When this process may send a request although a failure holds the others. */
+  probeAtMs: number;
+  /** When the last request was sent that the service carried out. */
+  succeededMs: number;
+  lookedAtMs: number;
+  looking: Promise<void> | undefined;
+  /** Counts beginnings and ends of changes: what was read before one of these is out of date. */
+  changes: number;
+};
+
 /** How often the store is asked for what other processes have changed, in milliseconds. */
 const lookEveryMs = 250;
 
-export type OpenSession = ReturnType<typeof openSession>;
+/** How long a failed probe says that the service fails on all requests, in milliseconds. */
+const probeEveryMs = 300_000;
 
-/** The session of one process: a copy of what the store has, and what this process alone knows. */
-export function openSession({ store, ...deps }: Omit<SessionDeps, 'alone'> & { store: SessionStore | undefined }) {
-  const shared = store ?? inMemory();
-  const alone: SessionDeps['alone'] = (work) => (shared.alone ? shared.alone(work) : work(shared));
-  const tokens = openTokens({ ...deps, alone });
-  const holds = openHolds({ ...deps, alone }, look, lookEveryMs);
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | undefined;
+const hourMs = 3_600_000;
+/** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
+const fewUses = 3;
+/** The longest wait before another token is obtained: after a token that served some requests, and after one without any. */
+const [longestBackoffMs, longestUselessBackoffMs] = [1_000, 60_000];
 
-  /** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
-  async function look(): Promise<void> {
-    const askedMs = performance.now();
-    if (store && !looking && askedMs - lookedAtMs >= lookEveryMs) {
-      lookedAtMs = askedMs;
-      const take = (found: Session = {}) => {
-        tokens.takeToken(found);
-        holds.takeHold(found, askedMs);
-      };
-      looking = store
-        .get()
-        .then(take, () => {})
-        .finally(() => {
-          looking = undefined;
-        });
-    }
-    await looking;
-  }
-
-  return { ...tokens, ...holds, look };
+/** @param store where the session is kept; default in memory, for this client alone. */
+export function openSession(store: SessionStore | undefined, deps: SessionDeps): OpenSession {
+  const never = Number.NEGATIVE_INFINITY;
+  return {
+    ...deps,
+    store: store ?? inMemory(),
+    isShared: store !== undefined,
+    token: undefined,
+    shortLived: 0,
+    heldUntilMs: never,
+    heldReason: undefined,
+    heldSinceMs: never,
+    probeAtMs: never,
+    succeededMs: never,
+    lookedAtMs: never,
+    looking: undefined,
+    changes: 0,
+  };
 }
 
 function inMemory(): SessionStore {
@@ -79,4 +108,166 @@ function inMemory(): SessionStore {
       kept = { ...kept, ...changed };
     },
   };
+}
+
+/** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
+export async function look(session: OpenSession): Promise<void> {
+  const nowMs = performance.now();
+  if (session.isShared && nowMs - session.lookedAtMs >= lookEveryMs) {
+    session.lookedAtMs = nowMs;
+    const { changes } = session;
+    const take = (found: Session = {}) => {
+      if (session.changes === changes) takeOver(session, found);
+    };
+    session.looking = session.store.get().then(take, () => {});
+  }
+  await session.looking;
+}
+
+/** Changes the session by what the store has, while no other process does. */
+async function change(
+  session: OpenSession,
+  decide: (found: Session) => Promise<Session | undefined> | Session | undefined,
+): Promise<void> {
+  const { store } = session;
+  const work = async (kept: Pick<SessionStore, 'get' | 'set'>) => {
+    const found = (await kept.get()) ?? {};
+    const changed = await decide(found);
+    if (changed) await kept.set(changed);
+    takeOver(session, { ...found, ...changed });
+  };
+  session.changes += 1;
+  try {
+    await (store.alone ? store.alone(work) : work(store));
+  } finally {
+    session.changes += 1;
+  }
+}
+
+function takeOver(session: OpenSession, found: Session): void {
+  const { token: value, renewAtMs = Number.POSITIVE_INFINITY, heldUntilMs = 0, heldReason } = found;
+  if (value !== undefined && value !== session.token?.value && session.now() < renewAtMs) {
+    session.token = { value, renewAtMs, isOurs: false, isRefused: false, uses: 0 };
+  }
+  const nowMs = performance.now();
+  const untilMs = nowMs + heldUntilMs - session.now();
+  // Each request that was in flight says the same.
+  if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
+  if (!isHeld(session)) [session.heldSinceMs, session.probeAtMs] = [nowMs, nowMs];
+  [session.heldUntilMs, session.heldReason] = [untilMs, heldReason];
+}
+
+/** The token; undefined if nobody has one, or it was refused, or is due for renewal. */
+export const validToken = ({ token, now }: OpenSession): Token | undefined =>
+  token && !token.isRefused && now() < token.renewAtMs ? token : undefined;
+
+/**
+ * Replaces the token by that of another process, or by a new one from `obtain`, which no two processes call at the same
+ * time.
+ *
+ * @param obtain returns undefined if there is no token.
+ */
+export async function renewToken(
+  session: OpenSession,
+  obtain: () => Promise<Required<Pick<Session, 'token' | 'renewAtMs'>> | undefined>,
+): Promise<void> {
+  const { now } = session;
+  const before = session.token?.isRefused ? session.token : undefined;
+  await waitAfterToken(session, before);
+  await change(session, async (found) => {
+    takeOver(session, found);
+    if (validToken(session)) return undefined;
+    const got = await obtain();
+    if (!got) return undefined;
+    // A token whose end is near as it comes is used until it is refused.
+    const renewAtMs = got.renewAtMs > now() ? got.renewAtMs : Number.POSITIVE_INFINITY;
+    session.token = { value: got.token, renewAtMs, isOurs: true, isRefused: false, uses: 0 };
+    const wasAccepted = before !== undefined && (before.uses > 0 || !before.isOurs);
+    const times = found.refusedAtMs?.filter((at) => at > now() - hourMs) ?? [];
+    return { token: got.token, renewAtMs, refusedAtMs: wasAccepted ? [...times, now()].slice(-100) : times };
+  });
+}
+
+/** Lets another program use its token for a while, if each revokes the other's. */
+async function waitAfterToken(session: OpenSession, before: Token | undefined): Promise<void> {
+  session.shortLived = before?.isOurs && before.uses < fewUses ? session.shortLived + 1 : 0;
+  if (session.shortLived === 0) return;
+  const longestMs = before && before.uses > 0 ? longestBackoffMs : longestUselessBackoffMs;
+  const forMs = Math.min(longestMs, 125 * 2 ** session.shortLived);
+  session.onWait(forMs, 'the token was revoked soon after it was obtained');
+  await sleep(forMs, session.stopped);
+}
+
+/** The words for the reason of a hold, for people. */
+export const holdText = (reason: string | null | undefined): string =>
+  reason === 'failed'
+    ? 'the review service failed on a request and asked to wait'
+    : 'the review service asked for fewer requests';
+
+export const isHeld = (session: OpenSession): boolean => session.heldUntilMs > performance.now();
+
+/**
+ * Waits until the call may be sent.
+ *
+ * @param canProbe whether the call may be the one that shows whether a failure was about one record only.
+ * @returns whether it is that call; `probed` must be called after it.
+ * @throws LimitedError if it would wait longer than `longestMs`.
+ */
+export async function untilFree(
+  session: OpenSession,
+  { method, path }: Call,
+  longestMs: number,
+  canProbe: boolean,
+): Promise<boolean> {
+  for (;;) {
+    session.stopped.throwIfAborted();
+    await look(session);
+    const nowMs = performance.now();
+    const leftMs = session.heldUntilMs - nowMs;
+    if (leftMs <= 0) return false;
+    if (canProbe && session.heldReason === 'failed' && nowMs >= session.probeAtMs) {
+      session.probeAtMs = Number.POSITIVE_INFINITY;
+      return true;
+    }
+    if (leftMs > longestMs) {
+      // Two clocks have been read: a millisecond more proves nothing.
+      const until = new Date(Math.ceil((session.now() + leftMs - 1) / 1000) * 1000);
+      throw new LimitedError({ method, path, detail: `no request may be sent before ${until.toISOString()}` });
+    }
+    await sleep(Math.ceil(Math.min(leftMs, lookEveryMs)), session.stopped);
+  }
+}
+
+/** @param showsService whether the response to the probe shows how the service is; otherwise another one may be sent. */
+export function probed(session: OpenSession, showsService: boolean): void {
+  session.probeAtMs = performance.now() + (showsService ? probeEveryMs : 0);
+}
+
+/**
+ * Lets no process send a request for a while. Never shortens a hold.
+ *
+ * @param reason `limited`: a 429. `failed`: another failure that names a wait. It may be about one record only, so each
+ *   process sends one other request to see, and another after five minutes.
+ * @param sentMs when the request was sent that is the reason.
+ */
+export async function hold(
+  session: OpenSession,
+  forMs: number,
+  reason: 'limited' | 'failed',
+  sentMs: number,
+): Promise<void> {
+  if (performance.now() + forMs <= session.heldUntilMs) return;
+  const held = { heldUntilMs: session.now() + forMs, heldReason: reason };
+  takeOver(session, held);
+  session.heldSinceMs = sentMs;
+  await change(session, ({ heldUntilMs = 0 }) => (heldUntilMs < held.heldUntilMs ? held : undefined)).catch(() => {});
+}
+
+/** A request that was sent at `sentMs` was carried out: an earlier failure was about one record. */
+export async function succeeded(session: OpenSession, sentMs: number): Promise<void> {
+  session.succeededMs = Math.max(session.succeededMs, sentMs);
+  if (session.heldReason !== 'failed' || sentMs <= session.heldSinceMs || !isHeld(session)) return;
+  session.heldUntilMs = Number.NEGATIVE_INFINITY;
+  const decide = ({ heldReason }: Session) => (heldReason === 'failed' ? { heldUntilMs: 0 } : undefined);
+  await change(session, decide).catch(() => {});
 }
