@@ -13,36 +13,48 @@ import {
   payloadOf,
   reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
-import type { Command, Context, Reach, Report } from '../command.ts';
+import type { Command, Context, Report } from '../command.ts';
+import { numberOf } from '../ui/arguments.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawRun, drawToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
-import { withApp } from '../ui/with-app.ts';
+import { inApp, withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
-    const within = (work: (context: Context, app: App) => Promise<Report>, reach?: Reach) =>
-      run((context) => withApp(context, undefined, (app) => work(context, app)), reach);
     commander
       .command('list', { isDefault: true })
       .description('open dead letters, by reason')
-      .action(() => within((_, app) => list(app)));
+      .action(() => run(inApp(list)));
     commander
       .command('show <id>')
       .description('one dead letter with its record, which may hold customers’ data')
-      .action((id: string) => within((_, app) => show(app, parseId(id)), 'one'));
+      .action((id: string) =>
+        run(
+          inApp((app) => show(app, parseId(id))),
+          'one',
+        ),
+      );
     commander
       .command('retry [ids...]')
       .description('retry open dead letters, all or these; discarded ones by their ids')
       .action((ids: string[]) =>
-        within((context, app) => retry(context, app, ids.map(parseId)), ids.length > 0 ? 'one' : 'each'),
+        run(
+          inApp((app, context) => retry(context, app, ids.map(parseId))),
+          ids.length > 0 ? 'one' : 'each',
+        ),
       );
     commander
       .command('discard <ids...>')
       .description(
         'close these without syncing them; each stays closed until its record is synced or fails for another reason',
       )
-      .action((ids: string[]) => within((_, app) => discard(app, ids.map(parseId)), 'one'));
+      .action((ids: string[]) =>
+        run(
+          inApp((app) => discard(app, ids.map(parseId))),
+          'one',
+        ),
+      );
   },
 };
 
@@ -85,51 +97,35 @@ async function discard(app: App, ids: number[]): Promise<Report> {
   return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
 }
 
+/** Retries all that are open, or those of the records of `ids`. */
 async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
-  await requireKnown(app, ids);
+  const named = await requireKnown(app, ids);
   await reopenDiscarded(db, ids);
-  const found = ids.length > 0 ? await deadLettersById(db, ids) : await openDeadLetters(db);
-  const deadLetters = found.filter((deadLetter) => deadLetter.resolvedAt === null);
+  // The record of one that is closed may be open under another id.
+  const isNamed = ({ kind, key }: DeadLetter) =>
+    ids.length === 0 || named.some((one) => one.kind === kind && one.key === key);
+  const tried = (await openDeadLetters(db)).filter(isNamed);
+  const discarded = named.filter((one) => one.isDiscarded && !tried.some(({ id }) => id === one.id));
   const progress = openProgress(context.terminal, 'retry', 'parts');
   let catalog: RunReport | undefined;
-  const codes = await retryDeadLetters(app, deadLetters, context.signal, async () => {
+  const codes = await retryDeadLetters(app, tried, context.signal, async () => {
     // With an App of its own: the end of that one aborts what it sends.
     catalog = await withApp(context, progress, (own) => drawToEnd(context, progress, own, { job: syncCatalog }));
   });
-  const after = await deadLettersById(
-    db,
-    deadLetters.map(({ id }) => id),
-  );
-  const resolved = after.filter((deadLetter) => deadLetter.resolvedAt !== null).length;
-  const allOpen = await openDeadLetters(db);
-  const open = allOpen.length;
+  const open = await openDeadLetters(db);
+  const resolved = tried.filter(({ id }) => !open.some((one) => one.id === id)).length;
+  const failed = catalog && catalog.outcome !== 'done' ? [drawRun('sync catalog', catalog).text] : [];
+  const kept = discarded.map(({ id }) => `Not retried: ${id} is discarded, and a webhook keeps nothing to retry then.`);
+  const result = `${resolved} of ${counted(tried.length, 'record')}: synced, or gone from the shop. `;
+  const left = `Open: ${open.length}${open.length > 0 ? '; see: review-sync dead-letters' : '.'}`;
   // An order that can be read again may have a line that cannot.
-  const isTried = ({ id, orderCode }: DeadLetter) =>
-    ids.length === 0 || ids.includes(id) || (orderCode !== null && codes.includes(orderCode));
-  const closed = found.filter(({ resolvedAt }) => resolvedAt !== null);
-  const openNow = ({ kind, key }: DeadLetter) => allOpen.find((one) => one.kind === kind && one.key === key);
-  const whyClosed = (one: DeadLetter) => {
-    const again = openNow(one);
-    if (again) return `${one.id} is closed, and its record open as ${again.id}.`;
-    return one.isDiscarded
-      ? `${one.id} is discarded, and a webhook cannot be retried then.`
-      : `${one.id} is closed already: synced, or gone.`;
-  };
-  const drawn = catalog && catalog.outcome !== 'done' ? `${drawRun('sync catalog', catalog).text}\n` : '';
-  const text =
-    `${drawn}${resolved} of ${counted(deadLetters.length, 'record')}: synced, or gone from the shop. ` +
-    `Open: ${open}${open > 0 ? '; see: review-sync dead-letters' : '.'}` +
-    closed.map((one) => `\nNot retried: ${whyClosed(one)}`).join('');
-  const json = { tried: deadLetters.length, resolved, open, ...(catalog && { catalog }) };
+  const isTried = (one: DeadLetter) => isNamed(one) || (one.orderCode !== null && codes.includes(one.orderCode));
   return {
-    text,
-    json,
-    incomplete: drawn !== '' || allOpen.some(isTried) || closed.some((one) => one.isDiscarded || openNow(one)),
+    text: [...failed, result + left, ...kept].join('\n'),
+    json: { tried: tried.length, resolved, open: open.length, ...(catalog && { catalog }) },
+    incomplete: failed.length + kept.length > 0 || open.some(isTried),
   };
 }
 
-function parseId(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`${JSON.stringify(text)} is not the id of a dead letter, expected a number`);
-}
+const parseId = (text: string) => numberOf(text, 'a dead letter');

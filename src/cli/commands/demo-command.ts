@@ -19,7 +19,7 @@ import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandb
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { optionOf } from '../ui/option-of.ts';
+import { optionOf } from '../ui/arguments.ts';
 import { openProgress } from '../ui/progress.ts';
 import { drawFollowed, drawRun } from '../ui/run-to-end.ts';
 import { startServing } from '../ui/serving.ts';

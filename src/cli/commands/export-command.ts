@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { readWarehouseUrl } from '../../app/config.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
-import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
+import { inWarehouse } from '../ui/with-app.ts';
 
 /** Files that are named one by one; all are counted, and `--json` names all. */
 const namedAtMost = 20;
@@ -32,17 +31,12 @@ async function runExport(context: Context, to: string): Promise<Report> {
     const hint = 'Copy the folder to object storage afterwards, as examples/lake/README.md shows.';
     throw new UsageError(`--to is ${JSON.stringify(to)}, expected a folder of this machine`, { hint });
   }
-  const { brand, environment, turn } = context;
-  const url = readWarehouseUrl(environment);
-  await using warehouse = await openWarehouse({ url, brand, connections: 1, lockSeconds: turn?.lockSeconds });
+  const dir = context.brand === undefined ? to : join(to, `brand=${context.brand}`);
   const progress = openProgress(context.terminal, 'export parquet', 'files');
-  try {
-    const deps = { warehouse, signal: context.signal, onProgress: progress.update };
-    const report = await exportParquet(deps, brand === undefined ? to : join(to, `brand=${brand}`));
+  return inWarehouse(context, async (warehouse) => {
+    const report = await exportParquet({ warehouse, signal: context.signal, onProgress: progress.update }, dir);
     return { text: draw(report), json: report };
-  } finally {
-    progress.stop();
-  }
+  }).finally(() => progress.stop());
 }
 
 function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportReport): string {

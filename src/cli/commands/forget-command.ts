@@ -1,9 +1,9 @@
 import { UsageError } from '../../base/errors.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
-import { openWarehouse } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { orderCode } from '../ui/order-code.ts';
+import { orderCode } from '../ui/arguments.ts';
 import { table } from '../ui/table.ts';
+import { inWarehouse } from '../ui/with-app.ts';
 
 type Options = { order?: string[]; apply?: true };
 
@@ -33,20 +33,19 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   const { userCode, orders } = whose;
   if (userCode?.trim() === '') throw new UsageError('The user_code is empty, expected the login of one customer');
   orders.forEach(orderCode);
-  const { warehouseDatabaseUrl: url, brand } = context.config();
-  await using warehouse = await openWarehouse({ url, brand, connections: 1 });
-  const records = await (isApplied ? maskTraces : findTraces)(warehouse.db, whose);
-  const counts = countsOf(records);
-  const isUnknown = Object.values(counts).every((count) => count === 0);
-  const drawn = draw(records, isApplied);
-  const head = isUnknown ? ['No record here names this code.'] : [];
-  if (userCode !== undefined && orders.length === 0) head.push(ordersAreUnknown(userCode));
-  else if (isUnknown) head.push('Is it mistyped?');
-  return {
-    text: [head.join(' '), drawn].filter(Boolean).join('\n\n'),
-    json: { applied: isApplied, ...counts, records, notReached },
-    incomplete: isUnknown,
-  };
+  return inWarehouse(context, async ({ db }) => {
+    const records = await (isApplied ? maskTraces : findTraces)(db, whose);
+    const counts = countsOf(records);
+    const isUnknown = Object.values(counts).every((count) => count === 0);
+    const head = isUnknown ? ['No record here names this code.'] : [];
+    if (userCode !== undefined && orders.length === 0) head.push(ordersAreUnknown(userCode));
+    else if (isUnknown) head.push('Is it mistyped?');
+    return {
+      text: [head.join(' '), draw(records, isApplied)].filter(Boolean).join('\n\n'),
+      json: { applied: isApplied, ...counts, records, notReached },
+      incomplete: isUnknown,
+    };
+  });
 }
 
 /** The links hold no customer, so that nobody can be found by them (promise 9). */

@@ -14,7 +14,7 @@ import { startReferenceService } from '../../sandbox/reference-service/index.ts'
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
 import type { Command, Context } from '../command.ts';
-import { optionOf } from '../ui/option-of.ts';
+import { optionOf } from '../ui/arguments.ts';
 
 type Options = {
   port: number;

@@ -4,22 +4,25 @@ import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/start-run.ts';
 import { openRuns, unattendedRuns } from '../../warehouse/runs/runs.ts';
-import type { Command, Context, Reach, Report } from '../command.ts';
+import type { Command, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { withApp } from '../ui/with-app.ts';
+import { inApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
-    const within = (work: (app: App) => Promise<Report>, reach?: Reach) =>
-      run((context: Context) => withApp(context, undefined, (app) => work(app)), reach);
     commander
       .command('list', { isDefault: true })
       .description('runs that have not ended, what they may do, and whether a process carries them out')
-      .action(() => within(list));
+      .action(() => run(inApp(list)));
     commander
       .command('end <id>')
       .description('end a run: what waits of it is not carried out any more; work that is done is kept')
-      .action((id: string) => within((app) => end(app, id), 'one'));
+      .action((id: string) =>
+        run(
+          inApp((app) => end(app, id)),
+          'one',
+        ),
+      );
   },
 };
 

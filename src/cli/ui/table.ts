@@ -1,3 +1,4 @@
+import type { Part } from '../../app/explain-view.ts';
 import { oneLine } from '../../base/visible.ts';
 
 /** Text in columns; columns of numbers are aligned to the right. */
@@ -30,3 +31,11 @@ function width(text: string): number {
     0,
   );
 }
+
+/** What is known of a record, one part after the other. */
+export const drawParts = (parts: readonly Part[]): string =>
+  parts
+    .map(({ title, lines, tables }) =>
+      [title, ...lines, ...tables.flatMap((one) => [`${one.title}:`, table(one.head, one.rows)])].join('\n'),
+    )
+    .join('\n\n');

@@ -1,6 +1,8 @@
 import { type App, openApp } from '../../app/app.ts';
+import { requireMigrated } from '../../app/status-source.ts';
 import { UsageError } from '../../base/errors.ts';
-import type { Context } from '../command.ts';
+import { openWarehouse, type Warehouse } from '../../warehouse/index.ts';
+import type { Context, Report, Work } from '../command.ts';
 import { openProgress, type Progress } from './progress.ts';
 
 /**
@@ -19,6 +21,24 @@ export async function withApp<T>(
     onWait: ({ reason, untilMs }) => wait(reason, untilMs),
   });
   return await work(app);
+}
+
+/** The work of a command with all systems that shows no progress. */
+export const inApp =
+  (work: (app: App, context: Context) => Promise<Report>): Work =>
+  (context) =>
+    withApp(context, undefined, (app) => work(app, context));
+
+/**
+ * Opens the warehouse alone: shop and service may be missing.
+ *
+ * @throws ReviewSyncError if the warehouse does not respond or is not migrated.
+ */
+export async function inWarehouse(context: Context, work: (warehouse: Warehouse) => Promise<Report>): Promise<Report> {
+  const { warehouseDatabaseUrl: url, brand, lockSeconds } = context.warehouseConfig();
+  await using warehouse = await openWarehouse({ url, brand, lockSeconds, connections: 1 });
+  await requireMigrated(warehouse);
+  return await work(warehouse);
 }
 
 /**
