@@ -35,7 +35,8 @@ export async function tryToWrite({ db }: Warehouse): Promise<void> {
   try {
     await write(trx)`set local statement_timeout to '20s'; set local lock_timeout to '5s'`;
     for (const name of ['land_reviews', 'compare_reviews', 'learn_products']) {
-      await sql.raw(`prepare review_sync_doctor_${name} as ${await statement(name)}`).execute(trx);
+      const text = await statement(name);
+      await sql.raw(`prepare review_sync_doctor as ${text}; deallocate review_sync_doctor`).execute(trx);
     }
     // A single row may still fit into an existing file when the disk is full.
     await write(trx)`create temporary table review_sync_doctor on commit drop as
