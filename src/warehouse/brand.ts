@@ -30,48 +30,38 @@ export const inBrand = (text: string, brand: string): string =>
     schema.endsWith('"') ? `${schema.slice(0, -1)}_${brand}"` : `${schema}_${brand}`,
   );
 
+/** What a warehouse needs of a pool. */
+export type Connections = Pick<pg.Pool, 'connect' | 'query'>;
+
 /**
- * Wraps a pool so that every statement addresses the schemas of one brand. All brands share the connections of the pool,
- * and no statement names a brand.
+ * Connections of a pool on which every statement addresses the schemas of one brand. All brands share the pool, and no
+ * statement names a brand.
  *
  * @param most connections that the brand may hold at a time. If its tables are locked, the other brands keep the rest.
  */
-export function poolOfBrand(pool: pg.Pool, brand: string, most: number): pg.Pool {
+export function connectionsOfBrand(pool: pg.Pool, brand: string, most: number): Connections {
   const seats = pLimit(most);
-  const clients = new WeakMap<pg.PoolClient, pg.PoolClient>();
   // Postgres finds a prepared statement by its name alone, so the name must contain the brand.
   const own = (query: unknown): unknown => {
     if (typeof query === 'string') return inBrand(query, brand);
     const { text, name } = query as pg.QueryConfig;
     return { ...(query as pg.QueryConfig), text: inBrand(text, brand), ...(name && { name: `${name} ${brand}` }) };
   };
-  const view = <T extends object>(of: T, replaced: Record<string, unknown>): T =>
-    new Proxy(of, {
-      get(target, key) {
-        if (typeof key === 'string' && key in replaced) return replaced[key];
-        const value: unknown = Reflect.get(target, key);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-  const queryOf = (client: pg.PoolClient) => (query: unknown, values?: unknown[]) =>
-    client.query(own(query) as string, values);
 
   function connect(): Promise<pg.PoolClient> {
     return new Promise((resolve, reject) => {
-      void seats(async () => {
+      const hold = async () => {
         const client = await pool.connect();
-        const release = client.release;
         return new Promise<void>((leave) => {
-          client.release = (error) => {
-            client.release = release;
+          const query = (text: unknown, values?: unknown[]) => client.query(own(text) as string, values);
+          const release = (error?: Error | boolean) => {
             leave();
-            release.call(client, error);
+            client.release(error);
           };
-          const known = clients.get(client) ?? view(client, { query: queryOf(client) });
-          clients.set(client, known);
-          resolve(known);
+          resolve({ query, release } as unknown as pg.PoolClient);
         });
-      }).catch(reject);
+      };
+      seats(hold).catch(reject);
     });
   }
 
@@ -87,5 +77,5 @@ export function poolOfBrand(pool: pg.Pool, brand: string, most: number): pg.Pool
       throw error;
     }
   }
-  return view(pool, { connect, query });
+  return { connect, query } as Connections;
 }

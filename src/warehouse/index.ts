@@ -5,7 +5,7 @@ import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
 import { withSearchPath } from '../base/search-path.ts';
-import { poolOfBrand } from './brand.ts';
+import { type Connections, connectionsOfBrand } from './brand.ts';
 import { reviewLists } from './reviews/review-columns.ts';
 
 /**
@@ -18,8 +18,8 @@ export type Warehouse = AsyncDisposable & {
   readonly db: Db;
   /** Whose schemas it is; undefined: those without a brand. */
   readonly brand: string | undefined;
-  /** The pool of `db`, for the rate limiter, which does not use Kysely. */
-  readonly pool: pg.Pool;
+  /** The connections of `db`, for the rate limiter, which does not use Kysely, and for statements with a name. */
+  readonly pool: Connections;
   /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
   readonly landings: LimitFunction;
   /** Columns of reviews that the service shows no more, as a person said (src/warehouse/field-shapes.ts). */
@@ -106,12 +106,13 @@ export function openPool(options: PoolOptions): WarehousePool {
 export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
   const { brand, shared } = options;
   const own = shared ?? openPool(options);
-  const pool = brand === undefined ? own.pool : poolOfBrand(own.pool, brand, options.connections);
+  const pool = brand === undefined ? own.pool : connectionsOfBrand(own.pool, brand, options.connections);
   const close = async () => {
     if (!shared) await own.close();
   };
+  const ofDb = { connect: () => pool.connect(), end: close, options: {} };
   return {
-    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
+    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool: ofDb }) }),
     brand,
     pool,
     landings: pLimit(3),
@@ -179,6 +180,10 @@ async function readStatement(name: string): Promise<string> {
 /** The rows of such a statement. @param parameters `$1`, `$2` … */
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
   (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
+
+/** The same for a long statement: it has a name, so that each connection plans it a few times only. */
+export const plannedRowsOf = async <Row extends object>({ pool }: Warehouse, name: string, ...values: unknown[]) =>
+  (await pool.query<Row>({ name, text: await statement(name), values })).rows;
 
 /** The clock of the warehouse, for comparisons with dates that it wrote. */
 export const warehouseNow = async (db: Db) => (await rowOf<{ now: Date }>(db)`select clock_timestamp() as now`).now;

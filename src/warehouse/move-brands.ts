@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { dropUnion, makeUnion, storedBrands } from './bi/all-brands.ts';
 import { inBrand } from './brand.ts';
-import { type Db, listOf, rowOf } from './index.ts';
+import { type Db, rowOf, valuesOf } from './index.ts';
 
 const schemas = ['sync', 'warehouse', 'bi', 'review_sync_migrations'];
 const ofBrand = (brand: string) => schemas.map((schema) => `${schema}_${brand}`);
@@ -18,10 +18,10 @@ export async function moveToBrand(db: Db, brand: string): Promise<void> {
     for (const schema of schemas) {
       await sql`alter schema ${sql.id(schema)} rename to ${sql.id(`${schema}_${brand}`)}`.execute(trx);
     }
-    const rows = await listOf<{ text: string }>(trx)`
-      select pg_get_functiondef(p.oid) as text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    const functions = await valuesOf<string>(trx)`
+      select pg_get_functiondef(p.oid) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       where n.nspname = any(${ofBrand(brand)}) and p.prokind in ('f', 'p')`;
-    for (const { text } of rows) await sql.raw(inBrand(text, brand)).execute(trx);
+    for (const text of functions) await sql.raw(inBrand(text, brand)).execute(trx);
   });
 }
 

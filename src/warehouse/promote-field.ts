@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { IncompleteError, UsageError } from '../base/errors.ts';
-import { type Db, isLockedOut, listOf, rowOf } from './index.ts';
+import { type Db, isLockedOut, listOf, valuesOf, write } from './index.ts';
 
 /**
  * The types of a promoted column, each with the SQL expression of its value. `field` is the JSON value, `text` the same
@@ -37,20 +37,16 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
   // Neither a quote nor a backslash can be in the name.
   const value = valueOfField(`extra -> '${column}'`, `extra ->> '${column}'`);
   const change = db.transaction().execute(async (trx) => {
-    await sql`set local lock_timeout = '10s'`.execute(trx);
-    await sql`lock table warehouse.reviews in access exclusive mode`.execute(trx);
+    await write(trx)`set local lock_timeout = '10s'; lock table warehouse.reviews in access exclusive mode`;
     if (await isThere(trx, column, type)) return false;
-    await sql
-      .raw(`alter table warehouse.reviews add column "${column}" ${type} generated always as (${value}) stored`)
-      .execute(trx);
-    const { definition } = await rowOf<{ definition: string }>(trx)`
-      select pg_get_viewdef('bi.reviews'::regclass) as definition`;
-    const more = definition.replace(/\s+FROM \w+\.reviews r\s/, (from) => `, r."${column}"${from}`);
-    await sql.raw(`create or replace view bi.reviews as ${more}`).execute(trx);
-    for (const relation of ['warehouse.reviews', 'bi.reviews'])
-      await sql
-        .raw(`comment on column ${relation}."${column}" is 'The field ${column} of extra (migrate --promote).'`)
-        .execute(trx);
+    const [definition = ''] = await valuesOf<string>(trx)`select pg_get_viewdef('bi.reviews'::regclass)`;
+    const view = definition.replace(/\s+FROM \w+\.reviews r\s/, (from) => `, r."${column}"${from}`);
+    const comment = `'The field ${column} of extra (migrate --promote).'`;
+    const statements = `
+      alter table warehouse.reviews add column "${column}" ${type} generated always as (${value}) stored;
+      create or replace view bi.reviews as ${view}
+      comment on column warehouse.reviews."${column}" is ${comment}; comment on column bi.reviews."${column}" is ${comment}`;
+    await sql.raw(statements).execute(trx);
     return true;
   });
   const isNew = await change.catch((error: unknown) => {

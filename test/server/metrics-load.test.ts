@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -14,7 +15,7 @@ test('thirty scrapes cost one report, and no connection of a webhook', async () 
   const config = readConfig({ ...world.environment, PORT: '0', WEBHOOK_SECRET: secret });
   const measured = await openMeasuredApp(config, openLog('silent'), opened);
   const url = await startServing(measured, opened);
-  const { pool } = measured.reports.warehouse;
+  const pool = measured.reports.warehouse.pool as pg.Pool;
   const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
   opened.defer(() => {
     for (const client of held) client.release();

@@ -3,16 +3,16 @@ import pg from 'pg';
 import { ReviewSyncError } from '../../base/errors.ts';
 import { brandName } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
-import { type Db, listOf } from '../index.ts';
+import { type Db, listOf, valuesOf, write } from '../index.ts';
 
 /** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
 export async function storedBrands(db: Db): Promise<string[]> {
-  const rows = await listOf<{ brand: string }>(db)`
-    select substring(nspname from 6) as brand from pg_namespace
+  const brands = await valuesOf<string>(db)`
+    select substring(nspname from 6) from pg_namespace
     where starts_with(nspname, 'sync_') and to_regclass(quote_ident(nspname) || '.settings') is not null
       and to_regclass(quote_ident('review_sync_migrations_' || substring(nspname from 6)) || '.applied') is not null
     order by nspname collate "C"`;
-  return rows.map(({ brand }) => brand).filter((brand) => brandName.test(brand));
+  return brands.filter((brand) => brandName.test(brand));
 }
 
 /** Whether the database has the schemas of a warehouse without brands. */
@@ -25,10 +25,10 @@ export const ownerOf = (db: Db, service: ConnectedService): Promise<string | und
   db.transaction().execute(async (trx) => {
     await sql.raw(setLockTimeout).execute(trx);
     for (const brand of await storedBrands(trx)) {
-      const { rows } = await sql<ConnectedService>`
+      const own = await listOf<ConnectedService>(trx)`
         select service_address as address, service_client as client from ${sql.table(`sync_${brand}.settings`)}
-        where service_address is not null`.execute(trx);
-      if (rows.some((own) => isSameAccount(own, service))) return brand;
+        where service_address is not null`;
+      if (own.some((one) => isSameAccount(one, service))) return brand;
     }
     return undefined;
   });
@@ -42,8 +42,8 @@ const setLockTimeout = `set local lock_timeout to '5s'`;
 const id = pg.escapeIdentifier;
 const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
 
-async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
-  const { rows } = await sql<View>`
+const viewsOf = (db: Db, brands: readonly string[]) =>
+  listOf<View>(db)`
     select substring(n.nspname from 4) as brand, c.relname as name, obj_description(c.oid, 'pg_class') as comment,
       jsonb_agg(jsonb_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
         'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns
@@ -52,9 +52,7 @@ async function viewsOf(db: Db, brands: readonly string[]): Promise<View[]> {
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where n.nspname = any(${brands.map((brand) => `bi_${brand}`)})
     group by n.nspname, c.oid, c.relname
-    order by n.nspname, c.relname`.execute(db);
-  return rows;
-}
+    order by n.nspname, c.relname`;
 
 /** The columns of some views, each name once, with the type and comment of the first view that has it. */
 function columnsOf(views: readonly View[]): Column[] {
@@ -72,12 +70,10 @@ function selected(view: View, columns: readonly Column[]): string | undefined {
 
 /** Whether the views over all brands include this brand. Only `bi.reviews` is checked. */
 export async function isInUnion(db: Db, brand: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
-    where r.ev_class = to_regclass('bi.reviews') and d.refobjid = to_regclass(${`bi_${brand}.reviews`}) limit 1`.execute(
-    db,
-  );
-  return rows.length > 0;
+  const [isIn = false] = await valuesOf<boolean>(db)`
+    select true from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+    where r.ev_class = to_regclass('bi.reviews') and d.refobjid = to_regclass(${`bi_${brand}.reviews`}) limit 1`;
+  return isIn;
 }
 
 /**
@@ -92,46 +88,40 @@ export async function isInUnion(db: Db, brand: string): Promise<boolean> {
  * @returns the brands that are left out.
  */
 export async function makeUnion(db: Db, like: string): Promise<string[]> {
-  const inTransaction = db.isTransaction
-    ? (work: (trx: Db) => Promise<string[]>) => work(db)
-    : (work: (trx: Db) => Promise<string[]>) => db.transaction().execute(work);
-  return inTransaction(async (trx) => {
-    const brands = await storedBrands(trx);
-    // Two machines may migrate at the same time.
-    await sql`lock table ${sql.table(`review_sync_migrations_${brands[0]}.applied`)} in share row exclusive mode`.execute(
-      trx,
+  if (!db.isTransaction) return db.transaction().execute((trx) => makeUnion(trx, like));
+  const brands = await storedBrands(db);
+  // Two machines may migrate at the same time.
+  await write(db)`lock table ${sql.table(`review_sync_migrations_${brands[0]}.applied`)} in share row exclusive mode`;
+  const all = await viewsOf(db, brands);
+  const statements = [
+    setLockTimeout,
+    'create schema if not exists bi',
+    `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
+  ];
+  const leftOut = new Set<string>();
+  for (const view of all.filter(({ brand }) => brand === like)) {
+    const same = all.filter(({ brand, name }) => name === view.name && brand !== like);
+    const columns = columnsOf([view, ...same]);
+    const arms = [view, ...same].flatMap((one) => {
+      const list = selected(one, columns);
+      if (list === undefined) leftOut.add(one.brand);
+      const from = `${id(`bi_${one.brand}`)}.${id(one.name)}`;
+      return list === undefined ? [] : [`select ${text(one.brand)}::text as brand, ${list} from ${from}`];
+    });
+    const own = `bi.${id(view.name)}`;
+    statements.push(
+      `create or replace view ${own} as ${arms.join('\nunion all ')}`,
+      `comment on view ${own} is ${text(view.comment)}`,
+      `comment on column ${own}.brand is 'The brand, by which its file in BRANDS_DIR is named.'`,
+      ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
     );
-    const all = await viewsOf(trx, brands);
-    const statements = [
-      setLockTimeout,
-      'create schema if not exists bi',
-      `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
-    ];
-    const leftOut = new Set<string>();
-    for (const view of all.filter(({ brand }) => brand === like)) {
-      const same = all.filter(({ brand, name }) => name === view.name && brand !== like);
-      const columns = columnsOf([view, ...same]);
-      const arms = [view, ...same].flatMap((one) => {
-        const list = selected(one, columns);
-        if (list === undefined) leftOut.add(one.brand);
-        const from = `${id(`bi_${one.brand}`)}.${id(one.name)}`;
-        return list === undefined ? [] : [`select ${text(one.brand)}::text as brand, ${list} from ${from}`];
-      });
-      const own = `bi.${id(view.name)}`;
-      statements.push(
-        `create or replace view ${own} as ${arms.join('\nunion all ')}`,
-        `comment on view ${own} is ${text(view.comment)}`,
-        `comment on column ${own}.brand is 'The brand, by which its file in BRANDS_DIR is named.'`,
-        ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
-      );
-    }
-    const reader = await listOf(trx)`select from pg_roles where rolname = 'bi_reader'`;
-    if (reader.length > 0) {
-      statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
-    }
-    await sql.raw(statements.join(';\n')).execute(trx);
-    return [...leftOut];
-  });
+  }
+  const reader = await listOf(db)`select from pg_roles where rolname = 'bi_reader'`;
+  if (reader.length > 0) {
+    statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
+  }
+  await sql.raw(statements.join(';\n')).execute(db);
+  return [...leftOut];
 }
 
 /**
@@ -140,16 +130,14 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
  * @throws ReviewSyncError if other views use the views over all brands.
  */
 export async function dropUnion(db: Db): Promise<void> {
-  const rows = await listOf<{ name: string }>(db)`
-    select c.relname as name from pg_class c where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'`;
-  if (rows.length === 0) return;
-  await sql
-    .raw(`${setLockTimeout}; drop view ${rows.map(({ name }) => `bi.${id(name)}`).join(', ')}`)
-    .execute(db)
-    .catch((cause: unknown) => {
-      throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be dropped', {
-        cause,
-        hint: 'Nothing was changed. End the session that reads them, or drop what is built on them. Then run migrate.',
-      });
+  const names = await valuesOf<string>(db)`
+    select format('bi.%I', relname) from pg_class where relnamespace = to_regnamespace('bi') and relkind = 'v'`;
+  if (names.length === 0) return;
+  const dropping = sql.raw(`${setLockTimeout}; drop view ${names.join(', ')}`).execute(db);
+  await dropping.catch((cause: unknown) => {
+    throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be dropped', {
+      cause,
+      hint: 'Nothing was changed. End the session that reads them, or drop what is built on them. Then run migrate.',
     });
+  });
 }

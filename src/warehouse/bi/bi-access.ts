@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { ReviewSyncError } from '../../base/errors.ts';
-import { rowOf, statement, type Warehouse } from '../index.ts';
+import { listOf, statement, type Warehouse, write } from '../index.ts';
 import { recountAll } from './recount.ts';
 
 /**
@@ -12,23 +12,20 @@ import { recountAll } from './recount.ts';
  * @throws ReviewSyncError if Postgres does not know the zone.
  */
 export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
-  const known = await sql`select from pg_timezone_names where lower(name) = lower(${timeZone})`.execute(db);
-  if (known.rows.length === 0) {
+  const known = await listOf(db)`select from pg_timezone_names where lower(name) = lower(${timeZone})`;
+  if (known.length === 0) {
     throw new ReviewSyncError('time-zone', `The warehouse's Postgres does not know the time zone ${timeZone}`, {
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
   }
   // Without `counted_at`, the next count counts everything, also if this process dies before it has.
-  const changed = await sql`
-    update sync.settings set time_zone = ${timeZone}, counted_at = null where time_zone <> ${timeZone} returning 1`.execute(
-    db,
-  );
-  if (changed.rows.length > 0) await recountAll(db);
+  const changed = await write(db)`
+    update sync.settings set time_zone = ${timeZone}, counted_at = null where time_zone <> ${timeZone}`;
+  if (changed > 0) await recountAll(db);
   const roles = ['bi_reader', ...(brand === undefined ? [] : [`bi_reader_${brand}`])];
   const text = await statement('open_bi_to_readers');
   for (const role of roles) await sql.raw(text.replaceAll(/\bbi_reader\b/g, role)).execute(db);
-  const { open } = await rowOf<{ open: number }>(db)`
-    select count(*) as open from pg_roles
-    where rolname = any(${roles}) and has_table_privilege(oid, 'bi.reviews', 'select')`;
-  return open === roles.length;
+  const open = await listOf(db)`
+    select from pg_roles where rolname = any(${roles}) and has_table_privilege(oid, 'bi.reviews', 'select')`;
+  return open.length === roles.length;
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, isLockedOut, listOf, rowOf, statement } from '../index.ts';
+import { type Db, isLockedOut, listOf, rowOf, statement, write } from '../index.ts';
 
 /**
  * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
@@ -34,16 +34,16 @@ const manyTouches = 50_000;
  */
 async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Promise<void> {
   if (which === 'touched') {
-    const { numAffectedRows } = await sql`
+    const counted = await write(db)`
       update sync.settings set counted_at = greatest(counted_at, now())
-      where counted_at is not null and not exists (select from sync.touches)`.execute(db);
-    if (numAffectedRows) return;
+      where counted_at is not null and not exists (select from sync.touches)`;
+    if (counted > 0) return;
   }
   const begun = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      await sql`lock table sync.product_counts in share row exclusive mode ${lockOption}`.execute(trx);
+      await write(trx)`lock table sync.product_counts in share row exclusive mode ${lockOption}`;
       type State = { now: string; zone: string; isFirst: boolean; touches: number; reviews: number };
       const { now, zone, isFirst, touches, reviews } = await rowOf<State>(trx)`
         select now()::text as now, time_zone as zone, counted_at is null as "isFirst", (select count(*) from sync.touches) as touches,
@@ -58,7 +58,7 @@ async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Prom
       return { now, zone };
     });
   // Not in that transaction: it would fail if another process has changed this row meanwhile.
-  await sql`
+  await write(db)`
     update sync.settings set counted_at = greatest(counted_at, ${begun.now}::timestamptz)
-    where time_zone = ${begun.zone}`.execute(db);
+    where time_zone = ${begun.zone}`;
 }

@@ -1,5 +1,5 @@
 import { splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
-import { isErrorOfTheData, statement, type Warehouse } from '../index.ts';
+import { isErrorOfTheData, plannedRowsOf, type Warehouse } from '../index.ts';
 import type { RawPage } from './land-reviews.ts';
 import { notInLists } from './review-columns.ts';
 
@@ -66,14 +66,9 @@ const refused = (record: Buffer): Difference => ({
 });
 
 /** @param lacking fields that do not count if the response lacks them; null: only fields that both have count. */
-async function compare(
+const compare = (
   warehouse: Warehouse,
   body: Buffer | string,
   lacking: readonly string[] | null,
   since: Date | undefined,
-): Promise<Difference[]> {
-  const values = [body, lacking, since ?? null];
-  const text = await statement('compare_reviews');
-  const { rows } = await warehouse.pool.query({ name: 'compare_reviews', text, values });
-  return rows as Difference[];
-}
+) => plannedRowsOf<Difference>(warehouse, 'compare_reviews', body, lacking, since ?? null);

@@ -11,7 +11,7 @@ import {
   withoutLinks,
 } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
-import { type Db, isErrorOfTheData, rowsOf, statement, type Warehouse } from '../index.ts';
+import { type Db, isErrorOfTheData, plannedRowsOf, rowsOf, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 
 /** Numbers of reviews. */
@@ -59,10 +59,8 @@ export async function landPage(
   await learnProducts(warehouse, check.products);
   if (check.faults.length === 0) {
     try {
-      // Named, so that a connection plans this long statement a few times only.
-      const query = { name: 'land_reviews', text: await statement('land_reviews') };
       const values = [rawBody, check.fields, replaceBefore ?? null, check.lacking];
-      const { rows } = await warehouse.landings(() => warehouse.pool.query({ ...query, values }));
+      const rows = await warehouse.landings(() => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values));
       return landedOf(rows[0] as Written, check.count);
     } catch (error) {
       if (!isErrorOfTheData(error)) throw error;
