@@ -6,7 +6,7 @@ import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
-import { type FileContent, writeParquet } from './parquet-file.ts';
+import { type FileContent, textOf, writeParquet } from './parquet-file.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
@@ -102,9 +102,7 @@ export async function exportParquet(
         manifest.files[path] = { rows, bytes, sha256, table: table.name, month, version };
         if (sha256 === kept[path]?.sha256) report.unchanged += 1;
         else report.written.push({ path, rows, bytes });
-      } else if ((before?.files[path] || before?.writing.includes(path)) && (await removeFile(dir, path))) {
-        report.removed.push(path);
-      }
+      } else if (await removeFile(dir, path)) report.removed.push(path);
       onProgress?.(index + 1, planned.length);
     }
     for (const { name } of exportedTables) {
@@ -164,22 +162,18 @@ async function writeRows(
   sha256: string | undefined,
 ): Promise<FileContent | undefined> {
   const { name: view, by, order } = table;
-  const rows = snapshot.rows({ view, order, ...(by && month !== undefined && { month: { by, name: month } }) });
+  const selection = { view, order, textOf, ...(by && month !== undefined && { month: { by, name: month } }) };
+  const columns = snapshot.views.get(view)?.columns ?? [];
   const target = join(dir, path);
+  const isEmpty = ({ rows }: FileContent) => rows === 0 && month !== undefined;
   try {
-    const first = await rows.next();
-    if (first.done && month !== undefined) return undefined;
     await makeFolderWithin(dir, dirname(target));
-    const batches = async function* () {
-      if (!first.done) yield first.value;
-      yield* rows;
-    };
-    const columns = snapshot.views.get(view)?.columns ?? [];
-    return await replaceFile(
+    const written = await replaceFile(
       target,
-      (handle) => writeParquet(handle, columns, batches()),
-      (written) => written.sha256 !== sha256,
+      (handle) => writeParquet(handle, columns, snapshot.rows(selection)),
+      (content) => content.sha256 !== sha256 && !isEmpty(content),
     );
+    return isEmpty(written) ? undefined : written;
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
     throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });

@@ -57,8 +57,19 @@ export async function writeParquet(
   return { rows, bytes: bytes.offset, sha256: hash.digest('hex') };
 }
 
-/** How a Postgres type is declared in a Parquet file, and a value of a snapshot written. */
-type ParquetType = { element: Omit<SchemaElement, 'name'>; valueOf(text: string): unknown };
+/**
+ * How a Postgres type is read as a text, declared in a Parquet file, and written. Null takes the place of `infinity`, and
+ * of a numeric of 10^29 or more.
+ */
+type ParquetType = {
+  /** Default: the column's own text. */
+  textOf?: (column: string) => string;
+  element: Omit<SchemaElement, 'name'>;
+  valueOf(text: string): unknown;
+};
+
+/** An SQL expression for the values of a column. */
+export const textOf = (column: string, type: string) => parquetTypes[type]?.textOf?.(column) ?? column;
 
 const int32: ParquetType = { element: { type: 'INT32' }, valueOf: Number };
 /** Any other type: a string in Postgres' own text. */
@@ -73,10 +84,12 @@ const parquetTypes: Readonly<Record<string, ParquetType>> = {
   integer: int32,
   bigint: { element: { type: 'INT64' }, valueOf: BigInt },
   date: {
+    textOf: (column) => `case when isfinite(${column}) then ${column} - date '1970-01-01' end`,
     element: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
     valueOf: Number,
   },
   'timestamp with time zone': {
+    textOf: (column) => `case when isfinite(${column}) then (extract(epoch from ${column}) * 1000000)::bigint end`,
     element: {
       type: 'INT64',
       converted_type: 'TIMESTAMP_MICROS',
@@ -86,6 +99,7 @@ const parquetTypes: Readonly<Record<string, ParquetType>> = {
   },
   // As the type NUMERIC of BigQuery; Snowflake, Spark and DuckDB have the same.
   numeric: {
+    textOf: (column) => `case when ${column} > -1e29 and ${column} < 1e29 then round(${column}, 9) end`,
     element: {
       type: 'FIXED_LEN_BYTE_ARRAY',
       type_length: 16,

@@ -8,8 +8,16 @@ import { recount } from './recount.ts';
 /** A column of a view. `type`: the name of its Postgres type. */
 export type BiColumn = { name: string; type: string };
 
-/** Which rows of a view: all of them, or those of one month by a column of type timestamptz. Sorted by `order`. */
-type BiSelection = { view: string; order: readonly string[]; month?: { by: string; name: string } };
+/**
+ * Which rows of a view: all of them, or those of one month by a column of type timestamptz. Sorted by `order`. `textOf`: an
+ * SQL expression for a column of a type, whose text is read.
+ */
+type BiSelection = {
+  view: string;
+  order: readonly string[];
+  textOf: (column: string, type: string) => string;
+  month?: { by: string; name: string };
+};
 
 /** `bi` as it was at one moment. */
 export type BiSnapshot = {
@@ -25,11 +33,7 @@ export type BiSnapshot = {
    * `yyyy-mm`; before our era with ` BC`; orders without a date by an empty name.
    */
   months: ReadonlyMap<string, string>;
-  /**
-   * The rows, a few at a time. A value is null or a text: for a date the days since 1970, for a timestamptz the
-   * microseconds since 1970, for a numeric nine decimals, for anything else Postgres' own text. Null in place of
-   * `infinity`, and of a numeric of 10^29 or more.
-   */
+  /** The rows, a few at a time. */
   rows(selection: BiSelection): AsyncGenerator<(string | null)[][]>;
 };
 
@@ -107,11 +111,9 @@ async function* readRows(
   trx: Db,
   columns: readonly BiColumn[],
   timeZone: string,
-  { view, order, month }: BiSelection,
+  { view, order, textOf, month }: BiSelection,
 ): AsyncGenerator<(string | null)[][]> {
-  const texts = columns
-    .map(({ name, type }) => `${castToText(quoted(name), type)}::text as ${quoted(name)}`)
-    .join(', ');
+  const texts = columns.map(({ name, type }) => `(${textOf(quoted(name), type)})::text as ${quoted(name)}`).join(', ');
   const condition = month ? `where ${inMonth(quoted(month.by), pg.escapeLiteral(timeZone), month.name)}` : '';
   const sorted = order.length > 0 ? `order by ${order.map((name) => `v.${quoted(name)}`).join(', ')}` : '';
   const select = `select ${texts} from bi.${quoted(view)} v ${condition} ${sorted}`;
@@ -137,17 +139,4 @@ function inMonth(by: string, zone: string, name: string): string {
   return `${by} >= (${month} - interval '1 day') at time zone ${zone}
     and ${by} < (${month} + interval '1 month 1 day') at time zone ${zone}
     and date_trunc('month', ${by} at time zone ${zone})::date = ${month}`;
-}
-
-function castToText(column: string, type: string): string {
-  switch (type) {
-    case 'date':
-      return `case when isfinite(${column}) then ${column} - date '1970-01-01' end`;
-    case 'timestamp with time zone':
-      return `case when isfinite(${column}) then (extract(epoch from ${column}) * 1000000)::bigint end`;
-    case 'numeric':
-      return `case when ${column} > -1e29 and ${column} < 1e29 then round(${column}, 9) end`;
-    default:
-      return column;
-  }
 }
