@@ -42,13 +42,18 @@ const tooBig = 'a number beyond 2^53 - 1';
 
 test.each<[detail: string, call: ApiCall, body: unknown]>([
   ['expected JSON, got HTML with status 200; Maintenance', page, html],
-  ['expected an array as a list, got object', page, { error: 'busy' }],
+  ['expected an array as a list, got object', page, { data: [] }],
+  ['expected no error, got one with status 200; error: busy', page, { error: 'busy' }],
   ['expected JSON, got an empty body with status 200', page, undefined],
   ['expected JSON, got text with status 200', page, 'Fatal error: see []'],
+  ['expected JSON, got text with status 200', page, '[]\nPHP Fatal error: Uncaught Exception'],
+  ['expected JSON, got text with status 200', page, `[{"id":1}]\n<br />\n<b>Fatal error</b>: Allowed memory size`],
+  ['expected no error, got one with status 200', getReview, { id: 7, error: 'not available' }],
+  ['expected no error, got one with status 200', (api) => api.reviews.getRaw(7), { id: 7, error: 'not available' }],
   ['expected JSON, got HTML', page, `${warning}{"id":`],
   ['expected JSON in UTF-8', list, Buffer.from([0x5b, 0x22, 0xc1, 0xaf, 0x22, 0x5d])],
   ['item 2 of the list: expected an integer as score, got string', list, [{ id: 1 }, { id: 2, score: 'five' }]],
-  ['as first_review_created_at, got nothing', overview, { error: 'try again later' }],
+  ['expected no error, got one with status 200; error: try again later', overview, { error: 'try again later' }],
   ['an integer as id, got an array', upsert, '{"code": "A-1", "id": [], "sub_orders": []}'],
   [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": 9007199254740992, "sub_orders": []}'],
   [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": "9007199254740993", "sub_orders": []}'],
@@ -97,6 +102,12 @@ test.each<[reply: Reply]>(
   }
 });
 
+test('a creation whose response shows an error beside an id is of unknown outcome', async () => {
+  const service = await tinyService(() => ({ body: { id: 7, error: 'could not save' } }));
+  for (const create of creations)
+    expect(await failureOf(create(client(service.url)))).toBeInstanceOf(UnknownOutcomeError);
+});
+
 test('a creation is sent again after a 429, and while nothing accepts a connection', async () => {
   const service = await tinyService((_seen, nth) => (nth < 3 ? { status: 429 } : { status: 201, body: { id: 8 } }));
   expect(await creations[0]?.(client(service.url))).toEqual({ id: 8 });
@@ -141,6 +152,9 @@ test.each([
   [{ status: 'error', message: 'invalid' }, 'invalid'],
   [{ result: 'fail' }, 'got one with status 200'],
   [{ code: 500, msg: 'x' }, 'got one with status 200'],
+  [{ id: 7, error: 'could not save' }, 'error: could not save'],
+  ['Array\nPHP Fatal error: Uncaught Exception', 'got a fatal one with status 200'],
+  ['{"ok":true}\nFatal error: Allowed memory size exhausted', 'got a fatal one with status 200'],
 ])('a write that is answered by %j and 200 was not carried out', async (body, says) => {
   const service = await tinyService(() => ({ body }));
   for (const write of [...updates, ...removals]) {
@@ -156,7 +170,8 @@ test.each([
   { errors: [] },
   { error: null },
   { errors: {}, success: true },
-  { id: 5, error: 'of a delivery' },
+  { id: 5, error: 'of a delivery', invoice: 'I-1' },
+  { id: 5, code: 'A-1', message: 'a "fatal error"' },
   { id: 5, status: 'failed', code: 'A-1' },
 ])('an update that is answered by %j was carried out', async (body) => {
   const service = await tinyService(() => ({ body }));
@@ -178,9 +193,11 @@ test('a redirect is a failure; it is not followed, and its token is not quoted',
 
 test('a deletion is done with 200, 201, 204, 404 and 410; another success says nothing', async () => {
   for (const status of [200, 201, 204, 404, 410]) {
-    const service = await tinyService(() => ({ status, body: status > 400 ? html : 'gone' }));
-    for (const remove of removals) await remove(client(service.url));
-    expect(service.calls()).toHaveLength(removals.length);
+    for (const body of status > 400 ? [html, { error: 'not found' }, 'Fatal error'] : ['gone']) {
+      const service = await tinyService(() => ({ status, body }));
+      for (const remove of removals) await remove(client(service.url));
+      expect(service.calls()).toHaveLength(removals.length);
+    }
   }
   for (const status of [202, 203, 205]) {
     const service = await tinyService(() => ({ status }));
@@ -444,6 +461,7 @@ test.each([
   ['', reviews, `<br />\n<b>Warning</b>: {"a":1} on line 7`],
   [`${notice}: `, reviews, `\n${notice}\n`],
   ['[12:00:00] Deprecated\n\ufeff', reviews, ' '],
+  [`${notice}\n`, '[{"id":1,"message":"a fatal error"}]', ''],
   [`${warning}`, '[]', `\n${notice}`],
 ])('the JSON between %j and what follows is used', async (before, body, behind) => {
   const service = await tinyService(() => ({ body: before + body + behind }));

@@ -118,6 +118,8 @@ function readWith<T>(
 ): Outcome<T> {
   const { status, bytes } = response;
   try {
+    if (isError(bytes) && !isMissingStatus(status))
+      throw new ShapeError(`expected no error, got one with status ${status}`);
     const value = read(response);
     // `read` ignores the body of an update or a deletion: a warning in it is found here.
     const beside = detail === undefined && !startsJson(bytes) ? jsonWithin(bytes)?.text : undefined;

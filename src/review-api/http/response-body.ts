@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../base/json-text.ts';
 import { isSameCode } from '../../base/normal-text.ts';
 import type { HttpResponse } from './call.ts';
-import { parsed } from './decode.ts';
+import { brokeOff, parsed } from './decode.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
 /** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
@@ -40,12 +40,15 @@ export const isMissingStatus = (status: number | undefined): boolean => status =
 
 export const isPage = (bytes: Buffer): boolean => bytes.toString('utf8', 0, 1000).trimStart().startsWith('<');
 
+/** Fields by which an error speaks. An object with an id and any other field is a record, whatever else it says. */
+const errorFields: readonly string[] = ['id', 'error', 'errors', 'success', 'message', 'msg', 'detail', 'details'];
+
 /** Whether the body is an error, and not a record: some services send errors with status 200. */
 export function isError(bytes: Buffer): boolean {
   // A record is larger, and is not parsed for this.
   if (bytes.length > mostErrorBytes) return false;
   const body = parsed(bytes.toString());
-  if (!isRecord(body) || 'id' in body) return false;
+  if (!isRecord(body) || ('id' in body && Object.keys(body).some((name) => !errorFields.includes(name)))) return false;
   const { error, errors, success, status, result, code } = body;
   const isSaid = (said: unknown) =>
     Boolean(said) && !(typeof said === 'object' && Object.keys(said ?? {}).length === 0);
@@ -64,14 +67,14 @@ const doneStatuses: readonly number[] = [200, 201, 204];
  * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md),
  * so nothing was carried out. A 404 may have one: web frameworks send it for any address.
  *
- * @throws ShapeError for a web page, or an error with a success status.
+ * @throws ShapeError for a web page, or a program that broke off.
  * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or
  *   never.
  */
 export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (isMissingStatus(status)) return;
   if (isPage(bytes)) throw new ShapeError(`expected no web page, got HTML with status ${status}`);
-  if (isError(bytes)) throw new ShapeError(`expected no error, got one with status ${status}`);
+  if (brokeOff(bytes.toString())) throw new ShapeError(`expected no error, got a fatal one with status ${status}`);
   if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
 }
 
