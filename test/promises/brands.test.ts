@@ -135,6 +135,23 @@ test('commands over all brands go on with the others where one is locked, and na
   expect(await both.cli('status')).toMatchObject({ status: 0 });
 });
 
+test('while a table of one brand is locked, serve shows the other, and ends on a signal', async () => {
+  const token = 'a-token-of-the-page';
+  const more = { STATUS_TOKEN: token, ALERT_WEBHOOK_URL: 'http://127.0.0.1:1/', PORT: '0', LOG_LEVEL: 'info' };
+  const serve = startHere(['serve'], { ...both.environment, ...more });
+  const url = await addressOf(serve);
+  const page = (brand: string) => fetch(`${url}/?brand=${brand}`, { headers: { authorization: `Bearer ${token}` } });
+  await until(async () => (await page('nord')).ok && (await page('sued')).ok);
+  const holder = new pg.Client({ connectionString: both.warehouseUrl });
+  await holder.connect();
+  await using _ = { [Symbol.asyncDispose]: () => holder.end() };
+  await holder.query('begin; lock table sync_nord.runs');
+  const isLocked = async () => (await page('nord')).status === 503;
+  await Promise.all([until(isLocked), page('sued').then(({ status }) => expect(status).toBe(200))]);
+  serve.kill('SIGTERM');
+  expect(await serve.ended).toMatchObject({ status: 0 });
+});
+
 test('two brands whose accounts are swapped are refused, although each account knows the records of the other', async () => {
   const [nord, sued] = [both.worlds.nord, both.worlds.sued];
   const requests = () => [nord?.service.requests(), sued?.service.requests()];
