@@ -14,7 +14,7 @@ import type { ReferenceServiceOptions } from '../../src/sandbox/reference-servic
 import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import { beginRun, findRun, type Run } from '../../src/warehouse/runs/runs.ts';
 import { addressOf, type CliEnd, runCli, startHere } from './cli.ts';
-import { cloneDatabase, createDatabase, forgetDatabase, queryAgain } from './database.ts';
+import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 
 export type World = AsyncDisposable & {
   shopUrl: string;
@@ -43,8 +43,6 @@ export type World = AsyncDisposable & {
 export type WorldOptions = {
   /** `sample`: sixty orders of the sample shop, with the reviews of their products at the service. */
   shop?: 'sample' | 'empty';
-  /** A world that is closed: this one begins with what its databases hold. */
-  copyOf?: Pick<World, 'shopUrl' | 'warehouseUrl'> | undefined;
   service?: Partial<ReferenceServiceOptions>;
   environment?: Record<string, string>;
 };
@@ -55,11 +53,10 @@ export const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE
 /** A shop, a review service over real HTTP and a migrated warehouse, for one test; all gone afterwards. */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   await using opened = new AsyncDisposableStack();
-  const { copyOf } = options;
   // The shop and the service have schemas of their own in one database: a database costs 20 ms of processor time.
   const [shopUrl, warehouseUrl] = await Promise.all([
-    copyOf ? cloneDatabase(copyOf.shopUrl) : createDatabase(options.shop === 'empty' ? 'service' : 'shop'),
-    copyOf ? cloneDatabase(copyOf.warehouseUrl) : createDatabase('migrated'),
+    createDatabase(options.shop === 'empty' ? 'service' : 'shop'),
+    createDatabase('migrated'),
   ]);
   const serviceDatabase = shopUrl;
   opened.defer(async () => void (await Promise.all([shopUrl, warehouseUrl].map(forgetDatabase))));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import { fieldsNotShown, isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
 import { memoryOf, type Shown } from '../../src/orders/plan/order-memory.ts';
-import { type OrderPlan, planOrder, wireOf } from '../../src/orders/plan/plan-order.ts';
+import { type OrderPlan, planDeletion, planOrder, wireOf } from '../../src/orders/plan/plan-order.ts';
 import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
@@ -311,6 +311,13 @@ describe('an order that the shop has deleted', () => {
       expect(isDeletion({ shown })).toBe(false);
     }
     expect(isDeletion({ shown: 'absent' })).toBe(false);
+  });
+
+  test('and that must stay is cleared once if it may have contact there, and else left alone', () => {
+    const failedDeletion = { reason: 'held', failure: 'transient' } as const;
+    const memory = { ...memoryOf(orderLink(), []), failedDeletion };
+    const requests = (isClearable: boolean) => planDeletion(atService(), memory, { deletes: 'send' }, isClearable);
+    expect([requests(true), requests(false)]).toMatchObject([undefined, { requests: [] }]);
   });
 
   test('is a difference, and needs one request', () => {

@@ -1,62 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCli } from '../harness/cli.ts';
 import { line, openOrderWorld, order, sampleShopQueries, writeQueries } from '../harness/order-world.ts';
-import { openWorld, type World } from '../harness/world.ts';
-
-let pushed: World;
-beforeAll(async () => {
-  pushed = await openWorld();
-  for (const what of ['reviews', 'orders']) expect((await pushed.cli('sync', what)).status).toBe(0);
-  await pushed[Symbol.asyncDispose]();
-});
-
-/** The sample shop with its reviews read, so that every product is known, and every order pushed. */
-async function pushedWorld(): Promise<World> {
-  const world = await openWorld({ copyOf: pushed });
-  onTestFinished(() => world[Symbol.asyncDispose]());
-  return world;
-}
-
-async function syncOrders(world: World): Promise<Record<string, number>> {
-  const report = await world.run('sync-orders');
-  expect(report).toMatchObject({ outcome: 'done' });
-  return report.counts;
-}
-
-async function byCommand(world: World, environment: Record<string, string>): Promise<Record<string, number>> {
-  const end = await runCli(['sync', 'orders', '--json'], { ...world.environment, ...environment });
-  expect(end).toMatchObject({ status: 0 });
-  return JSON.parse(end.stdout).counts;
-}
-
-const inShop = `
-  select o.order_no as code, o.buyer_name as name, count(i.*)::integer as lines,
-    sum(i.unit_price * i.quantity)::integer as price
-  from shop.orders o join shop.order_items i using (order_id)
-  where o.removed_at is null group by o.order_no, o.buyer_name order by o.order_no collate "C"`;
-const atService = `
-  select o.code, o.user_name as name, count(s.*)::integer as lines, sum(s.price)::integer as price
-  from reference_service.orders o join reference_service.sub_orders s on s.order_id = o.id
-  group by o.code, o.user_name order by o.code collate "C"`;
-async function expectSame(world: World): Promise<void> {
-  expect(await world.atService(atService)).toEqual(await world.shop(inShop));
-}
-
-const nth = (n: number) =>
-  `(select order_id from shop.orders where removed_at is null order by order_id offset ${n} limit 1)`;
-
-test('after the shop’s clock was set back, a run finds what changed, and reads no more', async () => {
-  const world = await pushedWorld();
-  await world.warehouse(`update sync.settings
-    set orders_cursor = orders_cursor || jsonb_build_object('at', now() + interval '55 minutes', 'readTo', now())`);
-  for (const name of ['First', 'Second']) {
-    await world.shop(`update shop.orders set buyer_name = '${name}', modified_at = now() where order_id = ${nth(4)}`);
-    expect((await syncOrders(world)).orders).toBeLessThan(30);
-    await expectSame(world);
-  }
-});
+import { openWorld } from '../harness/world.ts';
 
 test('a feed without :since, or no feed and no updated_at, ends the command', async () => {
   const SHOP_SQL_DIR = await sampleShopQueries({
@@ -75,26 +22,6 @@ test('a feed without :since, or no feed and no updated_at, ends the command', as
   await sync(missing);
   // So does a process that has read the queries before.
   await expect(shop.hasFeed()).rejects.toThrow(missing);
-});
-
-test('a feed whose dates move while they are read ends at the shop’s clock', async () => {
-  const world = await pushedWorld();
-  const SHOP_SQL_DIR = await sampleShopQueries({
-    changed_orders: () => 'select order_no as code, now() as changed_at from shop.orders where now() >= :since',
-  });
-  const before = await world.warehouse(`select orders_cursor from sync.settings`);
-  const environment = { SHOP_SQL_DIR, ORDER_BATCH_SIZE: '20' };
-  expect((await byCommand(world, environment)).orders).toBeLessThanOrEqual(80);
-  // Its cursor is the shop's clock, and no later moment.
-  const after = await world.warehouse<{ at: Date }>(
-    `select (orders_cursor ->> 'at')::timestamptz as at from sync.settings`,
-  );
-  expect(after[0]?.at.getTime()).toBeLessThanOrEqual(Date.now());
-  expect(after).not.toEqual(before);
-  // What its pages leave out, other readings find.
-  await world.shop(`update shop.orders set buyer_name = 'Moved'`);
-  await world.run('backfill-orders');
-  await expectSame(world);
 });
 
 const notice = 'orders that were pushed before are at the service as they were read then';

@@ -6,32 +6,6 @@ const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
 const writes = (world: OrderWorld) => world.requests().filter((one) => one.method !== 'GET');
 
-const ofOrder = (one: ProxiedRequest) => isPostOf('O2', one);
-const ofLine = ({ form }: ProxiedRequest) => form.get('product_id') === '2';
-
-test.for([
-  [422, 'the order', ofOrder],
-  [404, 'a line', ofLine],
-  [500, 'the order', ofOrder],
-] as const)('after %i for %s an order goes by itself within a day', async ([status, , refuses], { world }) => {
-  await world.place(...orders(3));
-  // Changed so long ago that no later run reads the order by its date.
-  await world.shop(`update o set updated_at = now() - interval '1 year' where code = 'O2'`);
-  world.serviceRule((request): Fate => (refuses(request) ? { status } : 'pass'));
-  for (const _run of [1, 2, 3]) await world.sync();
-  expect(await world.openDeadLetters()).toHaveLength(1);
-  world.serviceRule(() => 'pass');
-  await world.sync();
-  expect(writes(world)).toEqual([]);
-  await world.timePasses('1 day');
-  await world.sync();
-  expect(await world.openDeadLetters()).toEqual([]);
-  const products = await world.atService(
-    'select product_id::integer as id from reference_service.sub_orders order by 1',
-  );
-  expect(products.map(({ id }) => id)).toEqual([1, 2, 3]);
-});
-
 test('a discarded order stays so until it fails for another reason', async ({ world }) => {
   await world.place(...orders(2));
   const failing = async (fate: (request: ProxiedRequest) => Fate) => {

@@ -18,27 +18,6 @@ const ids = async (world: World) => ({
   warehouse: await world.warehouse('select id from warehouse.reviews order by id'),
 });
 
-/** Reviews that all were written in the same second. */
-const oneSecond = (count: number, score: (index: number) => number | null, products = 1) =>
-  reviews(count, 0, '2026-03-02T12:00:00+09:00').map((review, index) => ({
-    ...review,
-    score: score(index),
-    product_code: `P${index % products}`,
-    created_at: new Date(Date.parse('2026-03-02T12:00:00+09:00') + (index % 1000)),
-  }));
-const around = [...reviews(50, 3600), ...reviews(50, 3600, '2026-03-05T00:00:00+09:00')];
-
-test('a second that no query can show whole is named, and all else is there', async ({ openWorld }) => {
-  const world = await openWorld({ service: { lastPageLink: 'capped' } });
-  await seedReviews(world.serviceDatabaseUrl, [...around, ...oneSecond(6500, () => 5)]);
-  const end = await world.cli('backfill', 'reviews');
-  expect(end.status).toBe(1);
-  // Requests include their end, so the second before cannot be told apart.
-  expect(end.stdout).toMatch(/2026-03-02T0(2:59:59|3:00:00)\.000Z/);
-  // 3,000 from each end of the list are seen.
-  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 6100 }]);
-});
-
 test('a backfill of a day, and verify --repair of it, bring in that day and no other', async ({ world }) => {
   const times = ['01T23:59:59.999', '02T00:00:00.000', '02T23:59:59.999', '03T00:00:00.000', '03T00:00:00.700'];
   await seedReviews(
