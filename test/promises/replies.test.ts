@@ -1,7 +1,15 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { hourlyReviews, openWorld, testIn, type World } from '../harness/world.ts';
+
+/** Worlds whose service has thirty reviews. */
+const test = testIn(async (options) => {
+  const world = await openWorld({ shop: 'empty', ...options });
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(30));
+  return world;
+});
 
 const replies = `
   select review_id::integer as review, position, replied_at as at, is_by_shop as "isByShop" from bi.replies
@@ -15,8 +23,7 @@ const comment = (world: World, id: number, comments: unknown[]) =>
   ]);
 const asked = ({ service }: World) => service.requests()['GET /v1/reviews/:id'] ?? 0;
 
-test('a review whose number of comments moved is read by its id, once', async () => {
-  await using world = await openWorld();
+test('a review whose number of comments moved is read by its id, once', async ({ world }) => {
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
   const before = asked(world);
@@ -61,8 +68,7 @@ test('a review whose number of comments moved is read by its id, once', async ()
   expect(asked(world)).toBe(before + 4);
 });
 
-test('a service that shows no comments costs five requests a run, until it does', async () => {
-  await using world = await openWorld();
+test('a service that shows no comments costs five requests a run, until it does', async ({ world }) => {
   await world.cli('sync', 'reviews');
   const before = asked(world);
   world.service.hideFields(['comments']);
@@ -93,8 +99,7 @@ test('a service that shows no comments costs five requests a run, until it does'
   );
 });
 
-test('a review that is gone is asked for no more, and one that comes back is', async () => {
-  await using world = await openWorld();
+test('a review that is gone is asked for no more, and one that comes back is', async ({ world }) => {
   await world.cli('sync', 'reviews');
   const due = async () =>
     (await world.warehouse('select review_id::integer as id from sync.comments_due')).map(({ id }) => id);
@@ -133,8 +138,7 @@ test('a review that is gone is asked for no more, and one that comes back is', a
   );
 });
 
-test('a review of which a list counts a hidden comment is not read again each time', async () => {
-  await using world = await openWorld();
+test('a review of which a list counts a hidden comment is not read again each time', async ({ world }) => {
   await world.through((target) =>
     startChangingProxy(target, {
       answer({ body }, { path }) {
@@ -153,8 +157,7 @@ test('a review of which a list counts a hidden comment is not read again each ti
   expect(asked(world)).toBe(before);
 });
 
-test('comments are read later if the response is older, a 404, no list, or odd', async () => {
-  await using world = await openWorld();
+test('comments are read later if the response is older, a 404, no list, or odd', async ({ world }) => {
   const wrong: Record<number, object> = {
     1: { updated_at: '2024-01-01T00:00:00+09:00', comments: [] },
     2: { score: 77 },
@@ -182,8 +185,7 @@ test('comments are read later if the response is older, a 404, no list, or odd',
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 
-test('migrate --promote makes a column of a field of extra, which later pages fill', async () => {
-  await using world = await openWorld();
+test('migrate --promote makes a column of a field of extra, which later pages fill', async ({ world }) => {
   const tiers: Record<number, unknown> = { 1: 'gold', 2: 7, 3: "it's", 4: null };
   await world.through((target) =>
     startChangingProxy(target, {
