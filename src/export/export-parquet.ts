@@ -102,7 +102,9 @@ export async function exportParquet(
         manifest.files[path] = { rows, bytes, sha256, table: table.name, month, version };
         if (sha256 === kept[path]?.sha256) report.unchanged += 1;
         else report.written.push({ path, rows, bytes });
-      } else if (await removeFile(dir, path)) report.removed.push(path);
+      } else if ((before?.files[path] || before?.writing.includes(path)) && (await removeFile(dir, path))) {
+        report.removed.push(path);
+      }
       onProgress?.(index + 1, planned.length);
     }
     for (const { name } of exportedTables) {
@@ -162,18 +164,22 @@ async function writeRows(
   sha256: string | undefined,
 ): Promise<FileContent | undefined> {
   const { name: view, by, order } = table;
-  const selection = { view, order, textOf, ...(by && month !== undefined && { month: { by, name: month } }) };
+  const rows = snapshot.rows({ view, order, textOf, ...(by && month !== undefined && { month: { by, name: month } }) });
   const columns = snapshot.views.get(view)?.columns ?? [];
   const target = join(dir, path);
-  const isEmpty = ({ rows }: FileContent) => rows === 0 && month !== undefined;
   try {
+    const first = await rows.next();
+    if (first.done && month !== undefined) return undefined;
     await makeFolderWithin(dir, dirname(target));
-    const written = await replaceFile(
+    const batches = async function* () {
+      if (!first.done) yield first.value;
+      yield* rows;
+    };
+    return await replaceFile(
       target,
-      (handle) => writeParquet(handle, columns, snapshot.rows(selection)),
-      (content) => content.sha256 !== sha256 && !isEmpty(content),
+      (handle) => writeParquet(handle, columns, batches()),
+      (written) => written.sha256 !== sha256,
     );
-    return isEmpty(written) ? undefined : written;
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
     throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
