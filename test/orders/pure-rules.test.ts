@@ -13,7 +13,7 @@ import {
   optionalFields,
   requestBody,
 } from '../../src/orders/plan/desired-order.ts';
-import { memoryOf, type OrderMemory, othersHere } from '../../src/orders/plan/order-memory.ts';
+import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
 import {
   areSameOptions,
@@ -70,23 +70,12 @@ const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, 
     link: orderLink(before),
     isNew: false,
     lines: [],
-    others: [],
+    alike: undefined,
     renewedAtMs: 0,
   };
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
   return recordOf(order, leased, memory, at);
 };
-
-test.each<[string, OrderLink | undefined, string[]]>([
-  ['not remembered', undefined, ['without id']],
-  ['whose first push has not ended', orderLink(), ['same id', 'without id']],
-  ['that was pushed', orderLink({ pushedAt: new Date() }), ['same id']],
-  ['that was pushed and has no id', orderLink({ orderId: null, pushedAt: new Date() }), ['without id']],
-])('an order %s may be one of these others at the service', (_, link, codes) => {
-  const others = Object.entries({ 'same id': 1, 'other id': 2, 'without id': null });
-  const known = others.map(([code, orderId]) => ({ code, orderId, isAlike: false, isThere: true }));
-  expect(othersHere(memoryOf(link, [], known)).map(({ code }) => code)).toEqual(codes);
-});
 
 test('a creation without response leaves open whether the service has the order', () => {
   const failed = (failure: 'transient' | 'permanent', orderId: number | null) =>
@@ -323,8 +312,8 @@ describe('what is known after a request', () => {
     ['only such values', change(false, { invoice: null }), refused, {}, { emptied: [], failures: [{ reason: '422' }] }],
     ['the removal of the own sub-order', remove(4), done(), {}, { lines: [] }],
     ['the removal of a copy', remove(5), done(), {}, { lines: [known] }],
-    ['no sight of an order', { kind: 'find', isOptional: false }, broken, {}, { stop: { reason: '500' } }],
-    ['no sight of one that must stay', { kind: 'find', isOptional: false }, broken, { failedDeletion: stop }, { stop }],
+    ['no sight of an order', { kind: 'find' }, broken, {}, { stop: { reason: '500' } }],
+    ['no sight of one that must stay', { kind: 'find' }, broken, { failedDeletion: stop }, { stop }],
     ['a deletion', { kind: 'delete order' }, done(), {}, { failedDeletion: undefined, shown: 'absent' }],
     [
       'one that is refused',

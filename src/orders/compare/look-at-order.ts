@@ -1,9 +1,8 @@
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
-import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
-import { orderLines, otherOrders } from '../../warehouse/orders/order-links.ts';
+import { orderLines } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
@@ -85,15 +84,12 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const { db } = deps;
   const now = ageClock(deps.now, await warehouseNow(db));
-  const othersOf = openBatch((asked: { orderId: number | null; orderCode: string }[]) => otherOrders(db, asked));
   const planOf = (order: DesiredOrder | undefined, shown: Shown, memory: OrderMemory) =>
     order && planOrder(order, shown, memory, rights, now());
   const look = async (ours: PlannedOrder): Promise<PlannedOrder> => {
     const { code, order, memory } = ours;
     const seen = await lookUp(deps, code, memory.orderId);
-    const orderId = typeof seen.shown === 'string' ? null : seen.shown.id;
-    const others = await othersOf({ orderId, orderCode: code });
-    return { ...ours, ...seen, plan: planOf(order, seen.shown, { ...memory, others }) };
+    return { ...ours, ...seen, plan: planOf(order, seen.shown, memory) };
   };
   return {
     now,

@@ -1,5 +1,5 @@
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
-import type { LineLinkRow, OrderLink, OtherOrder } from '../../warehouse/orders/order-links.ts';
+import type { LineLinkRow, OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
@@ -20,8 +20,6 @@ export type OrderMemory = Readonly<{
   lines: readonly LineLink[];
   /** The service's id; null: not known. */
   orderId: number | null;
-  /** Other orders of the shop that may be this one at the service. */
-  others: readonly OtherOrder[];
   /** What the service accepted last, and its response. */
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;
   /** Fields of the order whose empty value the service refused. */
@@ -43,15 +41,10 @@ export type OrderMemory = Readonly<{
 }>;
 
 /** What is known before anything is sent. */
-export const memoryOf = (
-  link: OrderLink | undefined,
-  lines: readonly LineLinkRow[] = [],
-  others: readonly OtherOrder[] = [],
-): OrderMemory => ({
+export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLinkRow[] = []): OrderMemory => ({
   link,
   lines: lines as readonly LineLink[],
   orderId: link?.orderId ?? null,
-  others,
   accepted: undefined,
   refused: [],
   emptied: [],
@@ -68,37 +61,10 @@ export const memoryOf = (
  * creations are left, for a push may have died while it made the order again.
  */
 export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
-  if (shown === 'absent' && othersHere(memory).length > 0)
-    return { ...memory, orderId: null, lines: memory.lines.filter(isPending) };
-  if (typeof shown === 'string') return memory;
-  // The id is another order's by now, if the service shows that one's code.
-  const isTaken = memory.others.some(({ code, orderId }) => code === shown.code && orderId !== shown.id);
-  const others = isTaken
-    ? memory.others.map((one) => (one.code === shown.code ? { ...one, orderId: shown.id } : one))
-    : memory.others;
-  if (shown.id === memory.orderId) return isTaken ? { ...memory, others } : memory;
+  if (typeof shown === 'string' || shown.id === memory.orderId) return memory;
   const lines = memory.orderId === null ? memory.lines : memory.lines.filter(isPending);
-  return { ...memory, orderId: shown.id, lines, others };
+  return { ...memory, orderId: shown.id, lines };
 }
-
-/**
- * The other orders of the shop that are this one at the service, or may be, since nobody knows their id. If a push of this
- * order has ended before, its id is its own.
- */
-export function othersHere({ link, orderId, others }: OrderMemory): readonly OtherOrder[] {
-  const hasIdOfItsOwn = link !== undefined && link.orderId !== null && link.pushedAt !== null;
-  return others.filter((one) => (one.orderId === null ? !hasIdOfItsOwn : one.orderId === orderId));
-}
-
-/** The order at the service is another one of the shop, and no value or line of this one was accepted there. */
-export const isOnlyAnothers = (memory: OrderMemory) =>
-  memory.link?.fingerprint !== null &&
-  sentBefore(memory).length + memory.lines.filter((line) => !isPending(line)).length === 0 &&
-  othersHere(memory).length > 0;
-
-/** Whether the order waits until the id of another order is known. */
-export const isWaiting = (memory: OrderMemory) =>
-  memory.stop !== undefined && othersHere(memory).some(({ orderId }) => orderId === null);
 
 /** No push of the order has begun. */
 export const isNeverPushed = (link: OrderLink | undefined) => link === undefined || link.contact === null;

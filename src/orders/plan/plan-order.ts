@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type OrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
+import type { OrderBody, SubOrderPatch } from '../../review-api/index.ts';
 import {
   type ContactField,
   contactFields,
@@ -10,25 +10,12 @@ import {
 import { keptThere } from '../requests.ts';
 import { type DesiredOrder, requestBody } from './desired-order.ts';
 import { compareOrder, type OrderDifference, shownOnly } from './order-difference.ts';
-import {
-  asShown,
-  isNeverPushed,
-  isOnlyAnothers,
-  mayHaveContact,
-  type OrderMemory,
-  othersHere,
-  type PushFailure,
-  type Shown,
-  sentBefore,
-} from './order-memory.ts';
+import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
 import { type LineLink, type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
-/**
- * `find` looks the order up. A command that only shows a plan has looked before. `isOptional`: the order counts as absent
- * if the service does not look orders up by code.
- */
+/** `find` looks the order up. A command that only shows a plan has looked before. */
 export type OrderRequest =
-  | { kind: 'find'; isOptional: boolean }
+  | { kind: 'find' }
   | { kind: 'delete order' }
   | { kind: 'post order'; body: OrderBody }
   | LineRequest;
@@ -43,8 +30,6 @@ export type OrderPlan = PlannedRequests & {
   difference: OrderDifference | undefined;
   /** Contact of the shop that the rule leaves out (promise 7). */
   withheld: ContactField[];
-  /** The code of another order with which the service may confuse this one: the rest of the plan follows its look. */
-  looksFirstFor?: string | undefined;
 };
 
 /**
@@ -53,10 +38,9 @@ export type OrderPlan = PlannedRequests & {
  *
  * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
  *    refused or held back, it goes on without contact (promises 6 and 7).
- * 2. If another order of the shop has a code that the service may hold for the same, look first (`firstLook`).
- * 3. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
+ * 2. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
  *    service shows more that the shop does not have, once more with these.
- * 4. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
+ * 3. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
  *    shows whether the service cleared the field.
  *
  * Before anybody has looked, the request that shows the order is the whole list.
@@ -88,13 +72,6 @@ export function planOrder(
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
-  const stop = !deletedAt || areOthersThere(memory) ? otherOrderFailure(memory) : undefined;
-  // If data of this order was accepted there once, the service may have been restored, and given its id to the other one.
-  if (stop && shown === 'unknown' && !isOnlyAnothers(memory)) return { ...plan, requests: [lookUp] };
-  if (stop) return { ...plan, memory: { ...memory, stop } };
-  const [other] = memory.orderId === null ? memory.others : [];
-  if (other) return { ...plan, requests: [firstLook(order, shown)], looksFirstFor: other.code };
-
   const bodies = [[], typeof shown === 'string' ? [] : shownOnly(order, shown, memory)].map((more) =>
     requestBody(order, toClear(memory, more), withContact),
   );
@@ -111,7 +88,7 @@ export function planOrder(
 function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, rights: PushRights): OrderPlan['nothing'] {
   const { link } = memory;
   const { createdAt, deletedAt } = order.order;
-  if (deletedAt && (isNeverPushed(link) || shown === 'absent' || isOnlyAnothers(memory))) return 'deleted in the shop';
+  if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
   if (!link || link.fingerprint !== order.fingerprint || link.isDue) return undefined;
   if (rights.allowRemovals && link.failedPushes > 0) return undefined;
   // If contact goes at any age, the clock does not matter.
@@ -122,8 +99,8 @@ function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, righ
 }
 
 /**
- * The deletion of an order that the shop does not have any more. An order with reviews, or with data of another order of
- * the shop, is not deleted (promise 6). A deletion is sent once.
+ * The deletion of an order that the shop does not have any more. An order with reviews is not deleted (promise 6). A
+ * deletion is sent once.
  *
  * @param isClearable whether something is left to do about an order whose deletion failed.
  * @returns undefined: the order stays at the service.
@@ -138,42 +115,12 @@ export function planDeletion(
   const memory = asShown(given, shown);
   const { failedDeletion, stop } = memory;
   if (shown === 'absent' || stop) return { requests: [], memory };
-  if (shown === 'unknown') return { requests: [lookUp], memory };
+  if (shown === 'unknown') return { requests: [{ kind: 'find' }], memory };
   // The service may carry the deletion out later: any other request could create the order again.
   if (failedDeletion?.isUnknown) return { requests: [], memory: { ...memory, stop: failedDeletion } };
   if (failedDeletion) return isClearable ? undefined : { requests: [], memory };
-  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews) || areOthersThere(memory)) return undefined;
+  if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews)) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
-}
-
-const lookUp: OrderRequest = { kind: 'find', isOptional: false };
-
-const areOthersThere = (memory: OrderMemory) => othersHere(memory).some(({ isThere }) => isThere);
-
-/** Two orders of the shop that are one at the service: nothing more is sent of either. */
-function otherOrderFailure(memory: OrderMemory): PushFailure | undefined {
-  const other = othersHere(memory).find(({ isAlike }) => isAlike);
-  if (memory.orderId === null || other === undefined) return undefined;
-  const code = JSON.stringify(other.code);
-  if (other.orderId === null) {
-    const reason =
-      `the service may have one order for this code and for ${code}, which it has not shown yet. This order waits for ` +
-      'that one: if it is a dead letter, correct it first';
-    return { reason, failure: 'transient' };
-  }
-  const reason =
-    `the service has one order for this code and for ${code}: to it, codes that differ in case, spaces, accents ` +
-    'or Unicode form are one. Give the later one a code that differs otherwise';
-  return { reason, failure: 'permanent' };
-}
-
-/**
- * The first request about an order whose code another order of the shop has in another form: the service may hold them for
- * one, which only its response shows. No customer's data is sent before (promise 2).
- */
-function firstLook({ body: { code, created_at, total_price } }: DesiredOrder, shown: Shown): OrderRequest {
-  if (shown === 'unknown') return { kind: 'find', isOptional: true };
-  return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };
 }
 
 /** Fields that are sent empty: those that the service was sent before, and those that it shows, unless it refused to. */

@@ -3,14 +3,14 @@ import { describeError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import { isErrorOfTheData } from '../../warehouse/index.ts';
 import { recordUnreadable } from '../../warehouse/orders/due-orders.ts';
-import { makeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
+import type { OtherLease } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { firstDecision, type PushRights } from '../contact-rule.ts';
 import { allowance, retryDelaysMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
-import { isOnlyAnothers, memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
+import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
 import { otherOrderFault } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
@@ -114,9 +114,13 @@ const isOfThisOrder = (error: unknown): error is Error =>
  * fingerprint counts as unknown. An order that is another one than the leased one by its date was read too early, or is a
  * dead letter.
  */
-const isStale = ({ link, isNew }: LeasedOrder, { order }: DesiredOrder, { rights, readAt }: SlicePush): boolean => {
+const isStale = (
+  { link, isNew, alike }: LeasedOrder,
+  { order }: DesiredOrder,
+  { rights, readAt }: SlicePush,
+): boolean => {
+  if (alike !== undefined || otherOrderFault(order, link) !== undefined) return true;
   if (isNew) return rights.deletes === 'send';
-  if (otherOrderFault(order, link) !== undefined) return true;
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
 };
 
@@ -132,13 +136,11 @@ async function bringInLine(
   const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, rights, now());
   const { memory, shown, results } = await carryOut(deps, leased, rights, planAt);
   const { stop, accepted } = memory;
-  // A line that fails says nothing about the service: many orders may have one bad product. If the last request was done, the
-  // order waits for the id of another one, and the service is up.
-  const isUp = accepted !== undefined || results.at(-1)?.sent.kind === 'done';
-  if (stop?.failure === 'transient' && !isUp) attempt.failed(stop.reason);
+  // A line that fails says nothing about the service: many orders may have one bad product.
+  if (stop?.failure === 'transient' && accepted === undefined) attempt.failed(stop.reason);
   else attempt.responded();
   // An order of the shop that was looked up and not found is still to be made.
-  const isAbsent = order.order.deletedAt !== undefined && (shown === 'absent' || isOnlyAnothers(memory));
+  const isAbsent = order.order.deletedAt !== undefined && shown === 'absent';
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
   return countsOf(order, memory, results, isAbsent);
@@ -161,7 +163,7 @@ export async function carryOut(
   const { orderCode: code, link } = leased;
   const send = openRequests(deps, () => store.assertLease(leased));
   const results: Result[] = [];
-  let memory = memoryOf(link, leased.lines, leased.others);
+  let memory = memoryOf(link, leased.lines);
   let shown: Shown | undefined = 'unknown';
   while (shown !== undefined) {
     let plan = planAt(shown, memory);
@@ -176,20 +178,6 @@ export async function carryOut(
     results.push(...sent);
     ({ memory, shown } = learn(plan, shown, sent));
     if (shown === 'unknown') await sleep(deps.limits.settleMs, deps.signal);
-    else if (shown && shown !== 'absent' && shown.id !== memory.orderId) {
-      memory = { ...memory, others: await claimId(deps, leased, shown.id) };
-    }
   }
   return { memory, shown, results };
-}
-
-/**
- * Writes down the id that the service has shown, and reads the other orders again. Those whose codes are alike are due then:
- * each may be the same order at the service, or may have waited for this id.
- */
-async function claimId({ store, db }: OrderDeps, leased: LeasedOrder, id: number) {
-  const others = await store.claimId(leased, id);
-  const alike = others.flatMap(({ code, isAlike }) => (isAlike ? [code] : []));
-  if (alike.length > 0) await makeDue(db, alike);
-  return others;
 }

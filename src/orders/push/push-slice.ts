@@ -7,7 +7,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { type OtherLease, orderLinks, otherOrders } from '../../warehouse/orders/order-links.ts';
+import { alikeOrders, type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -100,13 +100,10 @@ async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
   const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
   const missing = codes.filter((code) => !found.has(code));
   if (missing.length === 0) return { raws, gone: missing, unknown: [] };
-  const known = await otherOrders(
-    db,
-    missing.map((orderCode) => ({ orderCode, orderId: null })),
-  );
+  const known = await alikeOrders(db, missing);
   const forms = [
     ...missing.map(normalText).flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
-    ...known.flat().map(({ code }) => code),
+    ...known.values(),
   ];
   const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
   const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));

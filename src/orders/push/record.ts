@@ -4,14 +4,7 @@ import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store
 import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
-import {
-  isMadeAgain,
-  isOnlyAnothers,
-  isWaiting,
-  type OrderMemory,
-  type PushFailure,
-  sentBefore,
-} from '../plan/order-memory.ts';
+import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import { keptThere } from '../requests.ts';
@@ -43,12 +36,11 @@ export function recordOf(
   const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
   const dueAfterMs = isPushed && failures.length === 0 && isWatched ? lookAgainMs : retryAfterMs;
   return {
-    // Without an id it is in the way of the other order no more.
-    orderId: deletedAt && isOnlyAnothers(memory) ? null : memory.orderId,
+    orderId: memory.orderId,
     fingerprint: isContactLeft ? null : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,
-    isAnswered: !isWaiting(memory) && (memory.orderId !== null || memory.stop?.failure !== 'transient'),
+    isAnswered: memory.orderId !== null || memory.stop?.failure !== 'transient',
     dueAfterMs: isContactLeft ? 0 : dueAfterMs,
     userGradeCode,
     userGradeId: order.body.user_grade_id ?? undefined,

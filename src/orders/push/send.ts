@@ -73,17 +73,16 @@ async function send(
  * lost; or the service has made it again under another id, and given the id to another order. A service need not look
  * orders up by code; then what its id says counts. No order is created to learn its id.
  *
- * @param known `orderId`: 0 or null if it is not known. `others`: an order with the code of one of these is that one.
+ * @param known `orderId`: 0 or null if it is not known.
  */
 export async function findOrder(
   { orders }: Pick<OrderDeps['api'], 'orders'>,
-  { code, orderId, others = [] }: { code: string; orderId: number | null | undefined; others?: OrderMemory['others'] },
+  { code, orderId }: { code: string; orderId: number | null | undefined },
   sendOne: Send,
 ): Promise<Sent<OrderDetail>> {
   const known = orderId ? await sendOne((options) => orders.get(orderId, options)) : undefined;
   const shownCode = known?.kind === 'done' ? known.value.code : undefined;
-  const isOurs =
-    shownCode !== undefined && isSameCode(shownCode, code) && others.every((other) => other.code !== shownCode);
+  const isOurs = shownCode !== undefined && isSameCode(shownCode, code);
   if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
   const found = await sendOne((options) => orders.getByCode(code, options));
   if (found.kind !== 'failed') return found;
@@ -129,7 +128,7 @@ function learnOfOrder(
   switch (request.kind) {
     case 'find':
       if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
-      if (sent.kind === 'absent' || request.isOptional) return { memory, shown: 'absent' };
+      if (sent.kind === 'absent') return { memory, shown: 'absent' };
       return { memory: { ...memory, stop: memory.failedDeletion ?? failure }, shown };
     case 'delete order':
       if (sent.kind === 'done' || sent.kind === 'absent') return { memory, shown: 'absent' };

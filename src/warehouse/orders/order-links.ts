@@ -1,4 +1,3 @@
-import { asStorableJson } from '../../base/json-text.ts';
 import { type Db, listOf, rowsOf, write } from '../index.ts';
 
 /**
@@ -69,22 +68,15 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
 }
 
 /**
- * Another order of the shop that may be this one at the service. `isAlike`: the codes differ only in case, spaces, accents
- * or Unicode form, and a service may hold them for one. Otherwise it is linked to this order's id: the service was restored,
- * and has given the id to another order since. `orderId` null: a push of it has begun, and no id was recorded; the service may
- * have it all the same. `isThere`: values or lines of it are, or may be, at the service.
+ * Which of these orders, none of which has an id at the service, another order goes before, because a service may hold their
+ * codes for one.
+ *
+ * @returns the code of that other order, by code.
  */
-export type OtherOrder = Readonly<{ code: string; orderId: number | null; isAlike: boolean; isThere: boolean }>;
-
-/** Which other orders of the shop may be these at the service, for each. `orderId`: the service's id, if known. */
-export async function otherOrders(
-  db: Db,
-  asked: readonly { orderCode: string; orderId: number | null }[],
-): Promise<OtherOrder[][]> {
-  if (asked.length === 0) return [];
-  const rows = await rowsOf<OtherOrder & { orderCode: string }>(db, 'other_orders', asStorableJson(asked));
-  const byCode = Map.groupBy(rows, ({ orderCode }) => orderCode);
-  return asked.map(({ orderCode }) => byCode.get(orderCode) ?? []);
+export async function alikeOrders(db: Db, codes: readonly string[]): Promise<Map<string, string>> {
+  if (codes.length === 0) return new Map();
+  const rows = await rowsOf<{ orderCode: string; code: string }>(db, 'alike_orders', codes);
+  return new Map(rows.map(({ orderCode, code }) => [orderCode, code]));
 }
 
 /** Another process is pushing the order: which one, and when its lease expires unless it renews it. */

@@ -4,16 +4,15 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowsOf, write } from '../index.ts';
+import { type Db, rowsOf } from '../index.ts';
 import {
+  alikeOrders,
   type ContactDecision,
   type LineLinkRow,
   type OrderLink,
   type OtherLease,
-  type OtherOrder,
   orderLines,
   otherLeases,
-  otherOrders,
 } from './order-links.ts';
 
 /** The lease ran out while its holder was frozen or cut off, and another process has taken it. */
@@ -37,8 +36,8 @@ export type LeasedOrder = Readonly<{
 }> & {
   /** The line links as the warehouse has them. */
   lines: readonly LineLinkRow[];
-  /** Other orders that may be this one at the service, as they were once the lease was ours. */
-  others: readonly OtherOrder[];
+  /** The code of an order that goes before this one (alikeOrders), as it was once the lease was ours. */
+  alike: string | undefined;
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
 };
@@ -82,7 +81,6 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
   const save = openBatch((items: readonly Given[]) => areOurs(db, 'write_orders', items, leaseMs));
   const forget = openBatch((items: readonly Given[]) => areOurs(db, 'forget_orders', items));
   const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, pushes));
-  const claim = openBatch((claimed: readonly Claim[]) => claimIds(db, claimed));
 
   return {
     /**
@@ -130,18 +128,11 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      * otherwise nothing was sent, and it is as due as before.
      */
     release: (leased: LeasedOrder, how: { isBrokenOff: boolean }): Promise<void> => releaseLease(db, leased, how),
-
-    /**
-     * Writes down the id of an order whose first push is under way, and asks for the other orders again: of two pushes of one
-     * order of the service, the one that asks later sees the other.
-     */
-    claimId: (leased: LeasedOrder, orderId: number) => claim({ ...leaseOf(leased), orderId }),
   };
 }
 
 type Given = { orderCode: string; token: string };
 type RecordedPush = Given & Pick<PushRecord, 'deadLetters'>;
-type Claim = Given & { orderId: number };
 
 const leaseOf = ({ orderCode, token }: LeasedOrder): Given => ({ orderCode, token });
 
@@ -173,14 +164,17 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
   const byToken = new Map(leased.map((row) => [row.token, row]));
   const ours = leased.map(({ orderCode }) => orderCode);
   const lines = await orderLines(db, ours);
-  const others = new Map((await otherOrders(db, leased)).map((some, at) => [ours[at], some]));
+  const alike = await alikeOrders(
+    db,
+    leased.flatMap(({ orderCode, orderId }) => (orderId === null ? orderCode : [])),
+  );
   const elsewhere = items.filter(({ token }) => !byToken.has(token)).map(({ code }) => code);
   const leases = await otherLeases(db, elsewhere);
   return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
     const row = byToken.get(token);
     if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
     const { token: _, isNew, ...link } = row;
-    const known = { lines: lines.get(orderCode) ?? [], others: others.get(orderCode) ?? [] };
+    const known = { lines: lines.get(orderCode) ?? [], alike: alike.get(orderCode) };
     return { orderCode, token, link, ...known, isNew, renewedAtMs };
   });
 }
@@ -195,19 +189,6 @@ async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<bo
     );
     return ours;
   });
-}
-
-async function claimIds(db: Db, claimed: readonly Claim[]): Promise<OtherOrder[][]> {
-  await write(db)`
-    update sync.order_links l set order_id = ours.id
-    from (
-      select l.order_code, g."orderId" as id
-      from sync.order_links l join jsonb_to_recordset(${asStorableJson(claimed)}::jsonb) as g ("orderCode" text, token text, "orderId" bigint)
-        on l.order_code = g."orderCode" and l.lease_owner = g.token
-      where l.order_id is null order by l.order_code for update of l
-    ) as ours
-    where l.order_code = ours.order_code`;
-  return otherOrders(db, claimed);
 }
 
 async function releaseLease(
