@@ -139,8 +139,8 @@ async function bringInLine(
   // A line that fails says nothing about the service: many orders may have one bad product.
   if (stop?.failure === 'transient' && accepted === undefined) attempt.failed(stop.reason);
   else attempt.responded();
-  // An order of the shop that was looked up and not found is still to be made.
-  const isAbsent = order.order.deletedAt !== undefined && shown === 'absent';
+  // Only an order that the shop has deleted is looked up.
+  const isAbsent = shown === 'absent';
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
   return countsOf(order, memory, results, isAbsent);

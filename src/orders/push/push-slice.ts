@@ -7,7 +7,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { alikeOrders, type OtherLease, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { alikeOrders, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -169,41 +169,40 @@ async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Pro
   if (fault !== undefined) throw new IncompleteError(fault, { hint: 'review-sync doctor shows the queries.' });
 }
 
+/** Pushes orders side by side, and those that another process is pushing once it has finished. */
 async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {
-  const counts: Counts[] = [];
-  let waiting = [...orders];
+  const failures: unknown[] = [];
   let waitsFor: string | undefined;
-  while (waiting.length > 0) {
-    const elsewhere: { order: DesiredOrder; lease: OtherLease }[] = [];
-    const failures: unknown[] = [];
-    const push = async (order: DesiredOrder) => {
-      if (failures.length > 0) return;
-      try {
-        const outcome = await pushOrder(deps, order, slice);
-        if (outcome.elsewhere) elsewhere.push({ order, lease: outcome.elsewhere });
-        else counts.push(outcome.done);
-      } catch (error) {
-        failures.push(error);
+  const push = async (order: DesiredOrder): Promise<Counts> => {
+    while (failures.length === 0) {
+      const { done, elsewhere } = await deps.slots(() =>
+        failures.length > 0 ? { done: {} } : pushOrder(deps, order, slice),
+      );
+      if (waitsFor === order.code) waitsFor = undefined;
+      if (done) return done;
+      if (waitsFor === undefined) {
+        const { orderCode, leasedBy, leasedUntil } = elsewhere;
+        const reason = `${leasedBy} is pushing order ${orderCode} and has the lease`;
+        deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
+        deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
+        waitsFor = order.code;
       }
-    };
-    await Promise.all(waiting.map((order) => deps.slots(() => push(order))));
-    // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
-    const isDown = slice.breaker.isOpen() || failures.some((error) => error instanceof UnavailableError);
-    if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
-    if (failures.length > 0) throw failures[0];
-    deps.signal.throwIfAborted();
-    waiting = elsewhere.map(({ order }) => order);
-    const [first] = elsewhere;
-    if (!first) break;
-    const { orderCode, leasedBy, leasedUntil } = first.lease;
-    if (leasedBy !== waitsFor) {
-      const which = waiting.length === 1 ? `order ${orderCode}` : `${waiting.length} orders, ${orderCode} among them,`;
-      const reason = `${leasedBy} is pushing ${which} and has the lease`;
-      deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
-      deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
+      await sleep(leasePollMs, deps.signal);
     }
-    waitsFor = leasedBy;
-    await sleep(leasePollMs, deps.signal);
-  }
+    return {};
+  };
+  const counts = await Promise.all(
+    orders.map((order) =>
+      push(order).catch((error: unknown) => {
+        failures.push(error);
+        return {};
+      }),
+    ),
+  );
+  // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
+  const isDown = slice.breaker.isOpen() || failures.some((error) => error instanceof UnavailableError);
+  if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
+  if (failures.length > 0) throw failures[0];
+  deps.signal.throwIfAborted();
   return addCounts(counts);
 }

@@ -52,7 +52,7 @@ async function send(
   const orderId = memory.orderId ?? 0;
   switch (request.kind) {
     case 'find':
-      return findOrder(api, { ...memory, code }, sendOne);
+      return findOrder(api, { code, orderId }, sendOne);
     case 'post order':
       return sendOne((options) => orders.upsert(request.body, options));
     case 'delete order':
