@@ -287,6 +287,23 @@ describe('what is known after a request', () => {
     expect(failure?.reason.split(':')[0]).toBe(reason);
   });
 
+  test.each([
+    [{ product_id: 9, status: 'paid' }, '422; product 9 is the newest known of code "P"'],
+    [{ status: 'paid' }, '422'],
+  ] as const)('a refused change to %j fails because of %j', (body, reason) => {
+    const request = {
+      kind: 'change',
+      lineCode: '1',
+      subOrderId: 3,
+      body,
+      content: { ...content, product_id: 9, product_code: 'P' },
+      fields: [],
+      isHidden: false,
+    } as const;
+    const [failure] = learned(request, refused, { lines: [known] }).failures;
+    expect(failure?.reason.split(':')[0]).toBe(reason);
+  });
+
   const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) => {
     const of = { lineCode: '1', subOrderId: 4, content: { ...content, price: '6' } };
     return { kind: 'change', ...of, body, fields: [], isHidden } as const;

@@ -162,7 +162,7 @@ function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
     const link = links.get(lineCode);
     const failure = { lineCode, ...failureOf(sent) };
     const isRefused = sent.kind === 'failed' && failure.failure === 'permanent';
-    if (kind === 'create' && (isRefused || sent.kind === 'absent')) failure.reason += link ? productHint(link) : '';
+    if (isRefused || sent.kind === 'absent') failure.reason += productHint(request, link);
     const empty = kind === 'change' && !request.isHidden ? emptyFields(request.body).length : 0;
     const isRestLeft = kind === 'change' && isRefused && empty > 0 && empty < Object.keys(request.body).length;
     if (empty > 0 && (sent.kind === 'done' || isRestLeft)) emptied.push(lineCode);
@@ -202,11 +202,15 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
 }
 
 /** If a code has two product ids, the higher one is sent. If that product was deleted, only a person knows. */
-const productHint = ({ content: { product_code: code, product_id: id } }: LineLink) =>
-  code === undefined
-    ? ''
-    : `; product ${id} is the newest known of code ${JSON.stringify(code)}: if the service has deleted it, ` +
-      'let order_lines.sql give the product_id';
+function productHint(request: LineRequest, link: LineLink | undefined): string {
+  const id = request.kind === 'remove' ? undefined : request.body.product_id;
+  const { product_code: code } = (request.kind === 'change' ? request.content : link?.content) ?? {};
+  if (id === undefined || code === undefined) return '';
+  return (
+    `; product ${id} is the newest known of code ${JSON.stringify(code)}: if the service has deleted it, ` +
+    'let order_lines.sql give the product_id'
+  );
+}
 
 /** Why a request was not done. */
 function failureOf(sent: Sent<unknown>): PushFailure {
