@@ -394,11 +394,15 @@ const shown = <T>(body: T) => tinyService(() => json(body)).then(({ url }) => cl
 
 test('of an order, ids become numbers, unknown fields pass, absent ones stay absent', async () => {
   const price = { cents: 1250, currency_iso: 'USD' };
-  const sent = order(4, { id: '4', store: 'x', sub_orders: [{ id: '11', product_id: 3, product_options: [], price }] });
+  const odd = { id: 12, price: { cents: null }, product_options: [{ name: 'size' }] };
+  const subOrders = [{ id: '11', product_id: 3, product_options: [], price }, odd];
+  const sent = order(4, { id: '4', store: 'x', sub_orders: subOrders });
   const found = await (await shown(sent)).orders.get(4);
   expect(found).toMatchObject({ id: 4, store: 'x', sub_orders: [{ id: 11, product_options: {}, price }] });
   expect(found).not.toHaveProperty('user_code');
   expect(found.sub_orders[0]).toMatchObject({ reviews_count: null });
+  // What the service writes otherwise is not shown: one sub-order must not make its order unreadable.
+  expect(found.sub_orders[1]).toMatchObject({ id: 12, price: null, product_options: undefined });
 });
 
 test('of a review, absent fields are null, unknown ones pass, odd types are read', async () => {

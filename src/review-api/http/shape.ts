@@ -85,7 +85,11 @@ export const options = v.nullish(
 /** An amount. Whether `cents` are hundredths or whole units depends on the currency (docs/service-facts.md). */
 export type MoneyAmount = { cents: number; currency_iso: string };
 
-export const moneyOrNull: Shape<MoneyAmount | null> = v.nullish(record({ cents: integer, currency_iso: text }), null);
+/** Null if the service shows none, or writes it otherwise: one amount must not make a whole order unreadable. */
+export const moneyOrNull: Shape<MoneyAmount | null> = v.fallback(
+  v.nullish(record({ cents: integer, currency_iso: text }), null),
+  null,
+);
 
 /**
  * The value in its shape.

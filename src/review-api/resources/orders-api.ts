@@ -24,7 +24,7 @@ const subOrder = record({
   id: integer,
   /** Null if the service has deleted the product. */
   product_id: integerOrNull,
-  product_options: v.exactOptional(options),
+  product_options: v.exactOptional(v.fallback(v.union([options, v.undefined()]), undefined)),
   price: moneyOrNull,
   /** An open set (docs/service-facts.md): pass unknown ones through. */
   status: shownText,
