@@ -398,7 +398,7 @@ test('of an order, ids become numbers, unknown fields pass, absent ones stay abs
   const subOrders = [{ id: '11', product_id: 3, product_options: [], price }, odd];
   const sent = order(4, { id: '4', store: 'x', sub_orders: subOrders });
   const found = await (await shown(sent)).orders.get(4);
-  expect(found).toMatchObject({ id: 4, store: 'x', sub_orders: [{ id: 11, product_options: {}, price }] });
+  expect(found).toMatchObject({ id: 4, store: 'x', sub_orders: [{ id: 11, product_options: {}, price }, { id: 12 }] });
   expect(found).not.toHaveProperty('user_code');
   expect(found.sub_orders[0]).toMatchObject({ reviews_count: null });
   // What the service writes otherwise is not shown: one sub-order must not make its order unreadable.
