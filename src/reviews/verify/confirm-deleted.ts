@@ -9,7 +9,7 @@ import type { ReviewDeps } from '../review-deps.ts';
  * `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
  * perhaps). `problems`: why nothing was marked, and how many stay suspected without a usable response.
  */
-export type Confirmed = { gone: number[]; unlisted: number; problems: string[] };
+export type Confirmed = { gone: Absent[]; unlisted: number; problems: string[] };
 
 const atATime = 4;
 /** After so many requests in a row without a usable response a pass asks for nothing more: each may take 10 s. */
@@ -45,31 +45,31 @@ export async function confirmDeleted(
 
   /** Asks about each of them. @returns those that the service answers 404 for. */
   async function goneOf(reviews: readonly Absent[]): Promise<Absent[]> {
-    const gone: Absent[] = [];
     const limit = pLimit(atATime);
     let failures = 0;
-    const ask = async (review: Absent) => {
+    const ask = async (review: Absent): Promise<Absent[]> => {
       deps.signal.throwIfAborted();
       const isDown = failures >= failuresInARow;
       const asked = isDown ? { kind: 'failed' as const, reason } : await askReview(deps, review.id);
       failures = asked.kind === 'failed' ? failures + 1 : 0;
+      if (asked.kind === 'gone') return [review];
       if (asked.kind === 'failed') {
         unknown += 1;
         reason ||= asked.reason;
-        return;
-      }
-      if (asked.kind === 'gone') gone.push(review);
-      else {
+      } else {
         await options.show(review, asked);
         unlisted += 1;
       }
+      return [];
     };
     const ends = await Promise.allSettled(reviews.map((review) => limit(() => ask(review))));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    return gone;
+    return ends.flatMap((end) => {
+      if (end.status === 'rejected') throw end.reason;
+      return end.value;
+    });
   }
 
-  let gone = absent;
+  let gone = absent.slice();
   for (const step of ['ask', 'ask again', 'check'] as const) {
     const notKnown = gone.length > 0 ? await whyNotKnown(deps, gone.length, options.others) : undefined;
     if (notKnown !== undefined) {
@@ -79,13 +79,13 @@ export async function confirmDeleted(
     if (step !== 'check') gone = await goneOf(gone);
   }
   if (unknown > 0) problems.push(notAsked(unknown, reason));
-  const ids = gone.map(({ id }) => id);
   const held = await countHeld(deps.warehouse.db);
   // If not all are asked about, the same share of the others is taken for gone.
-  const lost = Math.round(ids.length * Math.max(1, options.suspected / absent.length));
-  if (lost > fewDeleted && lost * 2 > held) problems.push(tooManyGone(lost, held, lost > ids.length));
+  const lost = Math.round(gone.length * Math.max(1, options.suspected / absent.length));
+  const ids = gone.map(({ id }) => id);
+  if (lost > fewDeleted && lost * 2 > held) problems.push(tooManyGone(lost, held, lost > gone.length));
   else if (options.mark) await markDeleted(deps.warehouse.db, ids, deps.now());
-  return { gone: ids, unlisted, problems };
+  return { gone, unlisted, problems };
 }
 
 const notAsked = (reviews: number, reason: string) =>

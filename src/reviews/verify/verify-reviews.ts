@@ -23,19 +23,16 @@ export type VerifyReviewsDeps = ReviewDeps & {
 /** `extra`: in the warehouse, and the service says it is gone. `day`: of its creation, in the service's zone. */
 export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; day: string | null };
 
-const none = { service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0, differing: 0, unrepairable: 0 };
+const none = { service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0, differing: 0, unrepairable: 0, unlisted: 0 };
 
 /**
  * Numbers of reviews. `service`, `warehouse`: of the range on each side. `differing`: all differences. `unrepairable`:
- * the differences that `repair` leaves, because the warehouse cannot hold the review.
+ * the differences that `repair` leaves, because the warehouse cannot hold the review. `unlisted`: absent from the lists,
+ * but known to the service by their id: hidden, perhaps. No difference.
  */
-type Tally = Record<keyof typeof none, number>;
-
-export type Verification = Tally & {
-  /** The first differences, at most `listedAtMost`. */
+export type Verification = typeof none & {
+  /** Differences by day, at most `listedAtMost`. */
   differences: Found[];
-  /** Absent from the lists, but known to the service by their id: hidden, perhaps. No difference. */
-  unlisted: number;
   repaired: boolean;
   /** Why the verification cannot be relied on. */
   problems: string[];
@@ -66,127 +63,54 @@ export async function verifyReviews(
   const how = { repair, since: await warehouseNow(warehouse.db) };
   const windows = span ? planWindows(span, [], 1) : [];
   const limit = pLimit(comparedAtATime);
-  let done = 0;
-  const verifyWindow = async (window: Span): Promise<Compared> => {
+  const report: Verification = { ...none, differences: [], repaired: false, problems: [] };
+  const absent: Absent[] = [];
+  const shown: number[] = [];
+  let [missed, done] = [0, 0];
+
+  const verifyWindow = async (window: Span): Promise<void> => {
     const listed = await listedIn(deps, window, how);
-    const compared = compareWindow(window, listed, await heldIn(warehouse.db, window));
+    const held = await heldIn(warehouse.db, window);
+    const compared = compareWindow(window, listed, held);
+    for (const one of compared.reviews) addTo(report, one, deps.timeZone);
+    report.service += compared.reviews.length;
+    report.warehouse += held.length;
+    report.problems.push(...listed.problems);
+    missed += compared.absent.length;
+    absent.push(...compared.absent.slice(0, askedAtMost - absent.length));
+    for (const key of listed.reviews.keys()) if (isId(key) && shown.length < 3) shown.push(Number(key));
     done += 1;
     deps.onProgress(done, windows.length);
-    return { ...compared, found: compared.found.slice(0, listedAtMost), absent: compared.absent.slice(0, askedAtMost) };
   };
-  const compared = await Promise.all(windows.map((window) => limit(() => verifyWindow(window))));
+  await Promise.all(windows.map((window) => limit(() => verifyWindow(window))));
 
-  const absent = compared.flatMap((one) => one.absent).slice(0, askedAtMost);
-  const missed = compared.reduce((sum, one) => sum + one.missed, 0);
-  const shown = compared.flatMap((one) => one.shown).slice(0, 3);
   const ids = absent.map(({ id }) => id);
-  const known: Listed[] = [];
   const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
     mark: repair,
     suspected: missed,
     others: shown.length > 0 ? shown : await newestBut(warehouse.db, ids),
     async show({ createdAt }, one) {
-      const differences = await compareOne(warehouse, one.rawBody, how.since);
-      if (differences.length === 0) return;
-      if (repair) await landPage(warehouse, pageOfOne(one, deps.plausible), how.since);
-      const left = repair ? await compareOne(warehouse, one.rawBody, how.since) : [];
-      for (const difference of differences)
-        known.push({ second: secondOf(createdAt), difference, isStuck: left.length > 0 });
+      const compare = () => compareOne(warehouse, one.rawBody, how.since);
+      const land = () => landPage(warehouse, pageOfOne(one, deps.plausible), how.since);
+      for (const found of await compareAndRepair(repair, compare, land))
+        addTo(report, { ...found, second: secondOf(createdAt) }, deps.timeZone);
     },
   });
-  const isGone = new Set(gone);
-  const extra = absent
-    .filter(({ id }) => isGone.has(id))
-    .map(({ id, createdAt }): Listed => {
-      return { second: secondOf(createdAt), difference: { id, kind: 'extra', fields: [] }, isStuck: false };
-    });
-  const asked = tallyOf([...known, ...extra]);
-  const tally = { ...none };
-  for (const one of [...compared.map((window) => window.tally), asked])
-    for (const name of Object.keys(none) as (keyof Tally)[]) tally[name] += one[name];
-  const found = [...compared.flatMap((one) => one.found), ...known, ...extra].slice(0, listedAtMost);
-  const all = [...compared.flatMap((one) => one.problems), ...problems];
+  for (const { id, createdAt } of gone) {
+    const difference = { id, kind: 'extra' as const, fields: [] };
+    addTo(report, { difference, second: secondOf(createdAt) }, deps.timeZone);
+  }
+  report.problems.push(...problems);
   if (missed > absent.length) {
     const [many, some] = [missed, absent.length].map(formatCount);
-    all.push(`${many} reviews are in no list, and only ${some} were asked about: verify a shorter range`);
+    report.problems.push(`${many} reviews are in no list, and only ${some} were asked about: verify a shorter range`);
   }
-  return {
-    ...tally,
-    differences: found.flatMap(({ second, difference }) => {
-      const day = second === undefined ? null : dayOf(second, deps.timeZone);
-      return difference ? [{ ...difference, day }] : [];
-    }),
-    unlisted,
-    repaired: repair && all.length === 0 && tally.unrepairable === 0,
-    problems: all,
-  };
+  report.differences.sort((a, b) => ((a.day ?? '') < (b.day ?? '') ? -1 : 1));
+  return { ...report, unlisted, repaired: repair && report.problems.length === 0 && report.unrepairable === 0 };
 }
 
-/** A review that the service shows: its date, how it differs, and whether it differs after the repair. */
-type Listed = { second: Second | undefined; difference?: Omit<Found, 'day'>; isStuck: boolean };
-
-/** `reviews`: by id, or by their text. `proven`: the spans of the window that were listed completely. */
-type ListedWindow = { reviews: Map<string, Listed>; proven: Span[]; problems: string[] };
-
-/** What the service's lists show of a window, and how that differs from the rows of the same ids. */
-async function listedIn(
-  deps: ReviewDeps,
-  window: Span,
-  { repair, since }: { repair: boolean; since: Date },
-): Promise<ListedWindow> {
-  const { warehouse } = deps;
-  const reviews = new Map<string, Listed>();
-  const proven: Span[] = [];
-  const gaps = await readSpans(deps, 'created', [window], {
-    async land(page) {
-      const differences = await comparePage(warehouse, page, since);
-      const isRepaired = repair && differences.length > 0;
-      if (isRepaired) await landPage(warehouse, page, since);
-      const left = isRepaired ? await comparePage(warehouse, page, since) : [];
-      const stuck = new Set(left.map((one) => one.id));
-      const found = new Map(differences.map((one) => [String(one.id), one]));
-      for (const [index, key] of page.ids.entries()) {
-        // A record without a usable id goes by its text.
-        const isRecord = /^[1-9]\d*$/.test(key);
-        const difference = isRecord ? found.get(key) : ({ id: null, kind: 'refused', fields: [] } as const);
-        const known = reviews.get(key);
-        reviews.set(key, {
-          second: page.seconds[index],
-          isStuck: stuck.has(isRecord ? Number(key) : null),
-          ...(difference ? { difference: { ...difference, fields: [...difference.fields] } } : known),
-        });
-      }
-    },
-    async enter({ span }) {
-      proven.push(span);
-    },
-  });
-  return { reviews, proven, problems: gaps.map((gap) => gap.reason) };
-}
-
-/** `shown`: ids of a few reviews that the lists show. `missed`: how many reviews no list showed. */
-type Compared = {
-  tally: Tally;
-  found: Listed[];
-  shown: number[];
-  missed: number;
-  absent: Absent[];
-  problems: string[];
-};
-
-/** What differs in a window, and what of the warehouse no list showed, although its date was listed completely. */
-function compareWindow(window: Span, listed: ListedWindow, held: readonly Absent[]): Compared {
-  const isWithin = (second: Second, { start, end }: Span) => second >= start && second < end;
-  const reviews = [...listed.reviews.values()].filter(({ second }) => second === undefined || isWithin(second, window));
-  const absent = held.filter(({ id, createdAt }) => {
-    const second = secondOf(createdAt);
-    return !listed.reviews.has(String(id)) && listed.proven.some((span) => isWithin(second, span));
-  });
-  const tally = { ...tallyOf(reviews), service: reviews.length, warehouse: held.length };
-  const shown = [...listed.reviews.keys()].map(Number).filter(Number.isSafeInteger).slice(0, 3);
-  const found = reviews.filter(({ difference }) => difference);
-  return { tally, found, shown, missed: absent.length, absent, problems: listed.problems };
-}
+/** A review: its date, how it differs, and whether it differs after the repair. */
+type Compared = { second: Second | undefined; difference?: Omit<Found, 'day'>; isStuck?: boolean };
 
 const countedAs = {
   missing: 'missing',
@@ -196,13 +120,72 @@ const countedAs = {
   extra: 'extra',
 } as const;
 
-function tallyOf(reviews: readonly Listed[]): Tally {
-  const tally = { ...none };
-  for (const { difference, isStuck } of reviews) {
-    if (!difference) continue;
-    tally[countedAs[difference.kind]] += 1;
-    tally.differing += 1;
-    if (difference.kind === 'refused' || isStuck) tally.unrepairable += 1;
-  }
-  return tally;
+function addTo(report: Verification, { second, difference, isStuck }: Compared, zone: string): void {
+  if (!difference) return;
+  report[countedAs[difference.kind]] += 1;
+  report.differing += 1;
+  if (difference.kind === 'refused' || isStuck) report.unrepairable += 1;
+  const day = second === undefined ? null : dayOf(second, zone);
+  if (report.differences.length < listedAtMost) report.differences.push({ ...difference, day });
+}
+
+/** What differs, and whether it still does after the repair. */
+async function compareAndRepair(
+  repair: boolean,
+  compare: () => Promise<Difference[]>,
+  land: () => Promise<unknown>,
+): Promise<{ difference: Difference; isStuck: boolean }[]> {
+  const differences = await compare();
+  if (!repair || differences.length === 0) return differences.map((difference) => ({ difference, isStuck: false }));
+  await land();
+  const stuck = new Set((await compare()).map(({ id }) => id));
+  return differences.map((difference) => ({ difference, isStuck: stuck.has(difference.id) }));
+}
+
+/** `reviews`: by id, or by their text. `proven`: the spans of the window that were listed completely. */
+type ListedWindow = { reviews: Map<string, Compared>; proven: Span[]; problems: string[] };
+
+/** Whether the key of a record on a page is its id. A record without a usable id goes by its text. */
+const isId = (key: string) => /^[1-9]\d*$/.test(key);
+
+/** What the service's lists show of a window, and how that differs from the rows of the same ids. */
+async function listedIn(
+  deps: ReviewDeps,
+  window: Span,
+  { repair, since }: { repair: boolean; since: Date },
+): Promise<ListedWindow> {
+  const { warehouse } = deps;
+  const reviews = new Map<string, Compared>();
+  const proven: Span[] = [];
+  const gaps = await readSpans(deps, 'created', [window], {
+    async land(page) {
+      const compare = () => comparePage(warehouse, page, since);
+      const differing = await compareAndRepair(repair, compare, () => landPage(warehouse, page, since));
+      const found = new Map(differing.map((one) => [one.difference.id, one]));
+      for (const [index, key] of page.ids.entries()) {
+        const one = found.get(isId(key) ? Number(key) : null);
+        // What an earlier reading has repaired differs no more, and is a difference all the same.
+        reviews.set(key, { ...reviews.get(key), isStuck: false, ...one, second: page.seconds[index] });
+      }
+    },
+    async enter({ span }) {
+      proven.push(span);
+    },
+  });
+  return { reviews, proven, problems: gaps.map((gap) => gap.reason) };
+}
+
+/** The reviews of a window, and what of the warehouse no list showed, although its date was listed completely. */
+function compareWindow(
+  window: Span,
+  { reviews, proven }: ListedWindow,
+  held: readonly Absent[],
+): { reviews: Compared[]; absent: Absent[] } {
+  const isWithin = (second: Second, { start, end }: Span) => second >= start && second < end;
+  return {
+    reviews: [...reviews.values()].filter(({ second }) => second === undefined || isWithin(second, window)),
+    absent: held.filter(({ id, createdAt }) => {
+      return !reviews.has(String(id)) && proven.some((span) => isWithin(secondOf(createdAt), span));
+    }),
+  };
 }
