@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { errorText } from '../../src/review-api/http/error-text.ts';
-import { lastPage } from '../../src/review-api/http/link-header.ts';
 import { retryAfterMs } from '../../src/review-api/http/retry-policy.ts';
+import { lastPage } from '../../src/review-api/resources/resource.ts';
 
 const orders = 'https://s.example/v1/orders';
 

@@ -37,22 +37,34 @@ export function requireWithin(value: number, what: string, least: number, most =
   throw new TypeError(`expected a ${what} from ${least} ${upTo}, got ${value}`);
 }
 
-/** A calendar day `yyyy-mm-dd`. @returns its first second, in milliseconds since 1970, as if its zone were UTC. */
-export function requireDay(day: string, what: string): number {
-  return localMs(day, /^\d{4}-\d\d-\d\d$/, `${what} as yyyy-mm-dd`);
-}
+/** A calendar day `yyyy-mm-dd`. */
+export const requireDay = (day: string, what: string): void =>
+  requireForm(day, /^\d{4}-\d\d-\d\d$/, `${what} as yyyy-mm-dd`);
 
-/** A local time `yyyy-mm-dd hh:mm:ss`. @returns milliseconds since 1970, as if its zone were UTC. */
-export function requireDateTime(time: string, what: string): number {
-  return localMs(time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, `${what} as yyyy-mm-dd hh:mm:ss`);
-}
+/** A local time `yyyy-mm-dd hh:mm:ss`. */
+export const requireDateTime = (time: string, what: string): void =>
+  requireForm(time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, `${what} as yyyy-mm-dd hh:mm:ss`);
 
 /** `Date.parse` reads 30 February as 1 March, so the date is formatted again and compared. */
-function localMs(text: string, form: RegExp, what: string): number {
-  const iso = typeof text === 'string' && form.test(text) ? text.replace(' ', 'T') : '';
-  const ms = Date.parse(iso.includes('T') ? `${iso}Z` : iso);
-  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(iso)) return ms;
+function requireForm(text: string, form: RegExp, what: string): void {
+  const ms = typeof text === 'string' && form.test(text) ? localMs(text) : Number.NaN;
+  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.replace(' ', 'T'))) return;
   throw new TypeError(`expected ${what}, got ${lengthOf(text)}`);
+}
+
+/** A local time, or the first second of a day, in milliseconds since 1970, as if its zone were UTC. */
+export const localMs = (text: string): number =>
+  Date.parse(`${text.replace(' ', 'T')}${text.includes(' ') ? 'Z' : ''}`);
+
+/** Checks the fields that are given, each by its rule. */
+export function requireEach<Fields extends object>(
+  fields: Fields,
+  rules: { [Name in keyof Fields]?: (value: NonNullable<Fields[Name]>, what: string) => unknown },
+): void {
+  for (const name of Object.keys(rules) as (keyof Fields & string)[]) {
+    const value = fields[name];
+    if (value !== undefined && value !== null) rules[name]?.(value, name);
+  }
 }
 
 /** Length or type of the value, never its content: a wrong column may hold a customer's data. */

@@ -15,7 +15,7 @@ import {
   text,
   textOrNull,
 } from '../http/shape.ts';
-import { requireCode, requireDay, requireId, sentAmount } from './check.ts';
+import { requireCode, requireDay, requireEach, requireId, sentAmount } from './check.ts';
 import { listOperations, operationsByCode, operationsById } from './resource.ts';
 
 const path = '/v1/orders';
@@ -145,7 +145,7 @@ function watched(send: Send, onRecords: NonNullable<ReviewApiOptions['onRecords'
 }
 
 function filters({ paid_on, usernames }: OrderFilters) {
-  if (paid_on !== undefined) requireDay(paid_on, 'paid_on');
+  requireEach({ paid_on }, { paid_on: requireDay });
   for (const name of usernames ?? []) {
     if (requireCode(name, 'name in usernames').includes(',')) throw new TypeError('expected usernames without commas');
   }
@@ -155,8 +155,7 @@ function filters({ paid_on, usernames }: OrderFilters) {
 }
 
 function checked(body: OrderPatch): OrderPatch {
-  if (body.code !== undefined) requireCode(body.code);
-  if (body.user_grade_id !== undefined && body.user_grade_id !== null) requireId(body.user_grade_id, 'user_grade_id');
+  requireEach(body, { code: requireCode, user_grade_id: requireId });
   if (body.total_price === undefined) return body;
   return { ...body, total_price: sentAmount(body.total_price, 'total_price') };
 }

@@ -1,19 +1,17 @@
 import { nullable } from 'valibot';
 import { type CallOptions, type HttpResponse, type Params, type Send, withPrivate } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
-import { lastPage } from '../http/link-header.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
 import { parseAnyJson, parseJson, reading, withSameId } from '../http/response-body.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
-import { PageLimitError } from '../review-api-errors.ts';
-import { requireCode, requireDateTime, requireDay, requireId, requireWithin } from './check.ts';
-import { allPages, operationsByCode, operationsById, type Page, type Paging, readPage } from './resource.ts';
+import { localMs, requireCode, requireDateTime, requireDay, requireEach, requireId, requireWithin } from './check.ts';
+import { lastPage, listOperations, operationsByCode, operationsById, type Paging, pageParams } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
 
 /** Limits of the list of reviews (docs/interface.md, "Limits"). */
-const reviewListLimits = { page: 30, days: 45 } as const;
+const [mostPages, mostDays] = [30, 45];
 
 /**
  * The period to list: whole days (`yyyy-mm-dd`) or times (`yyyy-mm-dd hh:mm:ss`), one kind only, in the service's zone,
@@ -145,52 +143,20 @@ export type ReviewOverview = {
 /** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
 export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<ReviewApiOptions, 'now' | 'onRecords'>) {
   const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
-  const resource = { path, what: 'a review', shape: review, params: reviewPatchParams };
-  const api = {
+  const resource = { path, what: 'a review', shape: review, params: patchParams };
+  const filtersWithin = (params: ReviewListParams) => {
+    const filters = filterParams(params);
+    requireLength(params, now());
+    return filters;
+  };
+  return {
     ...operationsById(send, resource),
     ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, {
       ...resource,
       params: patchByCodeParams,
     }),
-
-    /**
-     * One page of the reviews of a period.
-     *
-     * @throws TypeError before anything is sent: a period over 45 days or of two kinds, a page over 30, an empty
-     *   filter.
-     * @throws MalformedResponseError for a review without id, or with a field of another type than the spec's.
-     * @example const { items } = await api.reviews.list({ start_date: '2026-01-01', end_date: '2026-01-31', score: 5 });
-     */
-    async list(params: ReviewListParams = {}): Promise<Page<Review>> {
-      requirePeriod(params, now());
-      return send({ method: 'GET', path, params: listQuery(params, params.page ?? 1) }, readPage(review));
-    },
-
-    /**
-     * All pages of the reviews of a period, one request each, in the order of their date, up to page 30. A review that is
-     * added or deleted meanwhile shifts others between pages: the same `id` may come twice.
-     *
-     * @throws TypeError and MalformedResponseError as `list` does.
-     * @throws PageLimitError after page 30, unless the list certainly ends there: that page is empty, or it is short and
-     *   has no `Link` header. A `Link` header proves nothing: services name page 30 as the last of any longer list
-     *   (docs/service-facts.md). Narrow the period.
-     * @example
-     * for await (const { items } of api.reviews.listAll({ start_date: '2026-01-01', end_date: '2026-01-31' })) {
-     *   for (const review of items) console.log(review.id, review.score);
-     * }
-     */
-    async *listAll(params: ReviewListAllParams = {}): AsyncGenerator<Page<Review>, void, undefined> {
-      const { limit = 100 } = params;
-      let pages = 0;
-      let last: Page<Review> | undefined;
-      for await (last of allPages(path, limit, (page) => api.list({ ...params, page }), reviewListLimits.page)) {
-        pages += 1;
-        yield last;
-      }
-      if (pages < reviewListLimits.page || last === undefined || last.items.length === 0) return;
-      if (last.lastPage === undefined && last.items.length < limit) return;
-      throw new PageLimitError({ method: 'GET', path });
-    },
+    // Of a period of 45 days at most, up to page 30, in the order of their dates.
+    ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, filtersWithin),
 
     /**
      * One page with unchecked items, for an export that accepts fields of any type. The caller checks the length of the
@@ -199,8 +165,9 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
      * @throws TypeError as `list` does, but for the length of the period.
      * @throws MalformedResponseError if the body is not a list.
      */
-    async page(params: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
-      return send({ method: 'GET', path, params: listQuery(params, page), ...options }, (response) => {
+    async page(filters: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
+      const params = { ...filterParams(filters), ...pageParams({ ...filters, page }, mostPages) };
+      return send({ method: 'GET', path, params, ...options }, (response) => {
         const items = readShape(anyList, parseAnyJson(response), 'a list');
         onRecords?.('review', items);
         const { bytes: rawBody, headers, requestedAt } = response;
@@ -212,9 +179,9 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
       const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
       return send(call, (response) => {
-        const review = readRaw(response, id);
-        onRecords?.('review_detail', [review.item]);
-        return review;
+        const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
+        onRecords?.('review_detail', [item]);
+        return { rawBody: response.bytes, item };
       });
     },
 
@@ -226,7 +193,6 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
      * @example await api.reviews.upsert({ code: 'R-1', product_code: 'P-7', score: 5, message: 'Fits well.' });
      */
     async upsert(body: ReviewBody, options: CallOptions = {}): Promise<Review> {
-      if (body.code !== undefined) requireCode(body.code);
       const repeatable = body.code !== undefined;
       const call = { method: 'POST', path, params: reviewParams(body), repeatable, ...options } as const;
       return send(call, reading(review, resource.what));
@@ -237,25 +203,25 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
       return send({ method: 'GET', path: `${path}/overview`, ...options }, readOverview);
     },
   };
-  return api;
 }
 
-const texts = ['product_code', 'user_code', 'category_code', 'tag_name', 'third_party_name', 'sub_brand_code'] as const;
-const ids = ['product_id', 'category_id', 'sub_brand_id'] as const;
+const filterRules = {
+  ...{ product_code: requireCode, user_code: requireCode, category_code: requireCode, tag_name: requireCode },
+  ...{ third_party_name: requireCode, sub_brand_code: requireCode },
+  ...{ product_id: requireId, category_id: requireId, sub_brand_id: requireId },
+  score: (score: number) => requireWithin(score, 'score', 0, 5),
+  ...{ start_date: requireDay, end_date: requireDay, start_datetime: requireDateTime, end_datetime: requireDateTime },
+};
 const flags = ['date_updated_at', 'date_order_desc', 'photo'] as const;
 
-/** The query of a list. @throws TypeError for a value that the service would misread or ignore. */
-function listQuery({ limit = 100, ...filters }: ReviewListAllParams, page: number): Params {
-  requireForms(filters);
-  for (const name of texts) if (filters[name] !== undefined) requireCode(filters[name], name);
-  for (const name of ids) if (filters[name] !== undefined) requireId(filters[name], name);
-  if (filters.score !== undefined) requireWithin(filters.score, 'score', 0, 5);
-  return {
-    ...filters,
-    ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])),
-    limit: requireWithin(limit, 'limit', 1, 100),
-    page: requireWithin(page, 'page', 1, reviewListLimits.page),
-  } as Params;
+/** Filters and period of a list. @throws TypeError for a value that the service would misread or ignore. */
+function filterParams({ limit: _limit, page: _page, ...filters }: ReviewListParams): Params {
+  requireEach(filters, filterRules);
+  const { start_date, end_date, start_datetime, end_datetime } = filters;
+  if ((start_date ?? end_date) !== undefined && (start_datetime ?? end_datetime) !== undefined) {
+    throw new TypeError('expected the period in days or in times, got both: the service ignores the days');
+  }
+  return { ...filters, ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])) } as Params;
 }
 
 /**
@@ -264,48 +230,29 @@ function listQuery({ limit = 100, ...filters }: ReviewListAllParams, page: numbe
  * @param nowMs milliseconds since 1970; the end of a period without an end depends on it.
  * @throws TypeError before anything is sent.
  */
-function requirePeriod(period: ReviewPeriod, nowMs: number): void {
-  const { start, end } = requireForms(period);
-  if (start === undefined) return;
-  if (end !== undefined && end < start) throw new TypeError('expected a period that starts before it ends');
+function requireLength({ start_date, end_date, start_datetime, end_datetime }: ReviewPeriod, nowMs: number): void {
+  const first = start_date ?? start_datetime;
+  if (first === undefined) return;
+  const startMs = localMs(first);
   // The service ends such a period with the request day in its zone. West of all zones, that day ends first.
-  const westernmostMs = nowMs - 12 * 3_600_000;
-  const lengthMs = (end ?? Math.floor(westernmostMs / dayMs) * dayMs + lastSecondMs) - start;
-  if (lengthMs <= reviewListLimits.days * dayMs) return;
-  throw new TypeError(
-    `expected a period of at most ${reviewListLimits.days} days, got ${(lengthMs / dayMs).toFixed(2)}: ` +
-      'read it in parts',
-  );
+  const westernmost = new Date(nowMs - 12 * 3_600_000).toISOString().slice(0, 10);
+  const endMs = localMs(end_datetime ?? `${end_date ?? westernmost} 23:59:59`);
+  if ((end_date ?? end_datetime) !== undefined && endMs < startMs)
+    throw new TypeError('expected a period that starts before it ends');
+  const days = (endMs - startMs) / 86_400_000;
+  if (days > mostDays)
+    throw new TypeError(`expected a period of at most ${mostDays} days, got ${days.toFixed(2)}: read it in parts`);
 }
 
-const dayMs = 86_400_000;
-const lastSecondMs = dayMs - 1_000;
-
-/** First and last second of a well-formed period, in milliseconds since 1970, as if its zone were UTC. */
-function requireForms(period: ReviewPeriod): { start: number | undefined; end: number | undefined } {
-  const { start_date, end_date, start_datetime, end_datetime } = period;
-  const isDays = start_date !== undefined || end_date !== undefined;
-  if (isDays && (start_datetime !== undefined || end_datetime !== undefined)) {
-    throw new TypeError('expected the period in days or in times, got both: the service ignores the days');
-  }
-  const lastDay = end_date === undefined ? undefined : requireDay(end_date, 'end_date');
-  return isDays
-    ? {
-        start: start_date === undefined ? undefined : requireDay(start_date, 'start_date'),
-        end: lastDay === undefined ? undefined : lastDay + lastSecondMs,
-      }
-    : {
-        start: start_datetime === undefined ? undefined : requireDateTime(start_datetime, 'start_datetime'),
-        end: end_datetime === undefined ? undefined : requireDateTime(end_datetime, 'end_datetime'),
-      };
-}
+const reviewRules = {
+  ...{ code: requireCode, product_code: requireCode, product_id: requireId },
+  score: (score: number) => requireWithin(score, 'score', 1, 5),
+  image_urls: ({ length }: readonly string[]) => requireWithin(length, 'number of image_urls', 0, 4),
+};
 
 /** Fields of a review as parameters. @throws TypeError for a value that the service would refuse or misread. */
 function reviewParams({ product_options, display, options, ...fields }: ReviewFields): Params {
-  if ((fields.image_urls?.length ?? 0) > 4) throw new TypeError('expected at most 4 image_urls');
-  if (fields.score !== undefined && fields.score !== null) requireWithin(fields.score, 'score', 1, 5);
-  if (fields.product_id !== undefined) requireId(fields.product_id, 'product_id');
-  if (fields.product_code !== undefined) requireCode(fields.product_code, 'product_code');
+  requireEach(fields, reviewRules);
   return {
     ...fields,
     product_options: optionPairs(product_options),
@@ -316,29 +263,23 @@ function reviewParams({ product_options, display, options, ...fields }: ReviewFi
 }
 
 /** Parameters of an update. A form cannot express an empty list, so the service would silently change nothing. */
-function reviewPatchParams(patch: ReviewPatch): Params {
-  for (const name of ['image_urls', 'options'] as const) {
-    if (patch[name]?.length === 0) throw new TypeError(`expected ${name} with items: a list cannot be emptied`);
-  }
-  if (patch.product_options && Object.keys(patch.product_options).length === 0) {
-    throw new TypeError('expected product_options with items: options cannot be emptied');
+function patchParams(patch: ReviewPatch): Params {
+  for (const name of ['image_urls', 'options', 'product_options'] as const) {
+    const items = patch[name];
+    if (items && Object.keys(items).length === 0)
+      throw new TypeError(`expected ${name} with items: it cannot be emptied`);
   }
   return reviewParams(patch);
 }
 
 /** @throws TypeError for a rating of null: only an update by id can remove it. */
 function patchByCodeParams(patch: ReviewPatchByCode): Params {
-  const fields = reviewPatchParams(patch);
+  const fields = patchParams(patch);
   if (fields.score !== null) return fields;
   throw new TypeError('expected a score from 1 to 5: only an update by id can remove it');
 }
 
 const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;
-
-function readRaw(response: HttpResponse, id: number): RawReview {
-  const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
-  return { rawBody: response.bytes, item };
-}
 
 /** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */
 const overview = record({ first_review_created_at: nullable(text), last_review_created_at: nullable(text) });
