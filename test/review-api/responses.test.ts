@@ -46,6 +46,7 @@ test.each<[detail: string, call: ApiCall, body: unknown]>([
   ['expected no error, got one with status 200; error: busy', page, { error: 'busy' }],
   ['expected JSON, got an empty body with status 200', page, undefined],
   ['expected JSON, got text with status 200', page, 'Fatal error: see []'],
+  ['expected JSON, got text with status 200', page, '[]<!DOCTYPE html><html>A critical error on this website</html>'],
   ['expected JSON, got text with status 200', page, '[]\nPHP Fatal error: Uncaught Exception'],
   ['expected JSON, got text with status 200', page, `[{"id":1}]\n<br />\n<b>Fatal error</b>: Allowed memory size`],
   ['expected no error, got one with status 200', getReview, { id: 7, error: 'not available' }],

@@ -27,6 +27,7 @@ test.each([
   { status: 403, body: { message: 'Your session has expired' } },
   { status: 403, headers: { 'www-authenticate': 'Bearer error="invalid_token"' } },
   { status: 400, body: { error: 'invalid_token' } },
+  { status: 200, body: { error: 'invalid_token' } },
   { status: 419 },
 ])('a write that met %o is repeated with the new token', async (refusal) => {
   const service = await tinyService((_seen, nth) => (nth === 1 ? refusal : { status: 201, body: { id: 7 } }));

@@ -76,8 +76,8 @@ export function startsJson(bytes: Buffer): boolean {
 /** How a record, or a list of records, begins. An empty one counts on a line of its own: PHP says "Cannot use [] for reading". */
 const beginning = /(?:\[\s*)?\{\s*"\w|(?=[[{])(?<=(?:^|[\n>\xbf])[ \t]*)(?:\[\s*\]|\{\s*\})(?=[ \t\r]*(?:[\n<]|$))/g;
 
-/** A web page may have JSON in a script. */
-const isWebPage = /<(?:!doctype|html|head|body|script)\b/i;
+/** A web page may have JSON in a script, or follow an empty list if the program broke off. */
+const [isWebPage, beginsWebPage] = [/<(?:!doctype|html|head|body|script)\b/i, /<(?:!doctype|html)\b/i];
 
 /** Whether PHP says, outside of the texts of a record, that a program broke off. It may have begun with an empty list. */
 export const brokeOff = (body: string): boolean =>
@@ -101,7 +101,7 @@ export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | unde
   const [before, behind] = [bytes.toString('utf8', 0, from).trim(), bytes.toString('utf8', to).trim()];
   const isPart = /(?:[,[{]|"\s*:)$/.test(before) || /^[,:\]}]/.test(behind);
   if (to === 0 || before + behind === '' || isPart) return undefined;
-  if (isWebPage.test(before) || brokeOff(`${before} ${behind}`)) return undefined;
+  if (isWebPage.test(before) || beginsWebPage.test(behind) || brokeOff(`${before} ${behind}`)) return undefined;
   return { json: bytes.subarray(from, to), text: `${before} ${behind}` };
 }
 

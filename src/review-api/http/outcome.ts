@@ -32,6 +32,7 @@ const tokenStatuses: readonly number[] = [401, 419, 440, 498];
 
 /** How the text of another status names the token, and not the record. */
 const namesToken = new Map([
+  [200, /\binvalid_token\b/],
   [400, /\binvalid_token\b/],
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);
@@ -79,10 +80,11 @@ export function outcomeOf<T>(
     const detail = incompleteText(incomplete, maxBodyBytes);
     return { kind: incomplete === 'lost' ? 'lost' : 'malformed', status, detail };
   }
-  if (isSuccess) return readWith(read, reply, secrets);
+  // Some services send errors with status 200.
+  if (isSuccess && (isMissing || !isError(bytes))) return readWith(read, reply, secrets);
 
   // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
-  const target = status < 400 ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
+  const target = status >= 300 && status < 400 ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
   const detail =
     target === undefined
       ? errorText(bytes.toString(), secrets())
@@ -95,6 +97,10 @@ export function outcomeOf<T>(
   const words = `${headers['www-authenticate'] ?? ''} ${detail ?? ''}`;
   if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words)) {
     return { kind: 'token-refused', status, detail };
+  }
+  if (isSuccess) {
+    const what = [`expected no error, got one with status ${status}`, detail].filter((part) => part !== undefined);
+    return { kind: 'malformed', status, detail: what.join('; ').slice(0, 300) };
   }
   // A redirect, to a maintenance page for example, says nothing about this record. If the request for a token is
   // redirected, the address is wrong.
@@ -118,8 +124,6 @@ function readWith<T>(
 ): Outcome<T> {
   const { status, bytes } = response;
   try {
-    if (isError(bytes) && !isMissingStatus(status))
-      throw new ShapeError(`expected no error, got one with status ${status}`);
     const value = read(response);
     // `read` ignores the body of an update or a deletion: a warning in it is found here.
     const beside = detail === undefined && !startsJson(bytes) ? jsonWithin(bytes)?.text : undefined;
@@ -132,8 +136,8 @@ function readWith<T>(
     const within = detail === undefined ? jsonWithin(bytes) : undefined;
     if (within)
       return readWith(read, { ...response, bytes: within.json }, secrets, errorText(within.text, secrets()) ?? '');
-    // Only an HTML page and an error are quoted: another JSON body may hold customers' data.
-    const said = isPage(bytes) || isError(bytes) ? errorText(bytes.toString(), secrets()) : undefined;
+    // Only an HTML page is quoted: a JSON body may hold customers' data.
+    const said = isPage(bytes) ? errorText(bytes.toString(), secrets()) : undefined;
     const what = (said === undefined ? error.message : `${error.message}; ${said}`).slice(0, 300);
     return { kind: 'malformed', status, detail: what };
   }
