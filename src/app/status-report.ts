@@ -1,15 +1,17 @@
 import { describeError, hintOf } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
-import type { Queues } from '../queue/index.ts';
+import type { Queues, RunProgress } from '../queue/index.ts';
 import { nextRun, type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { fieldDrift } from '../warehouse/field-shapes.ts';
+import type { Db } from '../warehouse/index.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { orderQueriesState } from '../warehouse/orders/order-queries.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
+import { spanTotals } from '../warehouse/reviews/export-windows.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';
@@ -35,9 +37,22 @@ type FlowStatus = {
 type QueueStatus = {
   queue: { kind: 'redis' | 'postgres'; jobs: Record<string, Record<string, number>>; error?: string; hint?: string };
   scheduled: PlannedRun[];
-  /** Open runs that no process carries out, with the steps that wait, if the queue says how many. */
-  leftRuns: (Run & { stepsLeft: number | undefined })[];
+  /** How far the open runs are, by id; of none if the queue cannot be read. */
+  progress: ReadonlyMap<string, RunProgress>;
 };
+
+/** A run that has not ended. */
+export type RunInProgress = {
+  run: Run;
+  /** Undefined if the queue cannot say; `unknown` is why. */
+  steps: { planned: number | undefined; ended: number } | undefined;
+  unknown: string | undefined;
+  /** Reviews in the spans that it has read and proven so far. */
+  reviews: number;
+};
+
+/** Runs in progress that are shown. More than a handful is a queue full of commands. */
+const mostInProgress = 5;
 
 /**
  * What a report is read from. `queues` is an error if the queue could not be opened, and undefined if shop and service
@@ -57,6 +72,9 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
   const days = await coverageByDay(db);
+  const [open, runs] = [await openRuns(db), await lastRuns(db, 20)];
+  const { progress, ...ofQueue } = await readQueue(queues, config.queueUrl, open);
+  const running = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
   const flows: Flow[] = ['orders', 'reviews'];
   return {
     /** When the report was made. */
@@ -71,7 +89,9 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     alertLagMinutes: config.alerts.lagMinutes,
     coverage: coverageByMonth(days),
     coverageDays: lastTwelveMonths(days),
-    runs: await lastRuns(db, 20),
+    runs,
+    /** The newest of the runs that have not ended. */
+    inProgress: await Promise.all(running.map((run) => inProgress(db, run, progress.get(run.id), ofQueue.queue.error))),
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
@@ -100,37 +120,51 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     drift: await fieldDrift(db),
     /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
-    ...(await readQueue(queues, config.queueUrl, await openRuns(db), await unattendedRuns(db))),
+    ...ofQueue,
+    /** Open runs that no process carries out, with the steps that wait, if the queue says how many. */
+    leftRuns: leftRuns(open, await unattendedRuns(db), progress),
     /** The zone and systems of this process; undefined if it has the warehouse only. */
     systems: isWhole(config) ? systemsOf(config) : undefined,
   };
 }
 
-async function readQueue(
-  queues: Queues | Error | undefined,
-  url: string,
-  open: readonly Run[],
-  unattended: readonly Run[],
-): Promise<QueueStatus> {
+async function readQueue(queues: Queues | Error | undefined, url: string, open: readonly Run[]): Promise<QueueStatus> {
   const kind = isRedis(url) ? 'redis' : 'postgres';
-  const unasked = () => unattended.map((run) => ({ ...run, stepsLeft: undefined }));
-  if (!queues) return { queue: { kind, jobs: {} }, scheduled: [], leftRuns: unasked() };
+  const nothing = { scheduled: [], progress: new Map<string, RunProgress>() };
+  if (!queues) return { queue: { kind, jobs: {} }, ...nothing };
   try {
     if (queues instanceof Error) throw queues;
     const jobs = await queues.counts(open.map(({ id }) => id));
-    const leftRuns = [];
-    for (const run of open) {
-      const { state, planned, ended } = await queues.progress(run.id);
-      // A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it.
-      const isGone = state === 'lost' || state === 'failed';
-      if (!isGone && !unattended.some(({ id }) => id === run.id)) continue;
-      leftRuns.push({ ...run, stepsLeft: planned === undefined ? undefined : planned - ended });
-    }
-    return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), leftRuns };
+    const progress = new Map<string, RunProgress>();
+    for (const { id } of open) progress.set(id, await queues.progress(id));
+    return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), progress };
   } catch (error) {
     const hint = hintOf(error, 'QUEUE_URL') ?? 'start its server';
-    return { queue: { kind, jobs: {}, error: describeError(error), hint }, scheduled: [], leftRuns: unasked() };
+    return { queue: { kind, jobs: {}, error: describeError(error), hint }, ...nothing };
   }
+}
+
+/** A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it. */
+function leftRuns(open: readonly Run[], unattended: readonly Run[], progress: QueueStatus['progress']) {
+  return open.flatMap((run) => {
+    const { state, planned, ended = 0 } = progress.get(run.id) ?? {};
+    const isGone = state === 'lost' || state === 'failed';
+    if (!isGone && !unattended.some(({ id }) => id === run.id)) return [];
+    return [{ ...run, stepsLeft: planned === undefined ? undefined : planned - ended }];
+  });
+}
+
+async function inProgress(
+  db: Db,
+  run: Run,
+  progress: RunProgress | undefined,
+  queueError = 'the queue is not read',
+): Promise<RunInProgress> {
+  const { reviews } = await spanTotals(db, run.id);
+  if (!progress) return { run, reviews, steps: undefined, unknown: queueError };
+  const { state, planned, ended } = progress;
+  if (state === 'lost') return { run, reviews, steps: undefined, unknown: 'its job is no longer in the queue' };
+  return { run, reviews, steps: { planned, ended }, unknown: undefined };
 }
 
 /** How far a flow has come. @param schedule an empty pattern: there is none. */

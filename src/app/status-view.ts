@@ -5,7 +5,7 @@ import type { FieldDrift } from '../warehouse/field-shapes.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
 import { isAlwaysShown } from '../warehouse/reviews/review-columns.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
-import type { MonthCoverage, StatusReport } from './status-report.ts';
+import type { MonthCoverage, RunInProgress, StatusReport } from './status-report.ts';
 
 /** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
 export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
@@ -115,6 +115,30 @@ const gapReasons: Readonly<Record<GapKind, string>> = {
 export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date): string | undefined {
   if (waitReason === null || waitUntil === null || finishedAt || waitUntil <= now) return undefined;
   return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
+}
+
+/** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
+export function progressText({ run, steps, unknown, reviews }: RunInProgress, now: Date): string {
+  const plansInBatches = run.job.endsWith('orders');
+  const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
+  const { planned, ended = 0 } = steps ?? {};
+  const parts = [`For ${durationText(seconds)}`];
+  const wait = waitText(run, now);
+  if (wait !== undefined) parts.push(wait);
+  if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
+  else if (planned === undefined) parts.push(run.attendedAt ? 'it is being planned' : 'it waits for a worker');
+  else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
+  if (reviews > 0 && seconds > 0) {
+    const rate = reviews / seconds;
+    const perSecond = rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate));
+    parts.push(`${counted(reviews, 'review')}, ${perSecond} per second`);
+  }
+  if (planned !== undefined) {
+    if (plansInBatches) parts.push('time left not known: it plans in batches');
+    else if (ended === 0) parts.push('time left not known: no step has ended yet');
+    else parts.push(`about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`);
+  }
+  return `${parts.join('; ')}.`;
 }
 
 const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDrift) => string>> = {

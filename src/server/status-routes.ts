@@ -5,14 +5,10 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { issuesOf } from '../app/issues.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
-import { withTimeout } from '../base/timeout.ts';
-import { spanTotals } from '../warehouse/reviews/export-windows.ts';
-import type { Run } from '../warehouse/runs/runs.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
 import type { MeasuredApp, Served } from './measured-app.ts';
 import { script } from './page/layout.ts';
 import { type BrandSummary, brandsPage, statusPage, unavailablePage } from './page/page.ts';
-import type { RunInProgress } from './page/run-progress.ts';
 import { style } from './page/style.ts';
 
 const cspHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -46,8 +42,7 @@ export function statusRoutes(parent: FastifyInstance, served: Served, logWrongTo
       const { brand } = request.query;
       const measured = brandsDir === undefined ? all[0] : all.find(({ app }) => app.config.brand === brand);
       if (!measured) return send(reply, brandsPage(await Promise.all(all.map(summaryOf))));
-      const report = await measured.reports.get();
-      return send(reply, statusPage(report, await readProgress(measured, report.runs), measured.app.config.brand));
+      return send(reply, statusPage(await measured.reports.get(), measured.app.config.brand));
     });
     await server.register(async (board) => {
       board.addHook('onSend', async (_request, reply, payload) => {
@@ -81,36 +76,13 @@ async function summaryOf({ app, reports }: MeasuredApp): Promise<BrandSummary> {
 async function queuesOf({ app, reports }: MeasuredApp) {
   // A brand whose warehouse cannot be read has no runs to show.
   const runs = await reports.get().then(
-    (report) => report.runs,
+    (report) => report.inProgress,
     (error: unknown) => {
       if (app.config.brand === undefined) throw error;
       return [];
     },
   );
-  return [app.queues.scheduled, ...(await Promise.all(inProgress(runs).map(({ id }) => app.queues.ofRun(id))))];
-}
-
-/** Runs in progress that are looked at. More than a handful is a queue full of commands. */
-const mostInProgress = 5;
-const inProgress = (runs: readonly Run[]) =>
-  runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-const queueTimeoutMs = 2000;
-
-/** How far the runs are that have not ended. */
-function readProgress({ app, reports }: MeasuredApp, runs: readonly Run[]): Promise<RunInProgress[]> {
-  return Promise.all(
-    inProgress(runs).map(async (run) => {
-      const { reviews } = await spanTotals(reports.warehouse.db, run.id);
-      try {
-        const late = () => new Error('the queue did not respond in time');
-        const { planned, ended, state } = await withTimeout(app.queues.progress(run.id), queueTimeoutMs, late);
-        if (state !== 'lost') return { run, reviews, steps: { planned, ended }, unknown: undefined };
-        return { run, reviews, steps: undefined, unknown: 'its job is no longer in the queue' };
-      } catch (error) {
-        return { run, reviews, steps: undefined, unknown: describeError(error) };
-      }
-    }),
-  );
+  return [app.queues.scheduled, ...(await Promise.all(runs.map(({ run }) => app.queues.ofRun(run.id))))];
 }
 
 function challenge(reply: FastifyReply): FastifyReply {

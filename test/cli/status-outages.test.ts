@@ -11,7 +11,11 @@ test('a run that waits for a failing service says so in status, and later in the
   const command = startHere(['sync', 'reviews'], { ...world.environment, LOG_LEVEL: 'warn' });
   await command.says('waiting to retry');
   const waits = /sync-reviews .* running +waits until [\d:]{8}: waiting to retry \w+ \S+: /;
-  await until(async () => waits.test((await world.cli('status')).stdout));
+  const progress = /^sync-reviews: For .*; waits until [\d:]{8}: waiting to retry .*; it is being planned\.$/m;
+  await until(async () => {
+    const { stdout } = await world.cli('status');
+    return waits.test(stdout) && progress.test(stdout);
+  });
   await command.says('"level":40');
   world.service.setFaults({ failRate: 0 });
   command.kill('SIGINT');

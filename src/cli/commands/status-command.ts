@@ -1,7 +1,7 @@
 import { type Issue, issuesOf } from '../../app/issues.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { openStatusSource } from '../../app/status-source.ts';
-import { type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
+import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
 import type { Command } from '../command.ts';
 import { table } from '../ui/table.ts';
 
@@ -31,7 +31,8 @@ function draw(report: StatusReport, issues: readonly Issue[]): string {
     deadLetters,
     schedules,
   ];
-  return [drawIssues(issues), ...sections.map(drawSection), ...statusNotes(report)].join('\n\n');
+  const progress = report.inProgress.map((one) => `${one.run.job}: ${progressText(one, report.at)}`);
+  return [drawIssues(issues), ...sections.map(drawSection), ...progress, ...statusNotes(report)].join('\n\n');
 }
 
 function drawIssues(issues: readonly Issue[]): string {

@@ -6,10 +6,10 @@ import { calendar } from './calendar.ts';
 import { dailyCharts } from './daily-charts.ts';
 import { type Html, html } from './html.ts';
 import { layout, section, statusTable } from './layout.ts';
-import { type RunInProgress, runsInProgress } from './run-progress.ts';
+import { runsInProgress } from './run-progress.ts';
 
-/** The status page: a format of the report, and of how far the runs in progress are. */
-export function statusPage(report: StatusReport, progress: readonly RunInProgress[], brand?: string): string {
+/** The status page: a format of the report. */
+export function statusPage(report: StatusReport, brand?: string): string {
   const issues = issuesOf(report);
   const title = issues.length === 0 ? 'all is well' : counted(issues.length, 'issue');
   const tables = statusTables(report);
@@ -18,7 +18,7 @@ export function statusPage(report: StatusReport, progress: readonly RunInProgres
   const main = html`${issueList(issues)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC; days and months of the coverage are those of REVIEW_API_TIME_ZONE. <a href="${brand === undefined ? '/' : `/?brand=${brand}`}">Refresh</a>${brand === undefined ? '' : html` of the brand ${brand}. <a href="/">All brands</a>`}</p>
 ${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
-${section('progress', 'In progress', runsInProgress(progress, report.at))}
+${section('progress', 'In progress', runsInProgress(report.inProgress, report.at))}
 ${section('daily', 'Reviews and orders per day', dailyCharts(report))}
 ${section('dead-letters', 'Dead letters', statusTable(tables.deadLetters))}
 ${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
