@@ -291,8 +291,8 @@ const empty = { shop: 'empty' as const };
 
 test('one worker runs all brands: a dead service and a broken query change nothing for the third, nor a new brand', async () => {
   const schedules = {
-    SCHEDULE_ORDERS: every(2),
-    SCHEDULE_REVIEWS: every(2),
+    SCHEDULE_ORDERS: every(5),
+    SCHEDULE_REVIEWS: every(5),
     SCHEDULE_CATALOG: '',
     SCHEDULE_RECONCILE: '',
   };

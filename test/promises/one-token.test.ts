@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { runCli, runProcess, startCli, until } from '../harness/cli.ts';
+import { startHere, until } from '../harness/cli.ts';
 import { line, openOrderWorld, order } from '../harness/order-world.ts';
 import { startProxy } from '../harness/proxy.ts';
 import { noSchedules, openWorld, type World } from '../harness/world.ts';
@@ -42,38 +42,38 @@ async function openOneToken(): Promise<{ world: World; service: Awaited<ReturnTy
   return { world, service: await world.through(oneToken) };
 }
 
-test('three processes share the one token of a client, also when it is revoked', async () => {
+test('three commands share the one token of a client, also when it is revoked', async () => {
   const { world, service } = await openOneToken();
-  const running = ['orders', 'reviews', 'catalog'].map((what) => runProcess(['sync', what], world.environment));
+  const running = ['orders', 'reviews', 'catalog'].map((what) => world.cli('sync', what));
   await until(async () => service.counts.tokens > 0);
   await until(async () => (await world.atService('select from reference_service.orders')).length > 5);
   service.revoke();
   const ends = await Promise.all(running);
   expect(ends.map(({ status, stdout, stderr }) => (status === 0 ? 0 : stdout + stderr))).toEqual([0, 0, 0]);
   // Lines whose product became known meanwhile.
-  await runCli(['sync', 'orders'], world.environment);
-  const verified = await runCli(['verify', 'orders'], world.environment);
+  await world.cli('sync', 'orders');
+  const verified = await world.cli('verify', 'orders');
   expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('0 different, 0 not compared')]);
   expect(service.counts.tokens).toBe(2);
   expect(service.counts.refused).toBeLessThanOrEqual(3 * 8);
 });
 
-test('a ban of one process holds all others, says until when, and is no failure', async () => {
+test('a ban of one command holds all others, says until when, and is no failure', async () => {
   const { world, service } = await openOneToken();
-  const first = startCli(['sync', 'orders'], world.environment);
+  const first = startHere(['sync', 'orders'], world.environment);
   await until(async () => (await world.atService('select from reference_service.orders')).length > 5);
   service.ban(true);
   await first.says('waiting until');
   await until(
     async () => (await world.warehouse('select from sync.service_session where held_until > now()')).length === 1,
   );
-  const status = await runCli(['status'], world.environment);
+  const status = await world.cli('status');
   expect(status.stdout).toMatch(/no request is sent before .* UTC: the review service asked for fewer requests/);
   // By now the requests are answered that the first process had in flight when the ban began.
   const before = service.counts.banned;
-  const second = startCli(['sync', 'reviews'], world.environment);
+  const second = startHere(['sync', 'reviews'], world.environment);
   await second.says('planning');
-  const doctor = await runCli(['doctor'], world.environment);
+  const doctor = await world.cli('doctor');
   expect(doctor.stdout).toMatch(/no request may be sent before/);
   expect(service.counts.banned).toBe(before);
   // Whoever knows better ends the hold by hand.
@@ -86,11 +86,11 @@ test('a ban of one process holds all others, says until when, and is no failure'
 
 test('status and doctor name a token that another program revokes again and again', async () => {
   const { world } = await openOneToken();
-  await runCli(['sync', 'catalog'], world.environment);
+  await world.cli('sync', 'catalog');
   await world.warehouse(`update sync.service_session
     set refused_at = array(select now() - n * interval '4 minutes' from generate_series(0, 20) n where n not in (1, 2))`);
   for (const command of ['status', 'doctor']) {
-    const { stdout } = await runCli([command], world.environment);
+    const { stdout } = await world.cli(command);
     expect(stdout).toContain('the token was revoked 13 times in an hour: another program uses this client id');
     expect(stdout).toContain('give each program a client id of its own');
   }
