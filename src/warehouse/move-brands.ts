@@ -25,11 +25,9 @@ export async function moveToBrand(db: Db, brand: string): Promise<void> {
   });
 }
 
-export type BrandContents = { reviews: number; orders: number; deadLetters: number; runs: number };
-
 /** What a brand's schemas hold. */
 export const contentsOf = (db: Db, brand: string) =>
-  rowOf<BrandContents>(db)`
+  rowOf<Record<'reviews' | 'orders' | 'deadLetters' | 'runs', number>>(db)`
     select (select count(*)::integer from ${sql.table(`warehouse_${brand}.reviews`)}) as reviews,
       (select count(*)::integer from ${sql.table(`sync_${brand}.order_links`)}) as orders,
       (select count(*)::integer from ${sql.table(`sync_${brand}.dead_letters`)}) as "deadLetters",

@@ -108,19 +108,13 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
   return { lines, orders, oldest: lines === 0 ? undefined : (oldest as Oldest) };
 }
 
-export type WaitingForGrades = {
-  orders: number;
-  /** How many grades they wait for. Their codes are the shop's own texts, which may name a customer. */
-  grades: number;
-};
-
 const isWaitingForGrade = sql`user_grade_code is not null and user_grade_id is null`;
 
 /**
- * Orders whose member grade in the shop the service is not known to have. They keep the grade that was sent before.
- * Index: order_links_without_grade.
+ * Orders whose member grade in the shop the service is not known to have, and the number of grades: their codes are the
+ * shop's own texts, which may name a customer. Orders keep the grade that was sent before. Index: order_links_without_grade.
  */
-export const waitingForGrades = (db: Db) => rowOf<WaitingForGrades>(db)`
+export const waitingForGrades = (db: Db) => rowOf<{ orders: number; grades: number }>(db)`
   select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
   from sync.order_links where ${isWaitingForGrade}`;
 

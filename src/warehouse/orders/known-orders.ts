@@ -24,20 +24,17 @@ export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<st
   }
 }
 
-/** An order by which a shop is recognised. */
-export type PushedOrder = { code: string; orderedAt: Date };
-
 /**
  * A dozen orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six
  * at even distances of time between. Only orders that were pushed since a person last said that the shop is the same.
  * Index: order_links_by_creation.
  */
-export async function ordersOfAllAges(db: Db): Promise<PushedOrder[]> {
+export async function ordersOfAllAges(db: Db) {
   const pushed = sql`
     select order_code as code, ordered_at as "orderedAt" from sync.order_links
     where order_id is not null and absent_since is null
       and pushed_at > coalesce((select same_shop_since from sync.settings), '-infinity')`;
-  return listOf<PushedOrder>(db)`
+  return listOf<{ code: string; orderedAt: Date }>(db)`
     with oldest as (${pushed} and ordered_at is not null order by ordered_at, order_code limit 3),
     newest as (${pushed} and ordered_at is not null order by ordered_at desc, order_code desc limit 3),
     between_them as (
@@ -73,21 +70,18 @@ export async function setAbsent(db: Db, codes: readonly string[], isAbsent: bool
     )`;
 }
 
-/** `hasWaited`: the order has been absent for a day. */
-type AbsentOrder = { code: string; hasWaited: boolean };
-
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them.
+ * them. `hasWaited`: the order has been absent for a day.
  */
-export async function absentOrders(db: Db, since: string): Promise<AbsentOrder[]> {
+export async function absentOrders(db: Db, since: string) {
   await write(db)`
     update sync.order_links set absent_since = null where order_code in (
       select order_code from sync.order_links
       where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'
       order by order_code for update
     )`;
-  return listOf<AbsentOrder>(db)`
+  return listOf<{ code: string; hasWaited: boolean }>(db)`
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' as "hasWaited"
     from sync.order_links where absent_since is not null order by order_code`;
 }
@@ -100,14 +94,8 @@ export async function isAnyPresent(db: Db, since: string): Promise<boolean> {
   return isPresent;
 }
 
-export type AbsenceSummary = {
-  orders: number;
-  /** Codes of the newest few. */
-  examples: string[];
-};
-
-/** How many pushed orders the shop no longer shows. */
-export const absenceSummary = (db: Db) => rowOf<AbsenceSummary>(db)`
+/** How many pushed orders the shop no longer shows, and the codes of the newest few. */
+export const absenceSummary = (db: Db) => rowOf<{ orders: number; examples: string[] }>(db)`
   select count(*)::integer as orders,
     coalesce((array_agg(order_code order by ordered_at desc, order_code))[1:5], '{}') as examples
   from sync.order_links where absent_since is not null`;
