@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
+import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { readOrders } from '../src/orders/plan/read-orders.ts';
 import { ordersByCreation } from '../src/orders/select/orders-by-day.ts';
 import { openShop } from '../src/shop/index.ts';
@@ -34,7 +35,8 @@ export async function pretendPushed(urls: {
       raws.map(({ order }) => order.code ?? ''),
     );
     const read = await readOrders(
-      { db },
+      // No two of these orders have codes that are alike, so none is looked up.
+      { db } as OrderDeps,
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
       { deletes: 'off' },
     );

@@ -70,7 +70,7 @@ const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, 
     link: orderLink(before),
     isNew: false,
     lines: [],
-    alike: undefined,
+    isAlike: false,
     renewedAtMs: 0,
   };
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };

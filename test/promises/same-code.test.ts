@@ -22,21 +22,24 @@ const mailed = (world: OrderWorld) =>
   world.requests().flatMap(({ path, form }) => (path === '/v1/orders' ? form.getAll('user_email') : []));
 
 test.for([
-  ['case', 'xK3f', 'Xk3F'],
-  ['outer spaces', 'T-1', 'T-1 '],
-  ['forms of Unicode', '주문-1', '주문-1'.normalize('NFD')],
-  ['accents', 'Cafe', 'Café'],
+  ['all kept in lower case', 'xK3f', 'Xk3F', lower],
+  ['the first in lower case', 'xk3f', 'Xk3F', (code: string) => code],
+  ['a column that ignores case', 'xK3f', 'Xk3F', (code: string) => (lower(code) === 'xk3f' ? 'xK3f' : code)],
+  ['outer spaces', 'T-1', 'T-1 ', (code: string) => code],
+  ['forms of Unicode', '주문-1', '주문-1'.normalize('NFD'), (code: string) => code],
+  ['accents', 'Cafe', 'Café', (code: string) => code],
 ] as const)('nothing is sent of an order whose code another order has in another form: %s', async (row, { world }) => {
-  const [, first, second] = row;
+  const [, first, second, fold] = row;
   await world.place(of(first, 'kim', 1));
+  folds(world, fold);
   await world.sync();
   const before = await world.atService(customers);
   await world.place(of(second, 'lee', 3));
-  world.serviceRule(() => 'pass');
+  folds(world, fold);
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: second }]);
   const preview = (await world.cli('preview', 'order', second)).stdout;
-  expect(preview).toContain(`a service may hold this code and ${JSON.stringify(first)} for one`);
+  expect(preview).toContain(`the service may hold this code and ${JSON.stringify(first)} for one`);
   for (let run = 1; run <= 2; run += 1) {
     await world.timePasses('1 day');
     await world.sync();
@@ -44,6 +47,17 @@ test.for([
   expect(world.requests().filter(({ method }) => method !== 'GET')).toEqual([]);
   expect(await world.atService(customers)).toEqual(before);
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: second }]);
+});
+
+test('codes that differ in case are two orders where the service shows two', async ({ world }) => {
+  await world.place(of('xK3f', 'kim', 1), of('Xk3F', 'lee', 3));
+  for (let run = 1; run <= 2; run += 1) await world.sync();
+  expect(await world.atService(customers)).toEqual([
+    { user_code: 'kim', user_email: 'kim@example.com' },
+    { user_code: 'lee', user_email: 'lee@example.com' },
+  ]);
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect((await world.cli('verify', 'orders')).stdout).toContain('2 the same');
 });
 
 test('of two new orders whose codes differ in case the first by its code is sent', async ({ world }) => {

@@ -1,13 +1,15 @@
 import { isUsableCode } from '../../base/is-storable.ts';
+import { normalText } from '../../base/normal-text.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { normalCode, type Order } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
-import type { Db } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
-import { alikeOrders, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { type AlikeOrder, alikeOrders, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { productIds } from '../../warehouse/orders/products.ts';
 import type { PushRights } from '../contact-rule.ts';
+import type { OrderDeps } from '../order-deps.ts';
+import { openRequests } from '../requests.ts';
 import { type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
 import { isNeverPushed } from './order-memory.ts';
 
@@ -20,19 +22,26 @@ export type ReadOrder = { code: string; raw: RawOrder; link: OrderLink | undefin
   | { order?: undefined; deadLetter: NewDeadLetter; isOther: boolean }
 );
 
-/** The shop's rows as the service should have them, with the ids that are known so far. */
+type Deps = Pick<OrderDeps, 'api' | 'db' | 'limits' | 'signal'>;
+
+/**
+ * The shop's rows as the service should have them, with the ids that are known so far.
+ *
+ * @throws the client's errors if an order is to be looked up, and the service as a whole fails.
+ */
 export async function readOrders(
-  { db }: { db: Db },
+  deps: Deps,
   raws: readonly RawOrder[],
   { deletes }: Pick<PushRights, 'deletes'>,
 ): Promise<ReadOrder[]> {
+  const { db } = deps;
   const codes = raws.flatMap((raw) => raw.lines.flatMap((line) => normalCode(line.product_code ?? undefined) ?? []));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const asked = raws.map(({ order }) => order.code ?? '');
   const links = await orderLinks(db, asked);
-  const alike = await alikeOrders(
-    db,
+  const confused = await mayBeConfused(
+    deps,
     asked.filter((code) => links.get(code)?.orderId == null),
   );
   return raws.map((raw, at): ReadOrder => {
@@ -41,7 +50,7 @@ export async function readOrders(
     const order = desiredOrder(raw, products, grades, deletes);
     if (!('lines' in order)) return { ...own, deadLetter: order, isOther: false };
     const isGone = order.order.deletedAt !== undefined && isNeverPushed(own.link);
-    const other = isGone ? undefined : alike.get(code);
+    const other = isGone ? undefined : confused.get(code);
     const otherFault = otherOrderFault(order.order, own.link);
     const fault = otherFault ?? (other === undefined ? undefined : alikeFault(other));
     if (fault === undefined) return { ...own, order, isOther: false };
@@ -49,10 +58,42 @@ export async function readOrders(
   });
 }
 
+/**
+ * Which of these orders, none of which has an id at the service, the service may confuse with one that goes before it.
+ *
+ * @returns the code of that other order, by code.
+ */
+async function mayBeConfused(deps: Deps, codes: readonly string[]): Promise<Map<string, string>> {
+  const confused = new Map<string, string>();
+  for (const alike of await alikeOrders(deps.db, codes))
+    if (!(await tellsApart(deps, alike))) confused.set(alike.orderCode, alike.code);
+  return confused;
+}
+
+/**
+ * Whether the service tells the codes apart: it shows the other order by its id with exactly its code, and no order, or a
+ * second one, by this code. A code that may be the form in which a service keeps the other one proves nothing.
+ */
+async function tellsApart(deps: Deps, { orderCode, code, orderId }: AlikeOrder): Promise<boolean> {
+  if (orderId === null || keptForms(orderCode).includes(code)) return false;
+  const read = openRequests(deps);
+  const other = await read((options) => deps.api.orders.get(orderId, options));
+  if (other.kind !== 'done' || other.value.code !== code) return false;
+  const own = await read((options) => deps.api.orders.getByCode(orderCode, options));
+  return own.kind === 'absent' || (own.kind === 'done' && own.value.code === orderCode && own.value.id !== orderId);
+}
+
+/** The forms in which a service may keep a code: without outer spaces or accents, composed or not, in one case. */
+function keptForms(code: string): string[] {
+  const decomposed = code.normalize('NFD');
+  const forms = [code, normalText(code), decomposed, decomposed.replaceAll(/\p{Mn}/gu, '')];
+  return forms.flatMap((form) => [form, form.trim()]).flatMap((form) => [form, form.toLowerCase(), form.toUpperCase()]);
+}
+
 /** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
 const alikeFault = (other: string) =>
-  `a service may hold this code and ${JSON.stringify(other)} for one, which differ only in case, spaces, accents or Unicode ` +
-  'form: nothing of this order is sent. Let orders.sql give one of them a code that differs otherwise';
+  `the service may hold this code and ${JSON.stringify(other)} for one, which differ only in case, spaces, accents or Unicode ` +
+  'form: nothing of this order is sent until it shows two orders. Let orders.sql give one of them a code that differs otherwise';
 
 /** The codes that the shop does not show. Codes are compared exactly: a column may ignore case. */
 export async function missingInShop(shop: Pick<Shop, 'orders'>, codes: readonly string[]): Promise<string[]> {

@@ -115,11 +115,11 @@ const isOfThisOrder = (error: unknown): error is Error =>
  * dead letter.
  */
 const isStale = (
-  { link, isNew, alike }: LeasedOrder,
+  { link, isNew, isAlike }: LeasedOrder,
   { order }: DesiredOrder,
   { rights, readAt }: SlicePush,
 ): boolean => {
-  if (alike !== undefined || otherOrderFault(order, link) !== undefined) return true;
+  if (isAlike || otherOrderFault(order, link) !== undefined) return true;
   if (isNew) return rights.deletes === 'send';
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
 };

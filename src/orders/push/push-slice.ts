@@ -103,7 +103,7 @@ async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
   const known = await alikeOrders(db, missing);
   const forms = [
     ...missing.map(normalText).flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
-    ...known.values(),
+    ...known.map(({ code }) => code),
   ];
   const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
   const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));

@@ -67,16 +67,18 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
   return Map.groupBy(lines, (line) => line.orderCode);
 }
 
-/**
- * Which of these orders, none of which has an id at the service, another order goes before, because a service may hold their
- * codes for one.
- *
- * @returns the code of that other order, by code.
- */
-export async function alikeOrders(db: Db, codes: readonly string[]): Promise<Map<string, string>> {
-  if (codes.length === 0) return new Map();
-  const rows = await rowsOf<{ orderCode: string; code: string }>(db, 'alike_orders', codes);
-  return new Map(rows.map(({ orderCode, code }) => [orderCode, code]));
+/** Another order of the shop that goes before one, and whose code a service may hold for the same. */
+export type AlikeOrder = Readonly<{
+  orderCode: string;
+  /** The code of the other order. */
+  code: string;
+  /** The id of the other one at the service; null: not known yet. */
+  orderId: number | null;
+}>;
+
+/** The other orders that go before these orders, none of which has an id at the service. */
+export async function alikeOrders(db: Db, codes: readonly string[]): Promise<readonly AlikeOrder[]> {
+  return codes.length === 0 ? [] : rowsOf<AlikeOrder>(db, 'alike_orders', codes);
 }
 
 /** Another process is pushing the order: which one, and when its lease expires unless it renews it. */

@@ -36,8 +36,8 @@ export type LeasedOrder = Readonly<{
 }> & {
   /** The line links as the warehouse has them. */
   lines: readonly LineLinkRow[];
-  /** The code of an order that goes before this one (alikeOrders), as it was once the lease was ours. */
-  alike: string | undefined;
+  /** Whether another order goes before this one (alikeOrders), as it was once the lease was ours. */
+  isAlike: boolean;
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
 };
@@ -168,13 +168,14 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
     db,
     leased.flatMap(({ orderCode, orderId }) => (orderId === null ? orderCode : [])),
   );
+  const areAlike = new Set(alike.map((one) => one.orderCode));
   const elsewhere = items.filter(({ token }) => !byToken.has(token)).map(({ code }) => code);
   const leases = await otherLeases(db, elsewhere);
   return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
     const row = byToken.get(token);
     if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
     const { token: _, isNew, ...link } = row;
-    const known = { lines: lines.get(orderCode) ?? [], alike: alike.get(orderCode) };
+    const known = { lines: lines.get(orderCode) ?? [], isAlike: areAlike.has(orderCode) };
     return { orderCode, token, link, ...known, isNew, renewedAtMs };
   });
 }
