@@ -10,8 +10,11 @@ import { isPending, type LineLink } from './sub-orders.ts';
  */
 export type Shown = OrderDetail | 'absent' | 'unknown';
 
-/** What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. */
-export type PushFailure = { lineCode?: string; reason: string; failure: FailureKind; held?: number };
+/**
+ * What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. `kept`: fields
+ * that the service did not clear.
+ */
+export type PushFailure = { lineCode?: string; reason: string; failure: FailureKind; held?: number; kept?: string[] };
 
 /** What is known of an order: what the warehouse remembers, and what the requests of this push have shown so far. */
 export type OrderMemory = Readonly<{

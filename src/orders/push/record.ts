@@ -60,7 +60,7 @@ function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
   return [
     ...notDeleted,
     ...failures,
-    ...(kept.length > 0 ? [{ reason: keptThere(kept.join(', ')), failure: 'permanent' as const }] : []),
+    ...(kept.length > 0 ? [{ reason: keptThere(kept.join(', ')), failure: 'permanent' as const, kept }] : []),
     ...(held > 0 ? [{ reason: heldReason(order, memory), failure: 'transient' as const, held }] : []),
   ];
 }
@@ -98,7 +98,7 @@ function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, fa
     const reason = [...new Set(some.map((one) => one.reason))].join('; ');
     if (lineCode === undefined) {
       const removals_held = some.find(({ held }) => held !== undefined)?.held;
-      const payload = { order, lines, removals_held };
+      const payload = { order, lines, removals_held, kept: some.find(({ kept }) => kept)?.kept };
       deadLetters.push({ kind: 'order', key: code, orderCode: code, reason, payload });
     } else if (!faulty.some((one) => one.lineCode === lineCode)) {
       const content = lines.find((line) => line.lineCode === lineCode)?.content;

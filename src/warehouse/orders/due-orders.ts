@@ -70,7 +70,8 @@ export async function recordUnreadable(
 
 /**
  * Nothing is left to do for these orders, because the shop does not have them any more, or has deleted them before they
- * were ever pushed. An order that comes back is pushed again.
+ * were ever pushed. An order that comes back is pushed again. The dead letter of a value that the service did not clear stays
+ * until a person discards it: the value is still there.
  */
 export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
   if (codes.length === 0) return;
@@ -84,7 +85,8 @@ export async function settleGone(db: Db, codes: readonly string[]): Promise<void
         order by order_code for update
       )
     )
-    update sync.dead_letters set resolved_at = now() where resolved_at is null and order_code = any(${codes})`;
+    update sync.dead_letters set resolved_at = now()
+    where resolved_at is null and order_code = any(${codes}) and not coalesce(payload ? 'kept', false)`;
 }
 
 export type WaitingLines = {
