@@ -178,6 +178,33 @@ test('a short last page is believed while numbers are right, a full one never', 
   expect([costs[1], costs[2], costs[4]]).toEqual([1, 6, 2]);
 });
 
+test.each([
+  ['one too large', (last: number) => last + 1],
+  ['one too small', (last: number) => Math.max(1, last - 1)],
+  ['always 29', () => 29],
+  ['always 31', () => 31],
+  ['always 1', () => 1],
+  ['another one each time', (_: number, number: number) => 1 + ((number * 7) % 30)],
+] as const)('a last page that is %s: all reviews are read, with few requests a page', async (_, named) => {
+  for (const count of [0, 1, 100, 300, 2850, 2900, 3000]) {
+    const model = listed(spread(count, noon, 600_000), { lastPage: 'real' });
+    const service = answering(model, ({ lastPage = 1 }, { number }) => ({ lastPage: named(lastPage, number) }));
+    await readsAll(service, spread(count, noon, 600_000), 70 + (7 * count) / 100, { count });
+  }
+});
+
+test('a service that shows no list in descending order: 29 full pages are cut in the middle', async () => {
+  const reviews = spread(2900, noon, 600_000);
+  const service = listed(reviews, { lastPage: 'real' });
+  const ascending: Service = {
+    async page(params, page) {
+      const answer = await service.page(params, page);
+      return params.date_order_desc ? { ...answer, items: [], rawBody: Buffer.from('[]') } : answer;
+    },
+  };
+  await readsAll(ascending, reviews, 100);
+});
+
 type Row = { id: number };
 /** A service whose pages are of these sizes, whatever the limit, and whose number of the last page is always this one. */
 function cutAs(reviews: readonly ModelReview[], sizes: readonly number[], last: number, isHidden = (_: Row) => false) {

@@ -23,7 +23,7 @@ const vainAtMost = 4;
 /** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
 /** Looks for the last page of a list. A list that stands still takes three. */
-const looksAtMost = 8;
+const looksAtMost = 5;
 
 /**
  * Reads a list by page numbers (docs/interface.md, "Reviews"). The number `last` says where to look; the pages say what
@@ -114,18 +114,21 @@ async function findTop(reader: Reader, query: PageQuery, guess: number): Promise
     // A service that always names the same number refuses all pages that the list does not have.
     if (page.kind === 'refused') return upwards;
     if (last === number) return { number, page, isNamed: true };
-    if (page.ids.length === 0 || (await isRepeated(reader, query, page, first))) return upwards;
+    if (page.ids.length === 0 || (await mayBeEnd(reader, query, page, first))) return upwards;
     return { kind: 'too-long', page, pages: last };
   }
-  return { kind: 'unproven', guess: number };
+  return upwards;
 }
 
-/** Whether the last page that may be asked for shows another page again, as behind the end of a list. */
-async function isRepeated(reader: Reader, query: PageQuery, page: ListPage, first: ListPage | undefined) {
+/**
+ * Whether the list may end with the last page that may be asked for, although a greater number is named: the page shows
+ * another page again, as behind the end of a list, or fewer records than the page before it.
+ */
+async function mayBeEnd(reader: Reader, query: PageQuery, page: ListPage, first: ListPage | undefined) {
   if (first && isSame(page, first)) return true;
   if (recordsOn(page) >= limitsOf(reader.deps).pageSize) return false;
   const before = await reader.ask(query, reader.most - 1);
-  return before.kind === 'page' && isSame(page, before);
+  return before.kind === 'page' && (isSame(page, before) || recordsOn(page) < recordsOn(before));
 }
 
 /** One reading of the list: steps 2 to 4 of `readList`. */
@@ -187,7 +190,7 @@ function contradicted({ deps }: Reader): Unproven {
  *   nothing new, or no page shows anything.
  */
 async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Promise<'shown' | 'unclear' | ListEnd> {
-  const { pages: pagesAtMost, pageSize } = limitsOf(reader.deps);
+  const { pageSize } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
   // A list without records is asked for one record shorter: no stored response answers that.
   const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? pageSize - 1 : pageSize);
@@ -207,9 +210,10 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
     if (next.kind === 'failed') return next;
     const isEmpty = next.kind === 'page' && next.ids.length === 0;
     if (isEmpty || next.kind === 'refused' || pages.some((page) => isSame(next, page))) {
-      const isMore = lacks() || (isEmpty && number === pagesAtMost);
-      const isEnd = !isMore && (isEmpty || (await endsHere(reader, query, pages, next, atEnd.length > 0)));
-      return isEnd ? 'unclear' : { kind: 'too-long', page: last.page };
+      if (lacks()) return { kind: 'too-long', page: last.page };
+      // An empty page 30 may be one that the service never shows.
+      const isEnd = isEmpty ? last.number < reader.most : await endsHere(reader, query, pages, next, atEnd.length > 0);
+      return isEnd ? 'unclear' : { kind: 'too-long', page: pages[Math.floor(last.number / 2)] as ListPage };
     }
     if (number > reader.most) return { kind: 'too-long', page: last.page };
     await landing;

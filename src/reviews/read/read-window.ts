@@ -113,7 +113,8 @@ export async function readSpans(
 
   await readAll(spans.map((span) => ({ span })));
   for (const failure of failures) throw failure;
-  return joined(axis, gaps).flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
+  const unread = gaps.flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
+  return joined(axis, unread);
 }
 
 type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
