@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { look, openSession, renewToken, validToken } from '../../src/review-api/http/session.ts';
+import {
+  hold,
+  look,
+  openSession,
+  probed,
+  renewToken,
+  untilFree,
+  validToken,
+} from '../../src/review-api/http/session.ts';
 import { AuthenticationError, RefusedError, type Session } from '../../src/review-api/index.ts';
 import {
   client,
@@ -72,6 +80,21 @@ test.each([
   kept = { token: 'another', renewAtMs };
   await look(session);
   expect(validToken(session)?.value).toBe(value);
+});
+
+test('a failed probe is followed by another one, later each time', async () => {
+  const session = openSession(undefined, { stopped: new AbortController().signal, now: Date.now, onWait() {} });
+  const call = { method: 'GET', path: '/v1/orders/1' } as const;
+  await hold(session, 3_600_000, 'failed', performance.now());
+  const waits: number[] = [];
+  for (let probes = 1; probes <= 7; probes += 1) {
+    session.probeAtMs = 0;
+    expect(await untilFree(session, call, 0, true)).toBe(true);
+    probed(session, true);
+    waits.push(Math.round((session.probeAtMs - performance.now()) / 1000));
+  }
+  expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300]);
+  await expect(untilFree(session, call, 0, true)).rejects.toThrow('no request may be sent before');
 });
 
 /** Gives out tokens that serve so many requests each. */

@@ -60,6 +60,8 @@ export type OpenSession = Readonly<SessionDeps> & {
   heldSinceMs: number;
   /** When this process may send a request although a failure holds the others. */
   probeAtMs: number;
+  /** Probes of this hold that failed. */
+  failedProbes: number;
   /** When the last request was sent that the service carried out. */
   succeededMs: number;
   lookedAtMs: number;
@@ -71,8 +73,8 @@ export type OpenSession = Readonly<SessionDeps> & {
 /** How often the store is asked for what other processes have changed, in milliseconds. */
 const lookEveryMs = 250;
 
-/** How long a failed probe says that the service fails on all requests, in milliseconds. */
-const probeEveryMs = 300_000;
+/** How long a failed probe says that the service fails on all requests, in milliseconds: doubled by each, up to the longest. */
+const [firstProbeMs, longestProbeMs] = [10_000, 300_000];
 
 const hourMs = 3_600_000;
 /** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
@@ -93,6 +95,7 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps):
     heldReason: undefined,
     heldSinceMs: never,
     probeAtMs: never,
+    failedProbes: 0,
     succeededMs: never,
     lookedAtMs: never,
     looking: undefined,
@@ -153,7 +156,7 @@ function takeOver(session: OpenSession, found: Session): void {
   const untilMs = nowMs + heldUntilMs - session.now();
   // Each request that was in flight says the same.
   if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
-  if (!isHeld(session)) [session.heldSinceMs, session.probeAtMs] = [nowMs, nowMs];
+  if (!isHeld(session)) [session.heldSinceMs, session.probeAtMs, session.failedProbes] = [nowMs, nowMs, 0];
   [session.heldUntilMs, session.heldReason] = [untilMs, heldReason];
 }
 
@@ -240,14 +243,16 @@ export async function untilFree(
 
 /** @param showsService whether the response to the probe shows how the service is; otherwise another one may be sent. */
 export function probed(session: OpenSession, showsService: boolean): void {
-  session.probeAtMs = performance.now() + (showsService ? probeEveryMs : 0);
+  const waitMs = Math.min(longestProbeMs, firstProbeMs * 2 ** session.failedProbes);
+  session.probeAtMs = performance.now() + (showsService ? waitMs : 0);
+  if (showsService) session.failedProbes += 1;
 }
 
 /**
  * Lets no process send a request for a while. Never shortens a hold.
  *
  * @param reason `limited`: a 429. `failed`: another failure that names a wait. It may be about one record only, so each
- *   process sends one other request to see, and another after five minutes.
+ *   process sends one other request to see, and another after 10 s, 20 s and so on, up to five minutes.
  * @param sentMs when the request was sent that is the reason.
  */
 export async function hold(
