@@ -13,41 +13,14 @@ export type { RetryLimits } from './http/retry-policy.ts';
 export type { Timeouts } from './http/send.ts';
 export { holdText, type Session, type SessionStore } from './http/session.ts';
 export type { MoneyAmount } from './http/shape.ts';
-export type {
-  Category,
-  CategoryBody,
-  CategoryPatch,
-} from './resources/categories-api.ts';
+export type * from './resources/categories-api.ts';
 export { sentAmount } from './resources/check.ts';
-export type {
-  OrderBody,
-  OrderDetail,
-  OrderFilters,
-  OrderListItem,
-  OrderPatch,
-  SubOrder,
-} from './resources/orders-api.ts';
+export type * from './resources/orders-api.ts';
 export type { Page, Paging } from './resources/resource.ts';
-export type { Review, ReviewImage, ReviewOption, ReviewVideo } from './resources/review-shapes.ts';
-export type {
-  RawReview,
-  RawReviewPage,
-  ReviewBody,
-  ReviewFilters,
-  ReviewListAllParams,
-  ReviewListParams,
-  ReviewOptionInput,
-  ReviewOverview,
-  ReviewPatch,
-  ReviewPatchByCode,
-  ReviewPeriod,
-} from './resources/reviews-api.ts';
-export type { SubOrderBody, SubOrderPatch } from './resources/sub-orders-api.ts';
-export type {
-  UserGrade,
-  UserGradeBody,
-  UserGradePatch,
-} from './resources/user-grades-api.ts';
+export type * from './resources/review-shapes.ts';
+export type * from './resources/reviews-api.ts';
+export type * from './resources/sub-orders-api.ts';
+export type * from './resources/user-grades-api.ts';
 export * from './review-api-errors.ts';
 
 /**

@@ -1,29 +1,39 @@
 import { errors } from 'undici';
 import { expect, test } from 'vitest';
 import { outcomeOf } from '../../src/review-api/http/outcome.ts';
-import { defaultRetryLimits, type Failure, nextStep } from '../../src/review-api/http/retry-policy.ts';
+import {
+  type AttemptState,
+  defaultRetryLimits,
+  type Failure,
+  isUnknown,
+  nextWait,
+} from '../../src/review-api/http/retry-policy.ts';
 
 const first = { number: 1, waitedMs: 0, spentMs: 0, random: 0.5 };
 const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
 
+function nextStep(failure: Failure, attempt: AttemptState, limits = defaultRetryLimits) {
+  const wait = nextWait(failure, attempt, limits);
+  if (wait) return { action: 'repeat' as const, ...wait };
+  return { action: isUnknown(failure, attempt) ? ('unknown-outcome' as const) : ('give-up' as const) };
+}
+
 test('the backoff doubles up to its ceiling, and is a random part of it', () => {
-  const delays = [1, 2, 3, 7, 13].map((number) => nextStep(failed, { ...first, number }, defaultRetryLimits));
+  const delays = [1, 2, 3, 7, 13].map((number) => nextStep(failed, { ...first, number }));
   expect(delays).toMatchObject([250, 500, 1000, 15_000, 15_000].map((delayMs) => ({ action: 'repeat', delayMs })));
-  expect(nextStep(failed, { ...first, random: 0 }, defaultRetryLimits)).toMatchObject({ delayMs: 0 });
+  expect(nextStep(failed, { ...first, random: 0 })).toMatchObject({ delayMs: 0 });
 });
 
 test('about two minutes of waiting are spent before giving up', () => {
   let waitedMs = 0;
   for (let number = 1; ; number += 1) {
-    const step = nextStep(failed, { ...first, number, waitedMs }, defaultRetryLimits);
+    const step = nextStep(failed, { ...first, number, waitedMs });
     if (step.action !== 'repeat') break;
     waitedMs += step.delayMs;
   }
   expect(waitedMs).toBeGreaterThan(90_000);
   expect(waitedMs).toBeLessThan(150_000);
-  const actions = [119_999, 120_000].map(
-    (ms) => nextStep(failed, { ...first, waitedMs: ms }, defaultRetryLimits).action,
-  );
+  const actions = [119_999, 120_000].map((ms) => nextStep(failed, { ...first, waitedMs: ms }).action);
   expect(actions).toEqual(['repeat', 'give-up']);
 });
 
@@ -52,9 +62,7 @@ test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
   const call = { method: 'POST', path: '/v1/orders' } as Parameters<typeof outcomeOf>[1];
   const reading = { secrets: [], now: () => 0, maxBodyBytes: 1000 };
   const outcome = outcomeOf({ kind: 'no-response', cause } as Parameters<typeof outcomeOf>[0], call, () => 0, reading);
-  const actions = [false, true].map(
-    (repeatable) => nextStep(outcome as Failure, { ...first, repeatable }, defaultRetryLimits).action,
-  );
+  const actions = [false, true].map((repeatable) => nextStep(outcome as Failure, { ...first, repeatable }).action);
   expect(actions).toEqual([ofCreate, ofOthers]);
 });
 
@@ -92,15 +100,14 @@ test.each<[what: string, failure: Failure, attempt: object, step: object]>([
   ]),
   ['a write that was accepted for later', { kind: 'not-confirmed' }, {}, unknown],
 ])('%s', (_what, failure, attempt, step) => {
-  const next = nextStep(failure, { ...first, ...attempt }, defaultRetryLimits);
+  const next = nextStep(failure, { ...first, ...attempt });
   expect(next).toEqual('action' in step ? step : { action: 'repeat', ...step });
 });
 
 test('a limit that counts the waits that the service asks for is kept', () => {
   const most = { ...first, giveUpAfterMs: 8_000, countsHolds: true };
   for (const kind of ['limited', 'failed'] as const) {
-    const step = (retryAfterMs: number, spentMs = 0) =>
-      nextStep({ kind, retryAfterMs }, { ...most, spentMs }, defaultRetryLimits);
+    const step = (retryAfterMs: number, spentMs = 0) => nextStep({ kind, retryAfterMs }, { ...most, spentMs });
     expect(step(5_000)).toMatchObject({ action: 'repeat', pauseMs: 5_000 });
     expect([step(5_000, 5_000), step(9_000)]).toEqual([{ action: 'give-up' }, { action: 'give-up' }]);
   }

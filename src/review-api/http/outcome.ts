@@ -15,7 +15,7 @@ import type { Call, HttpResponse } from './call.ts';
 import { jsonWithin, startsJson } from './decode.ts';
 import { errorText } from './error-text.ts';
 import { isError, isMissingStatus, isPage, NotConfirmedError } from './response-body.ts';
-import { type Failure, retryAfterMs } from './retry-policy.ts';
+import { type Failure, isUnknown, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
 
@@ -171,38 +171,25 @@ function connectionErrorText(error: unknown): string {
   return (plain?.what === undefined ? raw : `${plain.what} (${raw})`).slice(0, 300);
 }
 
-/** The error that ends a call. `isUnknown`: a write may have been carried out. */
+/** The error that ends a call. */
 export function errorOf(
   call: Call,
   outcome: Exclude<Outcome<unknown>, { kind: 'success' }>,
   attempts: number,
-  isUnknown = false,
 ): ReviewApiError {
   const { status, detail, hint } = outcome;
   const context = { method: call.method, path: call.path, status, detail };
-  const failed = { ...context, attempts, hint };
-  if (isUnknown) return new UnknownOutcomeError({ ...context, attempts });
-  switch (outcome.kind) {
-    case 'token-refused':
-    case 'refused':
-      if (call.path === tokenPath)
-        return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
-      if (outcome.kind === 'token-refused') return new AuthenticationError(context);
-      return isMissingStatus(status) ? new NotFoundError(context) : new RefusedError(context);
-    case 'limited':
-      return new LimitedError(failed);
-    case 'malformed':
-      return new MalformedResponseError(failed);
-    case 'not-confirmed':
-      return new UnknownOutcomeError(failed);
-    case 'unsent':
-      return new UnavailableError(failed, !outcome.permanent, true);
-    case 'lost':
-    case 'failed':
-      return new UnavailableError(failed);
-    default:
-      return outcome satisfies never;
+  if (outcome.kind === 'refused' || outcome.kind === 'token-refused') {
+    if (call.path === tokenPath) return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
+    if (outcome.kind === 'token-refused') return new AuthenticationError(context);
+    return isMissingStatus(status) ? new NotFoundError(context) : new RefusedError(context);
   }
+  if (isUnknown(outcome, call)) return new UnknownOutcomeError({ ...context, attempts });
+  const failed = { ...context, attempts, hint };
+  if (outcome.kind === 'limited') return new LimitedError(failed);
+  if (outcome.kind === 'malformed') return new MalformedResponseError(failed);
+  const isUnsent = outcome.kind === 'unsent';
+  return new UnavailableError(failed, !(isUnsent && outcome.permanent), isUnsent);
 }
 
 /** Some responses are not about the credentials: there is no such path, or it redirects. */

@@ -5,7 +5,7 @@ import type { Call, HttpResponse } from './call.ts';
 import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
 import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
 import { readToken } from './response-body.ts';
-import { type Failure, nextStep, type RetryLimits, type Spent } from './retry-policy.ts';
+import { type Failure, isUnknown, nextWait, type RetryLimits, type Spent } from './retry-policy.ts';
 import type { openSend } from './send.ts';
 import {
   hold,
@@ -285,14 +285,14 @@ async function waitAfter(
   const isLimited = outcome.kind === 'limited';
   if (!isLimited) life.spentMs += durationMs;
   const random = Math.random();
-  const step = nextStep(
+  const wait = nextWait(
     outcome,
     { ...call, ...life, random, isAlone: isAlone(session, life, isLimited, sentMs) },
     limits,
   );
-  if (step.action !== 'unknown-outcome') stopped.throwIfAborted();
-  if (step.action !== 'repeat') throw errorOf(call, outcome, life.number, step.action === 'unknown-outcome');
-  const { pauseMs, delayMs } = step;
+  if (!isUnknown(outcome, call)) stopped.throwIfAborted();
+  if (!wait) throw errorOf(call, outcome, life.number);
+  const { pauseMs, delayMs } = wait;
   if (pauseMs > 0) await hold(session, pauseMs, isLimited ? 'limited' : 'failed', sentMs);
   const why = [outcome.status, outcome.detail ?? outcome.kind].filter((one) => one !== undefined).join(' ');
   const level = life.number > retriesOfNote ? levelOnceAMinute(client) : 'info';

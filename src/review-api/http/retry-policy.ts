@@ -42,15 +42,6 @@ export const defaultRetryLimits: RetryLimits = {
   totalWaitMs: 120_000,
 };
 
-/**
- * `pauseMs`: how long no request at all is sent, because the service asked for fewer. `delayMs`: how long this request
- * waits after that. A request that is given up makes no other one wait.
- */
-export type NextStep =
-  | { action: 'repeat'; pauseMs: number; delayMs: number }
-  | { action: 'give-up' }
-  | { action: 'unknown-outcome' };
-
 /** What a call has cost so far. */
 export type Spent = {
   /** The number of the attempt, 1 for the first. */
@@ -72,28 +63,35 @@ export type AttemptState = Spent &
     random: number;
   };
 
-/** What to do after a failed attempt. Pure: the caller passes the random number. */
-export function nextStep(failure: Failure, attempt: AttemptState, limits: RetryLimits): NextStep {
+/**
+ * How long to wait after a failed attempt, in milliseconds. Pure: the caller passes the random number.
+ *
+ * @returns `pauseMs`: how long no request at all is sent, because the service asked for fewer; `delayMs`: how long this
+ *   request waits after that. Undefined if it ends: then it makes no other one wait.
+ */
+export function nextWait(
+  failure: Failure,
+  attempt: AttemptState,
+  limits: RetryLimits,
+): { pauseMs: number; delayMs: number } | undefined {
   const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(attempt.number - 1, 30));
   const backoffMs = Math.round(attempt.random * ceilingMs);
   const askedMs = Math.min(('retryAfterMs' in failure && failure.retryAfterMs) || 0, longestHoldMs);
 
-  if (failure.kind === 'not-confirmed' || (attempt.repeatable === false && mayBeCarriedOut(failure)))
-    return { action: 'unknown-outcome' };
-  if ('permanent' in failure && failure.permanent) return { action: 'give-up' };
+  if (isUnknown(failure, attempt) || ('permanent' in failure && failure.permanent)) return undefined;
   const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
-  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return { action: 'give-up' };
+  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return undefined;
   const { spentMs, giveUpAfterMs = Number.POSITIVE_INFINITY, isAlone, countsHolds } = attempt;
   const isHold = !isAlone && (askedMs > 0 || failure.kind === 'limited');
-  if ((!isHold || countsHolds) && spentMs + askedMs + backoffMs > giveUpAfterMs) return { action: 'give-up' };
-  if (!isHold) return { action: 'repeat', pauseMs: 0, delayMs: askedMs + backoffMs };
+  if ((!isHold || countsHolds) && spentMs + askedMs + backoffMs > giveUpAfterMs) return undefined;
+  if (!isHold) return { pauseMs: 0, delayMs: askedMs + backoffMs };
   // Jitter on top of `Retry-After` spreads clients that were given the same second.
-  if (askedMs > 0) return { action: 'repeat', pauseMs: askedMs, delayMs: backoffMs };
-  return { action: 'repeat', pauseMs: backoffMs, delayMs: 0 };
+  return askedMs > 0 ? { pauseMs: askedMs, delayMs: backoffMs } : { pauseMs: backoffMs, delayMs: 0 };
 }
 
-/** Whether the service may have carried out the write, so that sending it again could do it twice. */
-const mayBeCarriedOut = ({ kind }: Failure): boolean => kind !== 'unsent' && kind !== 'limited';
+/** Whether the service may have carried the request out, or will do so, and sending it again could do it twice. */
+export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, 'repeatable'>): boolean =>
+  kind === 'not-confirmed' || (!repeatable && kind !== 'unsent' && kind !== 'limited');
 
 /**
  * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date (some services: seconds since 1970); if a proxy has

@@ -34,20 +34,17 @@ type SendOptions = {
  *
  * @throws TypeError for a base address that is not valid.
  */
-export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted, now }: SendOptions) {
-  const { origin, pathPrefix } = baseOf(baseUrl);
-  // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
-  const wholeMs = timeouts.connectMs + timeouts.headersMs + timeouts.bodyMs;
+export function openSend(options: SendOptions) {
+  const { origin, pathPrefix } = baseOf(options.baseUrl);
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
-
   return {
     async send(call: Call, token: string | undefined): Promise<{ reply: Reply; sentMs: number; durationMs: number }> {
-      pool ??= openPool();
+      pool ??= openPool(origin, options);
       const connected = await pool;
       call.beforeSend?.();
       const sentMs = performance.now();
-      const reply = await readWhole(connected, requestOf(call, token, pathPrefix));
+      const reply = await readWhole(connected, requestOf(call, token, pathPrefix), options);
       return { reply, sentMs, durationMs: Math.round(performance.now() - sentMs) };
     },
     close(): Promise<void> {
@@ -55,44 +52,42 @@ export function openSend({ baseUrl, connections, timeouts, maxBodyBytes, aborted
       return closed;
     },
   };
+}
 
-  /** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
-  async function openPool(): Promise<Pool> {
-    const { Pool } = await import('undici');
-    const connect = { timeout: timeouts.connectMs };
-    return new Pool(origin, { connections, connect, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
-  }
+/** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
+async function openPool(origin: string, { connections, timeouts, maxBodyBytes }: SendOptions): Promise<Pool> {
+  const { Pool } = await import('undici');
+  const connect = { timeout: timeouts.connectMs };
+  return new Pool(origin, { connections, connect, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
+}
 
-  async function readWhole(connected: Pool, request: Request): Promise<Reply> {
-    const requestedAtMs = now();
-    const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(new Error(`no whole response within ${wholeMs / 1000} s`)), wholeMs);
-    let head: Omit<HttpResponse, 'bytes'> | undefined;
-    try {
-      const { statusCode, headers, body } = await connected.request({
-        ...request,
-        headersTimeout: timeouts.headersMs,
-        bodyTimeout: timeouts.bodyMs,
-        signal: AbortSignal.any([aborted, abort.signal]),
-      });
-      head = headOf(statusCode, singleValues(headers), requestedAtMs);
-      const raw = Buffer.from(await body.arrayBuffer());
-      const bytes = await decodeBody(raw, head.headers, maxBodyBytes);
-      return { kind: 'response', ...head, bytes };
-    } catch (cause) {
-      if (!head) return { kind: 'no-response', cause };
-      // The status still counts when the body of an error response is lost.
-      const { code = '' } = cause as { code?: string };
-      const isTooLarge = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE';
-      const incomplete = isTooLarge
-        ? 'too-large'
-        : /^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code)
-          ? 'undecodable'
-          : 'lost';
-      return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
-    } finally {
-      clearTimeout(timer);
-    }
+async function readWhole(
+  pool: Pool,
+  request: Request,
+  { timeouts: { connectMs, headersMs, bodyMs }, maxBodyBytes, aborted, now }: SendOptions,
+): Promise<Reply> {
+  const requestedAtMs = now();
+  const abort = new AbortController();
+  // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
+  const wholeMs = connectMs + headersMs + bodyMs;
+  const timer = setTimeout(() => abort.abort(new Error(`no whole response within ${wholeMs / 1000} s`)), wholeMs);
+  const signal = AbortSignal.any([aborted, abort.signal]);
+  let head: Omit<HttpResponse, 'bytes'> | undefined;
+  try {
+    const response = await pool.request({ ...request, headersTimeout: headersMs, bodyTimeout: bodyMs, signal });
+    head = headOf(response.statusCode, singleValues(response.headers), requestedAtMs);
+    const raw = Buffer.from(await response.body.arrayBuffer());
+    return { kind: 'response', ...head, bytes: await decodeBody(raw, head.headers, maxBodyBytes) };
+  } catch (cause) {
+    if (!head) return { kind: 'no-response', cause };
+    // The status still counts when the body of an error response is lost.
+    const { code = '' } = cause as { code?: string };
+    const isTooLarge = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE';
+    const isUndecodable = /^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code);
+    const incomplete = isTooLarge ? 'too-large' : isUndecodable ? 'undecodable' : 'lost';
+    return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
