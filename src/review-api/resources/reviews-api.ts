@@ -144,10 +144,9 @@ export type ReviewOverview = {
 export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<ReviewApiOptions, 'now' | 'onRecords'>) {
   const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
   const resource = { path, what: 'a review', shape: review, params: patchParams };
-  const filtersWithin = (params: ReviewListParams) => {
-    const filters = filterParams(params);
+  const query = (params: ReviewListParams) => {
     requireLength(params, now());
-    return filters;
+    return filterParams(params);
   };
   return {
     ...operationsById(send, resource),
@@ -156,7 +155,7 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
       params: patchByCodeParams,
     }),
     // Of a period of 45 days at most, up to page 30, in the order of their dates.
-    ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, filtersWithin),
+    ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, query),
 
     /**
      * One page with unchecked items, for an export that accepts fields of any type. The caller checks the length of the
@@ -167,22 +166,20 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
      */
     async page(filters: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
       const params = { ...filterParams(filters), ...pageParams({ ...filters, page }, mostPages) };
-      return send({ method: 'GET', path, params, ...options }, (response) => {
-        const items = readShape(anyList, parseAnyJson(response), 'a list');
-        onRecords?.('review', items);
-        const { bytes: rawBody, headers, requestedAt } = response;
-        return { rawBody, items, lastPage: lastPage(headers.link), requestedAt };
-      });
+      const found = await send({ method: 'GET', path, params, ...options }, readRawPage);
+      onRecords?.('review', found.items);
+      return found;
     },
 
     /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
       const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
-      return send(call, (response) => {
+      const found = await send(call, (response) => {
         const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
-        onRecords?.('review_detail', [item]);
         return { rawBody: response.bytes, item };
       });
+      onRecords?.('review_detail', [found.item]);
+      return found;
     },
 
     /**
@@ -277,6 +274,12 @@ function patchByCodeParams(patch: ReviewPatchByCode): Params {
   const fields = patchParams(patch);
   if (fields.score !== null) return fields;
   throw new TypeError('expected a score from 1 to 5: only an update by id can remove it');
+}
+
+function readRawPage(response: HttpResponse): RawReviewPage {
+  const items = readShape(anyList, parseAnyJson(response), 'a list');
+  const { bytes: rawBody, headers, requestedAt } = response;
+  return { rawBody, items, lastPage: lastPage(headers.link), requestedAt };
 }
 
 const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;

@@ -1,8 +1,9 @@
-import { type Call, type CallOptions, type Send, withPrivate } from '../http/call.ts';
+import { type CallOptions, type Send, withPrivate } from '../http/call.ts';
 import { optionPairs } from '../http/encode.ts';
-import { ignoreBody, reading } from '../http/response-body.ts';
+import { reading } from '../http/response-body.ts';
 import { integer, record } from '../http/shape.ts';
-import { requireId, sentAmount } from './check.ts';
+import { requireEach, requireId, sentAmount } from './check.ts';
+import { operationsById } from './resource.ts';
 
 /** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
 export type SubOrderBody = {
@@ -31,9 +32,14 @@ export type SubOrderPatch = {
 
 type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
 
+const subOrder = record({ id: integer });
+
 /** Sub-orders (docs/interface.md, "Sub-orders"): one purchased product each. They are read with their order. */
 export function subOrdersApi(anySend: Send) {
   const send = withPrivate(anySend, ['invoice', 'delivery_service']);
+  const what = 'a sub-order';
+  const pathOf = (orderId: number) => `/v1/orders/${requireId(orderId, 'order id')}/sub_orders`;
+  const of = (orderId: number) => operationsById(send, { path: pathOf(orderId), what, shape: subOrder, params });
   return {
     /**
      * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Only
@@ -44,37 +50,28 @@ export function subOrdersApi(anySend: Send) {
      * @example const { id } = await api.subOrders.create(12, { product_id: 3, price: '12.50', status: 'paid' });
      */
     async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {
-      const call: Call = {
+      const call = {
         method: 'POST',
         path: pathOf(orderId),
         params: params(body),
         repeatable: false,
         ...options,
-      };
-      return send(call, reading(record({ id: integer }), 'a sub-order'));
+      } as const;
+      return send(call, reading(subOrder, what));
     },
 
     /** Changes these fields, by PUT, the only method that the interface names. @throws NotFoundError */
-    async update(orderId: number, subOrderId: number, patch: SubOrderPatch, options: CallOptions = {}): Promise<void> {
-      const path = pathOf(orderId, subOrderId);
-      return send({ method: 'PUT', path, params: params(patch), ...options }, ignoreBody);
-    },
+    update: async (orderId: number, subOrderId: number, patch: SubOrderPatch, options?: CallOptions): Promise<void> =>
+      of(orderId).put(subOrderId, patch, options),
 
     /** Deletes a sub-order. If it does not exist, that is a success. */
-    async remove(orderId: number, subOrderId: number, options: CallOptions = {}): Promise<void> {
-      const path = pathOf(orderId, subOrderId);
-      return send({ method: 'DELETE', path, notFoundIsSuccess: true, ...options }, ignoreBody);
-    },
+    remove: async (orderId: number, subOrderId: number, options?: CallOptions): Promise<void> =>
+      of(orderId).remove(subOrderId, options),
   };
-}
-
-function pathOf(orderId: number, subOrderId?: number): string {
-  const collection = `/v1/orders/${requireId(orderId, 'order id')}/sub_orders`;
-  return subOrderId === undefined ? collection : `${collection}/${requireId(subOrderId, 'sub-order id')}`;
 }
 
 function params({ product_options, ...fields }: SubOrderPatch) {
   const price = fields.price === undefined ? {} : { price: sentAmount(fields.price, 'price') };
-  if (fields.product_id !== undefined) requireId(fields.product_id, 'product id');
+  requireEach(fields, { product_id: requireId });
   return { ...fields, ...price, product_options: product_options === null ? [''] : optionPairs(product_options) };
 }
