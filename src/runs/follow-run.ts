@@ -3,14 +3,15 @@ import { type App, stepsAtATime } from '../app/app.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
 import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
-import { sleep, withTimeout } from '../base/timeout.ts';
+import { sleep } from '../base/timeout.ts';
 import { runAttempts } from '../queue/index.ts';
 import { queueProblem } from '../queue/worker.ts';
-import { findRun, finishRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
+import { findRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
 import { endOf, onlyRun, openRunChoice, runState } from './carry-out.ts';
+import { endInterrupted, endRun } from './end-run.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
-import { endRun, type RunRequest, startDueRun, startRun } from './start-run.ts';
+import { type RunRequest, startDueRun, startRun } from './start-run.ts';
 
 type Listeners = Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry'>;
 
@@ -176,15 +177,4 @@ async function endWhereShopIsAnother(app: App, id: string, { onRetry, signal }: 
       await sleep(backoff.delay * 2 ** (attempt - 1), signal).catch(() => {});
     }
   }
-}
-
-/** @throws ReviewSyncError if the warehouse does not respond within five seconds: a person waits. */
-async function endInterrupted(app: App, id: string): Promise<void> {
-  const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
-  const end = finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
-  const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
-  await withTimeout(end, 5000, late).catch((cause: unknown) => {
-    const message = 'Interrupted, but the run could not be ended: the next worker continues it';
-    throw new ReviewSyncError('run', message, { cause });
-  });
 }

@@ -2,7 +2,7 @@ import type { App } from '../../app/app.ts';
 import { mayDo } from '../../app/may-do.ts';
 import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
-import { endRun } from '../../runs/start-run.ts';
+import { endRun } from '../../runs/end-run.ts';
 import { openRuns, unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Command, Report } from '../command.ts';
 import { table } from '../ui/table.ts';

@@ -1,0 +1,96 @@
+import type { App } from '../app/app.ts';
+import { differingSystems, systemsOf } from '../app/run-rights.ts';
+import { ReviewSyncError } from '../base/errors.ts';
+import { withTimeout } from '../base/timeout.ts';
+import { clockErrorMs } from '../queue/schedules.ts';
+import { warehouseNow } from '../warehouse/index.ts';
+import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import type { AnyRunJob } from './job.ts';
+
+/**
+ * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
+ * the run goes too.
+ *
+ * @returns false if no open run has this id.
+ */
+export async function endRun(
+  app: App,
+  id: string,
+  error: string,
+  outcome: 'abandoned' | 'failed' = 'abandoned',
+): Promise<boolean> {
+  const isEnded = await finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome, error });
+  if (isEnded) await app.queues.drop(id).catch(() => {});
+  return isEnded;
+}
+
+/**
+ * Ends the run of a command that was stopped, as by Ctrl-C, on all workers.
+ *
+ * @throws ReviewSyncError if the warehouse does not respond within five seconds: a person waits.
+ */
+export async function endInterrupted(app: App, id: string): Promise<void> {
+  const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
+  const end = finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
+  const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
+  await withTimeout(end, 5000, late).catch((cause: unknown) => {
+    const message = 'Interrupted, but the run could not be ended: the next worker continues it';
+    throw new ReviewSyncError('run', message, { cause });
+  });
+}
+
+/** Ends the open scheduled runs of jobs whose schedule is off in this process. */
+export async function endRunsOfSchedulesOff(app: App, scheduledJobs: readonly string[]): Promise<void> {
+  const { db } = app.warehouse;
+  for (const run of await openRuns(db)) {
+    if (run.startedBy !== 'schedule' || scheduledJobs.includes(run.job)) continue;
+    await endRun(app, run.id, 'its schedule is off');
+    app.log.warn({ job: run.job, run: run.id }, 'ended: its schedule is off');
+  }
+}
+
+/**
+ * Ends the open runs that nobody can carry out any more, so that they stop no other. Nothing is lost: the cursor has not
+ * moved, and the next run reads the same again.
+ *
+ * @param open the runs that have not ended.
+ * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
+ * @returns the open runs that are left.
+ */
+export async function endLostRuns(app: App, open: readonly Run[], dueJob?: AnyRunJob<App>): Promise<Run[]> {
+  const { db } = app.warehouse;
+  if (open.length === 0) return [];
+  // Not the clock of this machine: if it is behind, it would stop the runs of all others.
+  const now = await warehouseNow(db);
+  const left: Run[] = [];
+  for (const run of open) {
+    const end = await lostEnd(app, run, now, run.job === dueJob?.name ? dueJob : undefined);
+    if (end) await endRun(app, run.id, end.error, end.outcome);
+    else left.push(run);
+  }
+  return left;
+}
+
+/** A worker that restarts continues its runs within this time, in milliseconds. */
+const leftMs = 60_000;
+
+async function lostEnd(
+  app: App,
+  run: Run,
+  now: Date,
+  dueJob: AnyRunJob<App> | undefined,
+): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
+  // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
+  // then. The run of a machine whose clock is ahead now is attended.
+  const isAttended = run.attendedAt !== null && !isUnattended(run, now, leftMs);
+  if (!isAttended && run.startedAt.getTime() > now.getTime() + clockErrorMs) {
+    return { outcome: 'abandoned', error: 'it began under a clock that was ahead. Run it again' };
+  }
+  if (!(await app.queues.isAlive(run.id))) {
+    return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
+  }
+  if (!dueJob || !isUnattended(run, now, leftMs)) return undefined;
+  const [differing] = differingSystems(run.systems, systemsOf(app.config), dueJob.readsShop);
+  if (!differing) return undefined;
+  return { outcome: 'abandoned', error: `nobody continues it, and this process may not: ${differing.what}` };
+}
