@@ -4,7 +4,7 @@
 -- State and start of another user's session are null for those who may not see them.
 with waiting as (
   select pid, pg_blocking_pids(pid) as blockers from pg_stat_activity
-  where application_name = 'review-sync' and datname = current_database() and wait_event_type = 'Lock'
+  where application_name in ('review-sync', 'review-sync queue') and datname = current_database() and wait_event_type = 'Lock'
     and query_start < clock_timestamp() - make_interval(secs => $1::integer)
 ),
 found as (
