@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
 import { parseInstant, type Span } from '../../src/base/time/span.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
@@ -12,7 +12,7 @@ import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } from '../harness/order-world.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { openWorld, worldTest as test, type World } from '../harness/world.ts';
 import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
 
 type Found = { area: string; level: string; what: string; hint?: string };
@@ -40,8 +40,7 @@ async function withReader(world: World): Promise<Record<string, string>> {
   return { SHOP_DATABASE_URL: url.href };
 }
 
-test('where nothing is wrong, doctor reports every system as ok and changes nothing', async () => {
-  await using world = await openWorld();
+test('where nothing is wrong, doctor reports every system as ok and changes nothing', async ({ world }) => {
   // Which orders have shipping costs and coupons depends on the day on which the sample shop is made.
   await world.shop('update shop.orders set paid_amount = goods_amount');
   const reader = await withReader(world);
@@ -110,8 +109,7 @@ test('each setting that is legal and risky is warned of', async () => {
   );
 });
 
-test('one call reports every fault, each with its hint', async () => {
-  await using world = await openWorld();
+test('one call reports every fault, each with its hint', async ({ world }) => {
   const environment = {
     WAREHOUSE_DATABASE_URL: new URL('/nowhere', world.warehouseUrl).href,
     SHOP_DATABASE_URL: Object.assign(new URL(world.shopUrl), { port: '1' }).href,
@@ -135,8 +133,7 @@ test('one call reports every fault, each with its hint', async () => {
   expect(text.stdout).toMatch(/\n4 faults, 0 warnings\. Correct the faults first\.\n$/);
 });
 
-test('the shop is checked before there is a warehouse; missing variables are faults', async () => {
-  await using world = await openWorld();
+test('the shop is checked before there is a warehouse; missing variables are faults', async ({ world }) => {
   const { SHOP_SQL_DIR = '' } = world.environment;
   const ofShop = { ...(await withReader(world)), ...(SHOP_SQL_DIR && { SHOP_SQL_DIR }) };
   const { status, stdout } = await runCli(['doctor', '--json'], ofShop);
@@ -156,8 +153,7 @@ test('the shop is checked before there is a warehouse; missing variables are fau
   expect(await runCli(['doctor'], {})).toMatchObject({ status: 2, stdout: '' });
 });
 
-test('a shop user who may write, and a query that breaks the contract, are said', async () => {
-  await using world = await openWorld();
+test('a shop user who may write, and a query that breaks the contract, are said', async ({ world }) => {
   expect((await ills(world)).said[0]).toMatch(
     /^shop warning: .*who is a superuser \(.* → create a user with select only/,
   );
@@ -324,8 +320,7 @@ test.each<[claim: string, dates: [first: string | null, last: string | null], re
   );
 });
 
-test('a warehouse that lacks a migration, a column or a right is a fault', async () => {
-  await using world = await openWorld();
+test('a warehouse that lacks a migration, a column or a right is a fault', async ({ world }) => {
   const reader = await withReader(world);
   const [url, { username }] = [new URL(world.warehouseUrl), new URL(reader.SHOP_DATABASE_URL ?? '')];
   [url.username, url.password] = [username, 'reader'];

@@ -29,19 +29,6 @@ test('a review that is listed late is found, also beside one of 1993', async ({ 
   ).toEqual([{ late: 1 }]);
 });
 
-test.for<[held: number, lost: number, marked: number]>([
-  [5, 5, 5],
-  [30, 20, 20],
-  [40, 21, 0],
-  [42, 21, 21],
-  [30, 30, 0],
-])('of %i reviews the service lost %i: %i are marked as deleted', async ([held, lost, marked], { world }) => {
-  await syncHourly(world, held);
-  await world.atService(`delete from reference_service.reviews where id <= ${lost}`);
-  await reconcile(world);
-  expect(await gone(world)).toHaveLength(marked);
-});
-
 test('the newest days are read each time, all else once a month', async ({ world }) => {
   // A year in eight windows, of which the newest 45 days are one and a bit.
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(70, 5 * 24));

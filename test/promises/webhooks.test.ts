@@ -1,11 +1,13 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
-import { openServe, openWorld, reviewAt, type World } from '../harness/world.ts';
+import { openServe, openWorld, reviewAt, type World, worldTest } from '../harness/world.ts';
+
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 const secret = 'a-secret-part-of-the-path';
 
@@ -181,8 +183,7 @@ test('a bad event is a dead letter, and stops no other; an older event undoes no
   expect(await held(world)).toEqual([{ n: 3 }]);
 });
 
-test('dead-letters retry goes on past reviews that cannot be asked for or shown', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('dead-letters retry goes on past reviews that cannot be asked for or shown', async ({ world }) => {
   const [bad, good] = await addReviews(world, 2);
   const proxy = await world.through(startRuleProxy);
   proxy.use(({ path }) => (path === `/v1/reviews/${bad?.id}` ? { status: 422 } : 'pass'));
@@ -225,8 +226,7 @@ type Waiting = { attempts: number; isFar: boolean };
 const waiting = (world: World) =>
   world.warehouse<Waiting>(`select attempts, due_at > now() + interval '1 hour' as "isFar" from sync.changed_reviews`);
 
-test('a review that cannot be read holds back no other, and is left to the runs', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a review that cannot be read holds back no other, and is left to the runs', async ({ world }) => {
   const [bad = 0, good = 0, later = 0] = await addIds(world, 3);
   const proxy = await world.through(startRuleProxy);
   let release = () => {};
@@ -289,8 +289,7 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await serve.ended;
 });
 
-test('what fails for one review is no outage of the warehouse', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('what fails for one review is no outage of the warehouse', async ({ world }) => {
   const app = await world.openApp();
   const said: string[] = [];
   const log = openLog('info', (line) => void said.push(line));
@@ -306,8 +305,7 @@ test('what fails for one review is no outage of the warehouse', async () => {
   ]);
 });
 
-test('a process ends what it began, and reads twenty reviews a second at most', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a process ends what it began, and reads twenty reviews a second at most', async ({ world }) => {
   const proxy = await world.through(startRuleProxy);
   const applier = startWebhookApplier(await world.openApp());
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

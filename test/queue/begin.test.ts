@@ -1,11 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
-import { openWorld, runOf } from '../harness/world.ts';
+import { runOf, worldTest } from '../harness/world.ts';
+
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 /** An open run: how long ago it began and was last attended, in minutes, and what else is special about it. */
 type Open = {
@@ -45,8 +47,7 @@ const rows: [what: string, open: Open, due: string, command: string][] = [
   ['the own clock is hours behind', { clock: -120 }, 'waits', 'beside'],
 ];
 
-test('a run starts beside an open one, instead of it, or not at all', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a run starts beside an open one, instead of it, or not at all', async ({ world }) => {
   const app = await world.openApp();
   const { queues, config } = app;
   for (const [what, open, ...expected] of rows) {
@@ -80,8 +81,7 @@ test('a run starts beside an open one, instead of it, or not at all', async () =
   }
 });
 
-test('a moment that comes twice leaves its open run, and begins an ended one again', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a moment that comes twice leaves its open run, and begins an ended one again', async ({ world }) => {
   const app = await world.openApp();
   for (let time = 0; time < 2; time += 1) await startDueRun(app, syncOrders, 'due');
   const rows = () => world.warehouse('select id, outcome from sync.runs');
@@ -94,8 +94,7 @@ test('a moment that comes twice leaves its open run, and begins an ended one aga
   expect((await job())?.data).toEqual({});
 });
 
-test('a run that ends while the next one looks at it keeps its end; the next starts', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a run that ends while the next one looks at it keeps its end; the next starts', async ({ world }) => {
   const app = await world.openApp();
   const { db } = app.warehouse;
   await beginRun(db, runOf(syncReviews.name, { id: 'first', startedBy: 'schedule' }));
@@ -110,8 +109,7 @@ test('a run that ends while the next one looks at it keeps its end; the next sta
   expect(second?.startedAt.getTime()).toBeGreaterThanOrEqual(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
 });
 
-test('a run of which steps failed names three of the reasons, and keeps its end', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a run of which steps failed names three of the reasons, and keeps its end', async ({ world }) => {
   const app = await world.openApp();
   // A warehouse that was restored meanwhile lacks what this process has stored in it.
   app.warehouse.knownProducts.set('a code', 1);

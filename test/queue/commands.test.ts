@@ -1,6 +1,6 @@
 import { type Span, type SpanOptions, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
@@ -10,11 +10,10 @@ import { openLog } from '../../src/base/log.ts';
 import { type Following, runToEnd, startWorker } from '../../src/runs/follow-run.ts';
 import { startRun } from '../../src/runs/start-run.ts';
 import { until } from '../harness/cli.ts';
-import { openOrderWorld } from '../harness/order-world.ts';
+import { orderTest as test } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 
-test('a worker that is stopped while the shop is slow hands the step back', async () => {
-  await using world = await openOrderWorld();
+test('a worker that is stopped while the shop is slow hands the step back', async ({ world }) => {
   await world.shop(`insert into o (code) values ('O1');
     create table slow (seconds integer); insert into slow values (0);
     create function pause() returns boolean language plpgsql as
@@ -42,16 +41,14 @@ test('a worker that is stopped while the shop is slow hands the step back', asyn
 
 const following = (signal: AbortSignal): Following => ({ onProgress() {}, onRetry() {}, signal });
 
-test('a command that is stopped before it starts its run, as between two, starts none', async () => {
-  await using world = await openOrderWorld();
+test('a command that is stopped before it starts its run, as between two, starts none', async ({ world }) => {
   const app = await world.openApp();
   const running = runToEnd(app, { job: syncOrders }, following(AbortSignal.abort()));
   await expect(running).rejects.toThrow('Interrupted.');
   expect(await world.warehouse('select from sync.runs')).toEqual([]);
 });
 
-test('a command stopped while the warehouse hangs says so, and hands its jobs back', async () => {
-  await using world = await openOrderWorld();
+test('a command stopped while the warehouse hangs says so, and hands its jobs back', async ({ world }) => {
   await world.shop(`insert into o (code) values ('O1')`);
   const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   world.serviceRule(async ({ path }): Promise<Fate> => {
@@ -95,9 +92,8 @@ function recordSpans(): string[] {
   return names;
 }
 
-test('the run and steps of a command are spans; what is due it leaves to workers', async () => {
+test('the run and steps of a command are spans; what is due it leaves to workers', async ({ world }) => {
   const names = recordSpans();
-  await using world = await openOrderWorld();
   const app = await world.openApp();
   const { scheduled } = app.queues;
   await scheduled.add('sync-orders', {});

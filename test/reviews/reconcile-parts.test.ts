@@ -137,6 +137,33 @@ test('what may be gone is asked about until twenty requests in a row fail', asyn
   expect([20, 21, 22, 23]).toContain(await askedIfEachIsGone(1000));
 });
 
+test('twenty reviews that are gone are believed, more only up to half of all', async ({ world }) => {
+  const app = await world.openApp();
+  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
+  const losing: typeof reviews = {
+    ...reviews,
+    async getRaw(id) {
+      throw new NotFoundError({ method: 'GET', path: `/v1/reviews/${id}`, status: 404 });
+    },
+  };
+  for (const [held, lost, marked] of [
+    [5, 5, 5],
+    [30, 20, 20],
+    [40, 21, 0],
+    [42, 21, 21],
+    [30, 30, 0],
+  ] as const) {
+    await world.warehouse('truncate warehouse.reviews');
+    await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
+      select n, now(), now() from generate_series(1, ${held}) n`);
+    const absent = Array.from({ length: lost }, (_, n) => ({ id: n + 1, createdAt: new Date() }));
+    const options = { mark: true, suspected: lost, others: [], show: async () => {} };
+    await confirmDeleted({ ...deps, reviews: losing }, absent, options);
+    const deleted = await world.warehouse('select from warehouse.reviews where deleted_at is not null');
+    expect([held, lost, deleted.length]).toEqual([held, lost, marked]);
+  }
+});
+
 test('rows of the ledger go with age, and every day that was read stays read', async ({ world }) => {
   const daily = Array.from({ length: 100 }, (_, days) => reviewAt(Date.now() - days * 86_400_000));
   await seedReviews(world.serviceDatabaseUrl, daily);

@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { line, openOrderWorld, order } from '../harness/order-world.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { openWorld, type World, worldTest } from '../harness/world.ts';
+
+const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 const customer = 'minji-login';
 
@@ -56,8 +58,7 @@ test('verify says that a repair would bring back what forget has masked', async 
   expect(masked.stdout).toContain('It also brings back what forget masked: have that deleted at the service first');
 });
 
-test('forget user shows what it would mask, masks it, and changes no other customer', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('forget user shows what it would mask, masks it, and changes no other customer', async ({ world }) => {
   await fill(world);
   const before = await everything(world);
   for (const [args, head] of [
@@ -129,8 +130,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
   expect(JSON.parse(again.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
 });
 
-test('after forget user, no table names the customer, its orders or its texts', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('after forget user, no table names the customer, its orders or its texts', async ({ world }) => {
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_code, user_name, message, order_code, sub_order_code, product_id)
     values (1, now(), now(), '${customer}', 'Minji', 'Minji likes it', 'MINJI-ORDER', 'MINJI-ORDER-1', 3)`);
@@ -159,8 +159,7 @@ test('after forget user, no table names the customer, its orders or its texts', 
   }
 });
 
-test('forget user finds a code written as a number or with spaces, and no longer one', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('forget user finds a code written as a number or with spaces, and no longer one', async ({ world }) => {
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_code, message, order_code) values
       (1, now(), now(), '770077 ', 'mine', 'E'), (2, now(), now(), '1770077', 'of another', 'C');
@@ -182,8 +181,7 @@ test('forget user finds a code written as a number or with spaces, and no longer
   ]);
 });
 
-test('the value of another field is no customer: forget user 5 changes no five stars', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('the value of another field is no customer: forget user 5 changes no five stars', async ({ world }) => {
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, message, score, order_code) values
       (5, now(), now(), 5, 'kim', 'of kim', 5, '5');
@@ -201,8 +199,7 @@ test('the value of another field is no customer: forget user 5 changes no five s
   expect(await everything(world)).toBe(before);
 });
 
-test('a review whose dead letter forget masked is still missing', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a review whose dead letter forget masked is still missing', async ({ world }) => {
   await world.atService(
     `insert into reference_service.reviews (message, score, user_code, created_at, updated_at)
      select 'review ' || n, 5, 'kim', now() - n * interval '1 day', now() - n * interval '1 day' from generate_series(1, 2) n`,
@@ -220,8 +217,7 @@ test('a review whose dead letter forget masked is still missing', async () => {
   expect(await world.warehouse(`select message from warehouse.reviews where message = 'review 2'`)).toHaveLength(1);
 });
 
-test('forget order masks a guest; comments and dead letters kept as text go too', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('forget order masks a guest; comments and dead letters kept as text go too', async ({ world }) => {
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_code, user_name, message, order_code, extra) values
       (1, now(), now(), null, 'Guest Minji', 'from Minji', 'GUEST', '{}'),
@@ -262,8 +258,7 @@ test('forget order masks a guest; comments and dead letters kept as text go too'
   ).toEqual([]);
 });
 
-test('a dead letter that is over holds its record no longer, and goes after 90 days', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a dead letter that is over holds its record no longer, and goes after 90 days', async ({ world }) => {
   await fill(world);
   await world.warehouse(`update sync.dead_letters set resolved_at = now() where kind = 'review'`);
   const [order] = await world.warehouse<{ id: string }>(`select id from sync.dead_letters where key = 'ORDER-1'`);
