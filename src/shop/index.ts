@@ -5,6 +5,7 @@ import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase, type ShopDatabase, type ShopDatabaseOptions } from './open-database.ts';
 import {
+  findCodesAlike,
   findLinesFault,
   type OrderRange,
   type RawOrder,
@@ -15,16 +16,7 @@ import {
 } from './orders.ts';
 import { openQueries, type ShopQueries } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
-import {
-  attempt,
-  codesAlike,
-  codesByCreation,
-  databaseNow,
-  type OrderQueries,
-  type ReadOptions,
-  type ShopSession,
-} from './session.ts';
-import { isShopTimeout } from './shop-timeout.ts';
+import { codesByCreation, databaseNow, type OrderQueries, type ReadOptions, type ShopSession } from './session.ts';
 import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
@@ -98,20 +90,8 @@ function forRuns(database: ShopDatabase, queries: ShopQueries) {
         read((session, ofOrders) => readOrders(session, ofOrders, some), { seconds }),
       );
     },
-    /**
-     * The codes of orders that differ from these in case and outer spaces only. Reads the whole of orders.sql.
-     *
-     * @returns undefined if that takes longer than 30 s, or some row cannot be computed.
-     */
-    async codesAlike(asked: readonly string[]): Promise<string[] | undefined> {
-      const found = await read((session, { orders }) =>
-        attempt(session, () => codesAlike(session, orders, asked)),
-      ).catch((error: unknown) => {
-        if (!isShopTimeout(error)) throw error;
-        return undefined;
-      });
-      return found && 'value' in found ? found.value : undefined;
-    },
+    /** See `findCodesAlike`. */
+    codesAlike: (asked: readonly string[]) => read((session, ofOrders) => findCodesAlike(session, ofOrders, asked)),
     /** A sentence if no line belongs to any of the newest orders, although there are lines; else undefined. */
     linesFault: () => read(findLinesFault),
     /** Undefined if the file is absent: then that part is not synced. */
