@@ -1,5 +1,4 @@
 import { ReviewSyncError } from '../base/errors.ts';
-import { readInHalves } from './in-halves.ts';
 import { columnsOf } from './queries.ts';
 import type { RawRow } from './rows.ts';
 import { attempt, rowsByKey, type ShopQuery, type ShopSession } from './session.ts';
@@ -76,3 +75,23 @@ const notComputable = (query: ShopQuery, why: string) =>
   new ReviewSyncError('shop-query', `${query.name}.sql cannot be computed, and no single row can be named: ${why}`, {
     hint: 'One of its conditions or joins fails on some row: write it so that it gives null or false for such a row.',
   });
+
+/**
+ * Reads all keys at once. If that fails because of the keys, reads half of them at a time, down to the single key.
+ *
+ * @param read throws if it fails for another reason.
+ * @param alone what comes of a key that failed by itself.
+ */
+export async function readInHalves<T, Fault>(
+  keys: readonly string[],
+  read: (some: readonly string[]) => Promise<{ value: T[] } | { fault: Fault }>,
+  alone: (key: string, fault: Fault) => T | Promise<T>,
+): Promise<T[]> {
+  const all = await read(keys);
+  if ('value' in all) return all.value;
+  const [key] = keys;
+  if (keys.length === 1 && key !== undefined) return [await alone(key, all.fault)];
+  const middle = Math.ceil(keys.length / 2);
+  const first = await readInHalves(keys.slice(0, middle), read, alone);
+  return [...first, ...(await readInHalves(keys.slice(middle), read, alone))];
+}

@@ -1,6 +1,6 @@
 import type { ReviewSyncError } from '../base/errors.ts';
-import { readInHalves } from './in-halves.ts';
 import type { RawOrder } from './orders.ts';
+import { readInHalves } from './read-by-key.ts';
 import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
 /** The limit with which slow orders are searched for. One order takes some milliseconds. */
