@@ -77,7 +77,7 @@ test('an order of the service that two codes are linked to is not deleted with o
      select 'o1', order_id, contact, fingerprint, '{user_code}' from sync.order_links`,
   );
   await world.shop('update o set deleted_at = now(), updated_at = now()');
-  // Neither is it changed: its contact is the other's.
+  // Neither is it changed: nobody knows whose its contact is.
   expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_failed: 1 });
   expect(await world.atService('select code from reference_service.orders')).toEqual([{ code: 'O1' }]);
 });

@@ -1,15 +1,16 @@
--- For each of these orders, none of which has an id at the service, the other orders that go before it, because a service may hold
--- their codes for one (sync.code_key): orders whose push has begun, or, among orders of which no push has begun, the first by
--- its code. An order that has left the shop without a sub-order at the service goes before none: the shop may have corrected
--- its code.
+-- For each of these orders, the other orders that go before it, because a service may hold their codes for one (sync.code_key):
+-- orders whose push has begun, or, among orders of which no push has begun, the first by its code. An order with an id gives way
+-- to one with the same id only. An order that has left the shop without a sub-order at the service goes before none: the shop may
+-- have corrected its code.
 -- $1 text[]: codes. Index: order_links_by_key.
 with asked as (
-  select a.code collate "C" as code, sync.code_key(a.code) as key, own.contact is not null as is_begun
+  select a.code collate "C" as code, sync.code_key(a.code) as key, own.order_id, own.contact is not null as is_begun
   from unnest($1::text[]) as a (code) left join sync.order_links own on own.order_code = a.code
 )
 select a.code as "orderCode", l.order_code as code, l.order_id as "orderId"
 from asked a join sync.order_links l on sync.code_key(l.order_code) = a.key
 where l.order_code <> a.code and (l.order_id is not null or l.contact is not null)
+  and (a.order_id is null or a.order_id = l.order_id)
   and (l.fingerprint is not null or l.due_at is not null or l.lease_owner is not null or l.contact = 'forgotten'
     or exists (select from sync.sub_order_links s where s.order_code = l.order_code and s.sub_order_id is not null))
 union all

@@ -40,9 +40,6 @@ export async function lookUp(
     : { shown: 'absent', lookupFault: undefined };
 }
 
-/** Why an order is not sent: its rows are wrong, or it may be another order. */
-export const faultOf = ({ deadLetter, plan }: PlannedOrder) => deadLetter?.reason ?? plan?.memory.stop?.reason;
-
 /**
  * How an order of the shop compares with the service.
  *
@@ -63,12 +60,10 @@ export type ComparedOrder = {
 
 /** If an order that the shop has deleted stays at the service, lines that the service lacks are no difference. */
 function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): ComparedOrder {
-  const { code, order, lookupFault, shown, plan } = planned;
+  const { code, order, deadLetter, lookupFault, shown, plan } = planned;
   const difference = plan?.difference && withoutPersonalData(plan.difference);
   const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
-  const fault = faultOf(planned);
-  if (!order || !plan) return as('dead letter', fault);
-  if (fault !== undefined) return as('not compared', fault);
+  if (!order || !plan) return as('dead letter', deadLetter?.reason);
   if (plan.nothing === 'deleted in the shop') return as('deleted');
   if (!difference) return as('not compared', lookupFault);
   if (shown === 'absent') return as('missing');

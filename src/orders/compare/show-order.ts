@@ -7,7 +7,7 @@ import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { type OrderPlan, wireOf } from '../plan/plan-order.ts';
-import { faultOf, lookUp, openPlans } from './look-at-order.ts';
+import { lookUp, openPlans } from './look-at-order.ts';
 
 /** The order that a person asks for, at both ends. */
 type OrderView = {
@@ -78,7 +78,7 @@ export type OrderPreview = OrderView & {
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
   const { view, planned, now } = await lookAt(deps, asked, rights);
   const { plan, order } = planned ?? {};
-  const fault = planned && faultOf(planned);
+  const fault = planned?.deadLetter?.reason;
   const { difference } = view;
   const isSent = difference !== undefined && plan?.nothing !== 'deleted in the shop';
   const createdAt = order?.order.createdAt;

@@ -40,10 +40,7 @@ export async function readOrders(
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const asked = raws.map(({ order }) => order.code ?? '');
   const links = await orderLinks(db, asked);
-  const confused = await mayBeConfused(
-    deps,
-    asked.filter((code) => links.get(code)?.orderId == null),
-  );
+  const confused = await mayBeConfused(deps, asked, links);
   return raws.map((raw, at): ReadOrder => {
     const code = asked[at] as string;
     const own = { code, raw, link: links.get(code) };
@@ -59,14 +56,20 @@ export async function readOrders(
 }
 
 /**
- * Which of these orders, none of which has an id at the service, the service may confuse with one that goes before it.
+ * Which of these orders the service may confuse with one that goes before it, or has the same id.
  *
  * @returns the code of that other order, by code.
  */
-async function mayBeConfused(deps: Deps, codes: readonly string[]): Promise<Map<string, string>> {
+async function mayBeConfused(
+  deps: Deps,
+  codes: readonly string[],
+  links: ReadonlyMap<string, OrderLink>,
+): Promise<Map<string, string>> {
   const confused = new Map<string, string>();
-  for (const alike of await alikeOrders(deps.db, codes))
-    if (!(await tellsApart(deps, alike))) confused.set(alike.orderCode, alike.code);
+  for (const alike of await alikeOrders(deps.db, codes)) {
+    const hasId = (links.get(alike.orderCode)?.orderId ?? null) !== null;
+    if (hasId || !(await tellsApart(deps, alike))) confused.set(alike.orderCode, alike.code);
+  }
   return confused;
 }
 

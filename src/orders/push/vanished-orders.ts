@@ -57,6 +57,10 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
       await setAbsent(deps.db, [code], false);
       return { kind: 'back' };
     }
+    if (leased.isAlike) {
+      await store.release(leased, { isBrokenOff: false });
+      return { kind: 'kept' };
+    }
     const { memory, shown, results } = await carryOut(deps, leased, rights, (seen, known) => {
       return planDeletion(seen, known, rights, false) ?? { requests: [], memory: known };
     });

@@ -76,7 +76,7 @@ export type AlikeOrder = Readonly<{
   orderId: number | null;
 }>;
 
-/** The other orders that go before these orders, none of which has an id at the service. */
+/** The other orders that go before these; before an order with an id only those with the same one. */
 export async function alikeOrders(db: Db, codes: readonly string[]): Promise<readonly AlikeOrder[]> {
   return codes.length === 0 ? [] : rowsOf<AlikeOrder>(db, 'alike_orders', codes);
 }

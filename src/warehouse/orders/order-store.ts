@@ -164,10 +164,7 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
   const byToken = new Map(leased.map((row) => [row.token, row]));
   const ours = leased.map(({ orderCode }) => orderCode);
   const lines = await orderLines(db, ours);
-  const alike = await alikeOrders(
-    db,
-    leased.flatMap(({ orderCode, orderId }) => (orderId === null ? orderCode : [])),
-  );
+  const alike = await alikeOrders(db, ours);
   const areAlike = new Set(alike.map((one) => one.orderCode));
   const elsewhere = items.filter(({ token }) => !byToken.has(token)).map(({ code }) => code);
   const leases = await otherLeases(db, elsewhere);
