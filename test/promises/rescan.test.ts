@@ -126,10 +126,12 @@ test('what vanished is deleted by a rescan that misses it a day later', async ({
     create extension citext; alter table o alter code type citext`);
   await rescan(world);
   await world.timePasses('23 hours 55 minutes');
-  expect(await rescan(world)).toMatchObject({ outcome: 'done' });
+  // A service may hold it for O1, which is there.
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: { orders_failed: 1 } });
   expect(await codesAtService(world)).toContain('O1');
   await world.timePasses('5 minutes');
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });
+  expect(await rescan(world)).toMatchObject({ counts: { orders_deleted: 2 } });
+  expect(await rescan(world)).toMatchObject({ outcome: 'done' });
   expect(await codesAtService(world)).toEqual(['NEWEST', 'O3', 'O4', 'O5', 'O6', 'o1']);
   const links = `select from sync.order_links where absent_since is not null or order_code in ('O1', 'O2')`;
   expect(await world.warehouse(links)).toEqual([]);
