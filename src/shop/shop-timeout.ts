@@ -6,13 +6,21 @@ import { ReviewSyncError } from '../base/errors.ts';
  */
 export const statementSeconds = 30;
 
-/** @param what the file, or what else was read. @param seconds the limit of the statement. */
+/**
+ * The database says that a statement was cancelled, and not whether for our limit or for a shorter one of its user.
+ *
+ * @param what the file, or what else was read. @param seconds the limit of the statement.
+ */
 export function timeoutError(what: string, seconds = statementSeconds): ReviewSyncError {
-  return new ReviewSyncError('shop-timeout', `${what}: one statement took longer than ${seconds} s`, {
-    hint:
-      'review-sync doctor measures the shop queries, and names the index that helps; ' +
-      'docs/connecting.md shows a change feed.',
-  });
+  return new ReviewSyncError(
+    'shop-timeout',
+    `${what}: one statement took longer than ${seconds} s, or than a limit of the database`,
+    {
+      hint:
+        'review-sync doctor measures the shop queries, and names the index that helps; ' +
+        'docs/connecting.md shows a change feed.',
+    },
+  );
 }
 
 /** The same for a statement that a standby cancelled: a shorter one may pass, and so may this one later. */

@@ -157,7 +157,7 @@ test('a statement is named by what it reads as a whole, or from five seconds on'
   const why = { ...cost, unexplained: 'hidden' };
   expect(await said([{ ...cost, seconds: 5 }, { ...cost, seconds: undefined }, { ...cost, scans }, why, why])).toEqual([
     `warning: orders.sql takes long to find 1 orders by code: 5.000 s today → ${analyze}`,
-    `fault: orders.sql takes long to find 1 orders by code: more than 30 s, then it is cancelled → ${analyze}`,
+    `fault: orders.sql takes long to find 1 orders by code: more than 30 s, or than a limit of the database; then it is cancelled → ${analyze}`,
     'warning: orders.sql reads the whole of o (1,200 rows) and l to find 1 orders by code: 4.999 s today → r1; r2',
     expect.stringMatching(
       /^warning: it is unknown whether orders\.sql reads a large table as a whole: hidden → run explain/,

@@ -37,7 +37,10 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
 
 function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
   if (scans.length === 0 && seconds !== undefined && seconds < slowSeconds) return [];
-  const took = seconds === undefined ? 'more than 30 s, then it is cancelled' : `${seconds.toFixed(3)} s today`;
+  const took =
+    seconds === undefined
+      ? 'more than 30 s, or than a limit of the database; then it is cancelled'
+      : `${seconds.toFixed(3)} s today`;
   const tables = scans.map(({ table, rows }) => (rows === undefined ? table : `${table} (${counted(rows, 'row')})`));
   const what =
     scans.length > 0 ? `reads the whole of ${tables.join(' and ')} to ${purpose}` : `takes long to ${purpose}`;
