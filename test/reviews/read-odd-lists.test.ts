@@ -362,6 +362,17 @@ test.each(['real', 'capped', 'absent'] as const)(
   },
 );
 
+test.each(['capped', 'absent'] as const)(
+  'a crowded second that looks the same from both ends, and a product behind page 30, leave a gap (Link %s)',
+  async (lastPage) => {
+    const product = (index: number) => ({ score: 5, productId: Math.floor(index / 1500) });
+    const reviews = spread(3050, noon, 0).map((review, index) => ({ ...review, ...product(index) }));
+    const read = await idsRead(listed(reviews, { lastPage, ties: 'alike' }));
+    expect(read.ids).toHaveLength(3000);
+    expect(read.gaps.map(({ kind }) => kind)).toEqual(['too-many', 'too-many']);
+  },
+);
+
 test.each(['real', 'capped', 'absent'] as const)(
   'a review of a crowded second whose score none of the six lists shows is read, or a gap (Link %s)',
   async (lastPage) => {

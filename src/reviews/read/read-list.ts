@@ -150,7 +150,8 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const isKnown = top.isNamed && (list.lastPage === number || (deps.pages.areNumbersRight && areOthersFull && isShort));
   const end = isKnown ? 'known' : await readOn(reader, query, pages);
   if (typeof end !== 'string') return end;
-  if ((end === 'shown' && pages.length === 1) || pages.every(({ ids }) => ids.length === 0)) return { kind: 'whole' };
+  const isEmpty = pages.every(({ ids }) => ids.length === 0);
+  if (end === 'shown' && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
   if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
@@ -187,7 +188,7 @@ function contradicted({ deps }: Reader): Unproven {
  * `pages`.
  *
  * @returns `shown`: the list shows from its other end that these are all pages. `unclear`: the page behind them shows
- *   nothing new, or no page shows anything.
+ *   nothing new.
  */
 async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Promise<'shown' | 'unclear' | ListEnd> {
   const { pageSize } = limitsOf(reader.deps);
@@ -195,7 +196,7 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
   // A list without records is asked for one record shorter: no stored response answers that.
   const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? pageSize - 1 : pageSize);
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
-  if (ids.size === 0) return other.ids.length > 0 ? { kind: 'too-long' } : 'unclear';
+  if (ids.size === 0) return other.ids.length > 0 ? { kind: 'too-long' } : 'shown';
   // What was written since the reading began does not count as read.
   const until = Math.min(reader.span.end, secondOf(reader.startedAt()) - justNow);
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);

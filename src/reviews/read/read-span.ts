@@ -124,7 +124,7 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  const isCounted = () => total !== undefined && reader.proven().ids.size >= total;
+  const isCounted = () => total !== undefined && reader.size() >= total;
   // A record may have a score that none of the lists shows.
   const ends = isCounted() || (await showEndsAll(reader, query));
   if (typeof ends !== 'boolean') return ends;
@@ -132,19 +132,24 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   if (isWhole && isAll) return { kind: 'whole' };
   const which = `reviews ${query.axis} at ${spanText(query.span)}`;
   const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;
-  const read = formatCount(reader.proven().ids.size);
+  const read = formatCount(reader.size());
   const reason = `The service holds ${held} than any query can reach (${read} were read)`;
   return { kind: 'crowded', reason };
 }
 
-/** Whether the pages of the list from its one end and from its other meet, and show all records that were read. */
+/**
+ * Whether the pages of the list from its one end and from its other meet, and show all records that were read. A service may
+ * show records of one second in the same order both times: then neither shows the end of the list.
+ */
 async function showEndsAll(reader: Reader, query: PageQuery): Promise<boolean | Obstacle> {
   const first = await takePages(reader, query);
   if ('kind' in first) return first;
   const last = await takePages(reader, { ...query, desc: true });
   if ('kind' in last) return last;
-  const doMeet = [...last.ids].some((id) => first.ids.has(id));
-  return doMeet && new Set([...first.ids, ...last.ids]).size === reader.proven().ids.size;
+  const common = [...first.ids].filter((id) => last.ids.has(id));
+  const turned = [...last.ids].filter((id) => first.ids.has(id)).reverse();
+  const doMeet = common.length > 0 && common.join() === turned.join();
+  return doMeet && new Set([...first.ids, ...last.ids]).size === reader.size();
 }
 
 /** Lands all pages that the service gives of a list. @returns the records, and the products that they name. */
