@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { describeError } from '../../base/errors.ts';
 import { usableId } from '../../base/json-text.ts';
 import { NotFoundError, type RawReview, ReviewApiError } from '../../review-api/index.ts';
@@ -51,8 +52,10 @@ export async function refreshReview(deps: ReviewDeps, id: number): Promise<Refre
 
 /** Reviews that one run asks for. The others wait for the next run. */
 const retriedAtMost = 500;
-/** After so many failures in a row the service itself is at fault. */
-const failuresInARow = 5;
+/** Reviews that are asked for by id at the same time. */
+const atATime = 4;
+/** After so many failures in a row the service itself is at fault. Each may take 10 s. */
+const failuresInARow = 20;
 
 /**
  * Asks by id for the reviews that are open dead letters, all or those that are due. Reviews that were not tried for
@@ -76,13 +79,20 @@ export async function retryDeleted(deps: ReviewDeps, since: Date): Promise<void>
   await untilDown(ids, async (id) => (await refreshReview(deps, id)).kind);
 }
 
-/** Goes through all, until the service fails five times in a row. */
-async function untilDown<T>(all: readonly T[], refresh: (one: T) => Promise<Refreshed['kind'] | 'none'>) {
+/**
+ * Asks for each of them, in this order, until the service fails twenty times in a row.
+ *
+ * @throws what `ask` throws, when all that were begun have ended.
+ */
+export async function untilDown<T>(all: readonly T[], ask: (one: T) => Promise<string>): Promise<void> {
+  const limit = pLimit(atATime);
   let failures = 0;
-  for (const one of all) {
-    failures = (await refresh(one)) === 'failed' ? failures + 1 : 0;
-    if (failures === failuresInARow) return;
-  }
+  const unlessDown = async (one: T) => {
+    if (failures >= failuresInARow) return;
+    failures = (await ask(one)) === 'failed' ? failures + 1 : 0;
+  };
+  const ends = await Promise.allSettled(all.map((one) => limit(() => unlessDown(one))));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 const idOf = (key: string) => usableId({ id: Number(key) });

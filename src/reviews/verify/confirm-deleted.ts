@@ -1,8 +1,7 @@
-import pLimit from 'p-limit';
 import { counted, formatCount } from '../../base/counts.ts';
 import type { RawReview } from '../../review-api/index.ts';
 import { type Absent, countHeld, markDeleted } from '../../warehouse/reviews/absent-reviews.ts';
-import { askReview } from '../refresh/refresh-review.ts';
+import { askReview, untilDown } from '../refresh/refresh-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
 /**
@@ -11,9 +10,6 @@ import type { ReviewDeps } from '../review-deps.ts';
  */
 export type Confirmed = { gone: Absent[]; unlisted: number; problems: string[] };
 
-const atATime = 4;
-/** After so many requests in a row without a usable response a pass asks for nothing more: each may take 10 s. */
-const failuresInARow = 20;
 /** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
 const fewDeleted = 20;
 
@@ -45,28 +41,20 @@ export async function confirmDeleted(
 
   /** Asks about each of them. @returns those that the service answers 404 for. */
   async function goneOf(reviews: readonly Absent[]): Promise<Absent[]> {
-    const limit = pLimit(atATime);
-    let failures = 0;
-    const ask = async (review: Absent): Promise<Absent[]> => {
+    const found: Absent[] = [];
+    let answers = 0;
+    await untilDown(reviews, async (review) => {
       deps.signal.throwIfAborted();
-      const isDown = failures >= failuresInARow;
-      const asked = isDown ? { kind: 'failed' as const, reason } : await askReview(deps, review.id);
-      failures = asked.kind === 'failed' ? failures + 1 : 0;
-      if (asked.kind === 'gone') return [review];
-      if (asked.kind === 'failed') {
-        unknown += 1;
-        reason ||= asked.reason;
-      } else {
-        await options.show(review, asked);
-        unlisted += 1;
-      }
-      return [];
-    };
-    const ends = await Promise.allSettled(reviews.map((review) => limit(() => ask(review))));
-    return ends.flatMap((end) => {
-      if (end.status === 'rejected') throw end.reason;
-      return end.value;
+      const asked = await askReview(deps, review.id);
+      if (asked.kind === 'failed') reason ||= asked.reason;
+      else answers += 1;
+      if (asked.kind === 'gone') found.push(review);
+      if (asked.kind === 'shown') await options.show(review, asked);
+      if (asked.kind === 'shown') unlisted += 1;
+      return asked.kind;
     });
+    unknown += reviews.length - answers;
+    return found;
   }
 
   let gone = absent.slice();
