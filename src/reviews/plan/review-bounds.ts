@@ -72,16 +72,16 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   requireSameClock(overview?.serviceNow ?? askedAt, askedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
-  const clampedIso = (second: Second) => isoOf(clamp(second));
   const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
   const isNamed = first !== undefined && last !== undefined;
   const held = isNamed ? undefined : await storedBounds(deps.warehouse.db);
   // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
-  const found = newest === undefined ? [] : [newest, held ? secondOf(held.first) : newest];
-  const dates = isNamed ? [first, last, newest ?? last] : found;
+  const stored = held ? [secondOf(held.first), secondOf(held.last)] : [];
+  const dates = [first, last, newest, ...stored].filter((date) => date !== undefined);
+  const iso = (second: Second) => (dates.length === 0 ? null : isoOf(clamp(second)));
   if (overview || dates.length > 0) {
-    const [least, most] = dates.length === 0 ? [null, null] : [Math.min(...dates), Math.max(...dates)].map(clampedIso);
-    await recordOverview(deps.warehouse.db, { capturedAt, first: least ?? null, last: most ?? null });
+    const bounds = { first: iso(Math.min(...dates)), last: iso(Math.max(...dates)) };
+    await recordOverview(deps.warehouse.db, { capturedAt, ...bounds });
   }
   // A list that is not in order shows an older review first.
   const lastDate = newest === undefined ? (last ?? end - zonesApart) + zonesApart : Math.max(newest, last ?? newest);
