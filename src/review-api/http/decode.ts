@@ -68,10 +68,7 @@ function charsetOf(bytes: Buffer, contentType = ''): string | undefined {
 }
 
 /** Whether the body begins with JSON, or is empty. */
-export function startsJson(bytes: Buffer): boolean {
-  const first = bytes.find((byte) => !blank.includes(byte));
-  return first === undefined || opening.includes(first);
-}
+export const startsJson = (bytes: Buffer): boolean => /^\s*(?:[[{]|$)/.test(bytes.toString('latin1', 0, 1000));
 
 /** How a record, or a list of records, begins. An empty one counts on a line of its own: PHP says "Cannot use [] for reading". */
 const beginning = /(?:\[\s*)?\{\s*"\w|(?=[[{])(?<=(?:^|[\n>\xbf])[ \t]*)(?:\[\s*\]|\{\s*\})(?=[ \t\r]*(?:[\n<]|$))/g;
@@ -81,7 +78,7 @@ const [isWebPage, beginsWebPage] = [/<(?:!doctype|html|head|body|script)\b/i, /<
 
 /** Whether PHP says, outside of the texts of a record, that a program broke off. It may have begun with an empty list. */
 export const brokeOff = (body: string): boolean =>
-  /\b(?:fatal|parse) error\b/i.test(body.replaceAll(/"(?:[^"\\]|\\.)*"/g, ''));
+  /\b(?:fatal|parse) error\b/i.test(body.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, ''));
 
 /**
  * The JSON within other text, such as warnings of PHP before and behind it; the longest one, if a warning has some, too.
@@ -93,7 +90,7 @@ export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | unde
   let [from, to] = [0, 0];
   beginning.lastIndex = 0;
   for (let found = beginning.exec(body); found; found = beginning.exec(body)) {
-    const end = endOfJson(bytes, found.index);
+    const end = endOfJson(body, found.index);
     if (end === undefined || parsed(bytes.toString('utf8', found.index, end)) === undefined) return undefined;
     if (end - found.index > to - from) [from, to] = [found.index, end];
     beginning.lastIndex = end;
@@ -114,19 +111,15 @@ export function parsed(text: string): unknown {
   }
 }
 
-const [quote, backslash] = [0x22, 0x5c];
-const blank: readonly number[] = [0x20, 0x09, 0x0a, 0x0d];
-const [opening, closing] = [[0x5b, 0x7b] as (number | undefined)[], [0x5d, 0x7d] as (number | undefined)[]];
-
 /** Where the JSON ends that begins at `start`; undefined if it does not end. */
-function endOfJson(bytes: Buffer, start: number): number | undefined {
+function endOfJson(text: string, start: number): number | undefined {
+  const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/gs;
+  tokens.lastIndex = start;
   let depth = 0;
-  for (let at = start; at < bytes.length; at += 1) {
-    if (bytes[at] === quote) {
-      for (at += 1; at < bytes.length && bytes[at] !== quote; at += 1) if (bytes[at] === backslash) at += 1;
-    } else if (opening.includes(bytes[at])) depth += 1;
-    else if (closing.includes(bytes[at])) depth -= 1;
-    if (depth === 0) return at + 1;
+  for (let found = tokens.exec(text); found; found = tokens.exec(text)) {
+    if (/[[{]/.test(found[0][0] ?? '')) depth += 1;
+    else if (/[\]}]/.test(found[0][0] ?? '')) depth -= 1;
+    if (depth === 0) return tokens.lastIndex;
   }
   return undefined;
 }
