@@ -61,10 +61,10 @@ export function openRequests(
         const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
         return { kind: 'failed', reason: error.message, failure, isRefused: true };
       }
-      // What fails about the token fails for all records.
+      // What fails about the token, or the credentials, fails for all records.
       if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
-      // One order alone may always get 401, and looks like all if it is the only one: the breaker tells that apart.
       if (error instanceof AuthenticationError) {
+        if (error.isForAll) throw error;
         return { kind: 'failed', reason: error.message, failure: 'transient' };
       }
       // Without a connection the service is down: no record may wait longer for that.

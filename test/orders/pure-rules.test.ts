@@ -480,6 +480,11 @@ describe('the requests of one record', () => {
     expect(sent.kind === 'failed' ? sent.failure : sent.kind).toBe(ends);
   });
 
+  test('fail for no record if the credentials are refused for all', async () => {
+    const refused = new AuthenticationError(at(401), true);
+    await expect(open()(() => Promise.reject(refused))).rejects.toBe(refused);
+  });
+
   test('after a failure are sent once; the lease is checked before each attempt', async () => {
     let checks = 0;
     const send = open(() => {
