@@ -35,6 +35,8 @@ export type SqlWords = {
   utcNow: string;
   /** Whether a statement was cancelled, as it is after `statementSeconds`. */
   isTimeout(error: unknown): boolean;
+  /** Whether another session holds a lock that a statement waited for. */
+  isLocked(error: unknown): boolean;
   /** Whether a standby cancelled a statement for what its primary has changed meanwhile. */
   isConflict(error: unknown): boolean;
   /** Whether the user may not select the table or the column. */

@@ -82,6 +82,9 @@ export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
       await connection.run('rollback').catch(() => {
         isBroken = true;
       });
+      // The words of the driver do not say of which database.
+      if (words.isLocked(error))
+        throw new ReviewSyncError('shop', 'The shop database cannot be read', { cause: error });
       if (words.isConflict(error)) throw conflictError('the shop database', error);
       throw words.isTimeout(error) ? timeoutError('the shop database', seconds) : error;
     } finally {

@@ -1,7 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect, onTestFinished, vi } from 'vitest';
+import { describeWithHint } from '../../src/base/errors.ts';
+import { isTransient } from '../../src/base/lost-connections.ts';
 import { orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
@@ -37,6 +40,22 @@ test('every reading has a time limit of 30 s, and a shorter one of the shop hold
     const { shop: other } = await world.openApp();
     expect(await other.orders(['A'])).toMatchObject([{ order: { user_name: shown } }]);
   }
+});
+
+test('an error of a lock names the shop, and may pass by itself', async ({ openWorld }) => {
+  const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
+  const world = await shopWith(openWorld, orders);
+  const { shop } = await world.openApp();
+  await shop.checkQueries();
+  const other = new pg.Client({ connectionString: world.shopUrl });
+  await other.connect();
+  onTestFinished(() => other.end());
+  await other.query('begin; lock table o in access exclusive mode');
+  const error: unknown = await shop.orders(['A']).catch((thrown: unknown) => thrown);
+  expect(describeWithHint(error)).toMatch(
+    /^The shop database cannot be read: another session holds a lock on the table \(.*\) → let it finish/,
+  );
+  expect(isTransient(error)).toBe(true);
 });
 
 /** As the time limit of 30 s does: cancels the statement of the shop that sleeps, once there is one. */

@@ -69,6 +69,7 @@ export const mysqlWords: SqlWords = {
   utcNow: 'utc_timestamp(6)',
   // 3024: MySQL's max_execution_time; 1969: MariaDB's max_statement_time; 1317: `kill query`.
   isTimeout: (error) => isOneOf(error, [3024, 1969, 1317]),
+  isLocked: (error) => isOneOf(error, [1205]),
   isConflict: () => false,
   // 1142, 1143: the user may not select the table or the column.
   isWithheld: (error) => isOneOf(error, [1142, 1143]),

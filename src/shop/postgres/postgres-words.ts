@@ -36,6 +36,7 @@ export const postgresWords: SqlWords = {
   since: (read, at) => `(${dateLiteral(read, at)})`,
   utcNow: `(now() at time zone 'UTC')`,
   isTimeout: (error) => sqlStateOf(error) === '57014',
+  isLocked: (error) => sqlStateOf(error) === '55P03',
   // Nothing else fails so in a transaction that only reads.
   isConflict: (error) => sqlStateOf(error) === '40001',
   isWithheld: (error) => sqlStateOf(error) === '42501',
