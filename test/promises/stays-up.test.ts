@@ -107,15 +107,6 @@ test('while a table is locked the status page says so, and serve ends on a signa
   expect(await serving.stop()).toMatchObject({ status: 0 });
 });
 
-test('a worker that waits for a lock on the tables of the queue says so', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
-  await worker.says('worker ready');
-  const oneWaits = await holdUp(world, 'bullmq.job, bullmq.meta');
-  await oneWaits();
-  await worker.says('waits for a lock in the warehouse, which another session holds: pid ');
-});
-
 test('a command that waits for an order says who has it, and goes on afterwards', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));

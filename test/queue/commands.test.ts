@@ -9,6 +9,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
 import { type Following, runToEnd, startWorker } from '../../src/runs/follow-run.ts';
 import { startRun } from '../../src/runs/start-run.ts';
+import { rowsOf } from '../../src/warehouse/index.ts';
 import { until } from '../harness/cli.ts';
 import { orderTest as test } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
@@ -71,6 +72,22 @@ test('a command stopped while the warehouse hangs says so, and hands its jobs ba
   const open = await world.warehouse<{ id: string }>('select id from sync.runs');
   const counts = await app.queues.counts(open.map(({ id }) => id));
   expect(counts).toMatchObject({ runs: { active: 0 }, steps: { active: 0 } });
+});
+
+test('a statement of the queue that waits for a lock counts as one of review-sync', async ({ world }) => {
+  const app = await world.openApp();
+  const holder = new pg.Client({ connectionString: world.warehouseUrl, application_name: 'somebody' });
+  onTestFinished(() => holder.end());
+  await holder.connect();
+  await holder.query('begin; lock table bullmq.job in access exclusive mode');
+  const waiting = app.queues.counts(['a-run']).catch(() => {});
+  const [found] = await until(async () => {
+    const rows = await rowsOf<{ what: string }>(app.warehouse.db, 'sessions_in_the_way', 0);
+    return rows.length > 0 && rows;
+  });
+  expect(found?.what).toContain('application somebody');
+  await holder.query('rollback');
+  await waiting;
 });
 
 /** An OpenTelemetry SDK as small as one can be: it keeps the names of spans. */
