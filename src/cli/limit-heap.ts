@@ -12,8 +12,15 @@ import v8 from 'node:v8';
 export function limitHeap([command = '']: readonly string[]): void {
   if (!['sync', 'backfill', 'verify', 'export', 'worker', 'serve'].includes(command)) return;
   v8.setFlagsFromString('--heap-growing-percent=80');
-  v8.setFlagsFromString('--semi-space-growth-factor=4');
-  // They survive a collection, so that V8 lets the young generation grow now.
-  Array.from({ length: 40_000 }, (_, n) => ({ n }));
+  // V8 doubles it when enough objects have survived a collection. A limit given to Node may be lower.
+  const surviving: object[][] = [];
+  while (youngBytes() < youngBytesWanted && surviving.length < 40)
+    surviving.push(Array.from({ length: 10_000 }, (_, n) => ({ n })));
   v8.setFlagsFromString('--semi-space-growth-factor=1');
 }
+
+/** Its two halves of 4 MB. */
+const youngBytesWanted = 8 * 1024 * 1024;
+
+const youngBytes = () =>
+  v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? youngBytesWanted;
