@@ -8,7 +8,7 @@ import { setStage } from '../../src/sandbox/demo/stage.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { generateSampleShop, type SampleShop } from '../../src/sandbox/sample-shop/generate.ts';
 import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
-import { putProductRatings } from '../../src/warehouse/reviews/product-ratings.ts';
+import { putProductRatings } from '../../src/warehouse/changed-reviews.ts';
 
 export type SampleWarehouse = { url: string; shop: SampleShop };
 

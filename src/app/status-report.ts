@@ -10,8 +10,7 @@ import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.t
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { orderQueriesState } from '../warehouse/orders/order-queries.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
-import { coverageByDay, type DayCoverage } from '../warehouse/reviews/coverage.ts';
-import { spanTotals } from '../warehouse/reviews/export-windows.ts';
+import { coverageByDay, type DayCoverage, spanTotals } from '../warehouse/reviews/export-windows.ts';
 import { openGaps } from '../warehouse/reviews/open-gaps.ts';
 import { type Cursor, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { dailyCounts } from '../warehouse/runs/daily-counts.ts';

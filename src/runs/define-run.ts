@@ -3,9 +3,8 @@ import { requireSameService } from '../app/require-same-service.ts';
 import { addCounts, type Conclusion, type Counts, counted } from '../base/counts.ts';
 import { mask } from '../base/mask.ts';
 import { recount } from '../warehouse/bi/recount.ts';
-import { type DeadLettersAtEnd, deadLettersAtEnd } from '../warehouse/dead-letters.ts';
-import { finishRun } from '../warehouse/runs/runs.ts';
-import type { DeadLetterKind, RunReason } from '../warehouse/schema.ts';
+import { type DeadLetterKind, type DeadLettersAtEnd, deadLettersAtEnd } from '../warehouse/dead-letters.ts';
+import { finishRun, type RunReason } from '../warehouse/runs/runs.ts';
 import type { RunInfo, RunJob, RunReport, StepsEnd } from './job.ts';
 
 type Completing<State> = {

@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { asStorableJson } from '../base/json-text.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
 import { type Db, listOf, rowOf, rowsOf, valuesOf, write } from './index.ts';
-import type { DeadLetterKind } from './schema.ts';
+
+export type DeadLetterKind = 'order' | 'order_line' | 'category' | 'user_grade' | 'review' | 'webhook';
 
 export type NewDeadLetter = {
   kind: DeadLetterKind;

@@ -1,8 +1,7 @@
 import { contentKey } from '../base/json-text.ts';
-import { isInboxFull, noteBrands, noteChanged } from '../warehouse/changed-reviews.ts';
+import { isInboxFull, noteBrands, noteChanged, putProductRatings } from '../warehouse/changed-reviews.ts';
 import { countOpenWebhooks, putDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { putProductRatings } from '../warehouse/reviews/product-ratings.ts';
 import { type EventFault, mostEvents, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
 
 /** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */

@@ -2,7 +2,7 @@ import { counted } from '../base/counts.ts';
 import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { isRecord } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
-import type { ProductRating } from '../warehouse/reviews/product-ratings.ts';
+import type { ProductRating } from '../warehouse/changed-reviews.ts';
 
 /**
  * A review was created or updated, or the data of a product changed, its code perhaps (docs/interface.md, "Events").

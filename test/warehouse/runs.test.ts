@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
 import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
-import { beginRun, finishRun, lastRuns, newestEnded, unfinishedSince } from '../../src/warehouse/runs/runs.ts';
-import type { RunOutcome, RunReason } from '../../src/warehouse/schema.ts';
+import {
+  beginRun,
+  finishRun,
+  lastRuns,
+  newestEnded,
+  type RunOutcome,
+  type RunReason,
+  unfinishedSince,
+} from '../../src/warehouse/runs/runs.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 import { runOf } from '../harness/world.ts';
 

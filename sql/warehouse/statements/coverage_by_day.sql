@@ -1,4 +1,4 @@
--- Days read, holes, and the number of reviews (src/warehouse/reviews/coverage.ts).
+-- Days read, holes, and the number of reviews (DayCoverage).
 select to_char(day, 'YYYY-MM-DD') as day, is_complete as "isRead",
   not is_complete and day < coalesce(last_run.day_of, 'infinity') as "isHole",
   coalesce(reviews, 0)::integer as reviews

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, rowOf, rowsOf, write } from '../index.ts';
-import type { Axis } from '../schema.ts';
-import { closeGaps } from './open-gaps.ts';
+import { type Axis, closeGaps } from './open-gaps.ts';
 
 /**
  * The spans of the axis that were read completely, in ascending order; spans that touch are joined.
@@ -67,3 +66,22 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
 export const spanTotals = (db: Db, runId: string) => rowOf<Record<'spans' | 'reviews' | 'requests', number>>(db)`
   select count(*) as spans, coalesce(sum(reviews), 0)::bigint as reviews, coalesce(sum(requests), 0)::bigint as requests
   from sync.export_windows where run_id = ${runId}`;
+
+/**
+ * A calendar day `yyyy-mm-dd` in the zone of bi. `isHole`: it was not read completely, and is before the day on which
+ * the last run of reviews began. A later day that is not read yet is no hole: the delay of the runs shows it.
+ */
+export type DayCoverage = { day: string; isRead: boolean; isHole: boolean; reviews: number };
+
+/** bi.coverage_by_day and the number of reviews: the days between the bounds of the newest overview, in order. */
+export const coverageByDay = (db: Db) => rowsOf<DayCoverage>(db, 'coverage_by_day');
+
+/** Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). */
+export async function recordOverview(
+  db: Db,
+  capture: { capturedAt: Date; first: string | null; last: string | null },
+): Promise<void> {
+  await write(db)`
+    insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+    values (${capture.capturedAt}, ${capture.first}, ${capture.last}) on conflict do nothing`;
+}

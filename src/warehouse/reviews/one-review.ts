@@ -1,5 +1,5 @@
 import { type Db, listOf } from '../index.ts';
-import type { Axis } from '../schema.ts';
+import type { Axis } from './open-gaps.ts';
 
 export type Row = Record<string, unknown> & {
   created_at: Date;

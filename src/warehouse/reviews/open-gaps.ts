@@ -1,6 +1,8 @@
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, listOf, rowsOf } from '../index.ts';
-import type { Axis } from '../schema.ts';
+
+/** Which date of the reviews a span is over. */
+export type Axis = 'created' | 'updated';
 
 /**
  * Why a span is open.

@@ -2,8 +2,12 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
 import { type Db, listOf, rowsOf, warehouseNow, write } from '../index.ts';
-import type { RunOutcome, RunReason } from '../schema.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
+
+export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
+
+/** Why a run is incomplete. If several reasons apply, it is the first of this list. */
+export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 
 export type Run = {
   id: string;
