@@ -160,6 +160,13 @@ export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError
 export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
+/** What the database gives; undefined if it refuses a record (`isErrorOfTheData`). */
+export const unlessRefused = <T>(result: Promise<T>): Promise<T | undefined> =>
+  result.catch((error: unknown) => {
+    if (!isErrorOfTheData(error)) throw error;
+    return undefined;
+  });
+
 /**
  * The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. A comment
  * such as `@columns` stands for a list of columns (review-columns.ts). Without these a file is SQL, too.

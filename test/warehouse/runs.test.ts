@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { advanceCursor, type Cursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
-import { dailyCounts } from '../../src/warehouse/runs/daily-counts.ts';
+import { advanceCursor, type Cursor, dailyCounts, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import {
   beginRun,
   finishRun,

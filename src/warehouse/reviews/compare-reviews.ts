@@ -1,5 +1,5 @@
 import { splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
-import { isErrorOfTheData, plannedRowsOf, type Warehouse } from '../index.ts';
+import { plannedRowsOf, unlessRefused, type Warehouse } from '../index.ts';
 import type { RawPage } from './land-reviews.ts';
 import { notInLists } from './review-columns.ts';
 
@@ -23,13 +23,8 @@ export type Difference = {
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const { faults } = page.check;
   const lacking = [...notInLists, ...page.check.lacking];
-  if (faults.length === 0) {
-    try {
-      return await compare(warehouse, page.rawBody, lacking, since);
-    } catch (error) {
-      if (!isErrorOfTheData(error)) throw error;
-    }
-  }
+  const whole = faults.length === 0 ? await unlessRefused(compare(warehouse, page.rawBody, lacking, since)) : undefined;
+  if (whole) return whole;
   const faulty = new Set(faults.map(({ index }) => index));
   const found: Difference[] = [];
   for (const [index, record] of splitRecords(page.rawBody).entries()) {
@@ -39,9 +34,8 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
 }
 
 /** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
-export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): Promise<Difference[]> {
-  return compareRecord(warehouse, record, null, since);
-}
+export const compareOne = (warehouse: Warehouse, record: Buffer, since?: Date) =>
+  compareRecord(warehouse, record, null, since);
 
 async function compareRecord(
   warehouse: Warehouse,
@@ -51,12 +45,7 @@ async function compareRecord(
 ): Promise<Difference[]> {
   const storable = storableRecord(record);
   if (storable === undefined) return [refused(record)];
-  try {
-    return await compare(warehouse, `[${storable}]`, lacking, since);
-  } catch (error) {
-    if (!isErrorOfTheData(error)) throw error;
-    return [refused(record)];
-  }
+  return (await unlessRefused(compare(warehouse, `[${storable}]`, lacking, since))) ?? [refused(record)];
 }
 
 const refused = (record: Buffer): Difference => ({

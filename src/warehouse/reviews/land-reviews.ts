@@ -11,7 +11,7 @@ import {
   withoutLinks,
 } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
-import { type Db, isErrorOfTheData, plannedRowsOf, rowsOf, type Warehouse } from '../index.ts';
+import { type Db, isErrorOfTheData, plannedRowsOf, rowsOf, unlessRefused, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 
 /** Numbers of reviews. */
@@ -58,13 +58,10 @@ export async function landPage(
   if (check.count === 0) return landedOf({ inserted: 0, updated: 0 }, 0);
   await learnProducts(warehouse, check.products);
   if (check.faults.length === 0) {
-    try {
-      const values = [rawBody, check.fields, replaceBefore ?? null, check.lacking];
-      const rows = await warehouse.landings(() => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values));
-      return landedOf(rows[0] as Written, check.count);
-    } catch (error) {
-      if (!isErrorOfTheData(error)) throw error;
-    }
+    const values = [rawBody, check.fields, replaceBefore ?? null, check.lacking];
+    const landing = () => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values);
+    const rows = await unlessRefused(warehouse.landings(landing));
+    if (rows) return landedOf(rows[0] as Written, check.count);
   }
   return warehouse.db.transaction().execute((trx) => landRecords(trx, splitRecords(rawBody), check, replaceBefore));
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, valuesOf, write } from '../index.ts';
+import { type Db, rowsOf, valuesOf, write } from '../index.ts';
 
 /**
  * How far a flow has come. orders: `at` is the newest change that was read, as the shop's text to the microsecond, which a
@@ -28,3 +28,9 @@ export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise
   await write(db)`
     update sync.settings set ${columnOf(flow)} = jsonb_build_object('at', ${later('at')}, 'readTo', ${later('readTo')})`;
 }
+
+/** What a flow brought in the last 24 hours, in the 24 before, and so on for 15; null for a day without a run. */
+export type DailyCounts = { flow: Flow; days: (number | null)[] };
+
+/** Orders by what the runs pushed; reviews by their creation, as webhooks bring some before the runs do. */
+export const dailyCounts = (db: Db, now: Date) => rowsOf<DailyCounts>(db, 'daily_counts', now);
