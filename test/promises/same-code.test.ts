@@ -72,6 +72,22 @@ test('of two new orders whose codes differ in case the first by its code is sent
   expect((await world.cli('verify', 'orders')).stdout).toContain(verified);
 });
 
+test('of two new orders that two processes begin at once, one that stands back is tried again', async ({ world }) => {
+  await world.warehouse(`
+    create function sync.begin_other() returns trigger language plpgsql as $$ begin
+      insert into sync.order_links (order_code, contact, lease_owner, lease_expires_at)
+      values ('pQ', 'allowed', 'other', now() + interval '1 minute');
+      return new;
+    end $$`);
+  await world.warehouse(`create trigger begin_other before insert on sync.order_links for each row
+    when (new.order_code = 'Pq' and new.lease_owner is not null) execute function sync.begin_other()`);
+  await world.place(of('Pq', 'lee', 3));
+  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+  expect(mailed(world)).toEqual([]);
+  const due = `select order_code from sync.order_links where due_at <= now()`;
+  expect(await world.warehouse(due)).toEqual([{ order_code: 'Pq' }]);
+});
+
 test('the second of two codes is not sent while nobody knows what became of the first', async ({ world }) => {
   // So many that the service would count as down if it had failed.
   const pairs = Array.from({ length: 6 }, (_, n) => [`xK${n}`, `Xk${n}`] as const);

@@ -1,6 +1,7 @@
 import type { Counts } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
+import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { isErrorOfTheData } from '../../warehouse/index.ts';
 import { recordUnreadable } from '../../warehouse/orders/due-orders.ts';
 import type { OtherLease } from '../../warehouse/orders/order-links.ts';
@@ -12,7 +13,7 @@ import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
-import { otherOrderFault } from '../plan/read-orders.ts';
+import { otherOrderFault, type ReadOrder } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
 import { learn, type Result, sendAll } from './send.ts';
@@ -25,11 +26,8 @@ export type SlicePush = {
   /** The clock of ages, see ageClock. */
   now: () => Date;
   breaker: Breaker;
-  /**
-   * The order as it is in the shop now; undefined if the shop does not have it, or if it cannot be read or is another
-   * order by now, which is recorded as a dead letter.
-   */
-  readAgain(code: string): Promise<DesiredOrder | undefined>;
+  /** The order as it is in the shop now; undefined if the shop does not have it. */
+  readAgain(code: string): Promise<ReadOrder | undefined>;
 };
 
 /** `elsewhere`: another process is pushing the order, so nothing was done. */
@@ -58,11 +56,15 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
   const contact = firstDecision({ createdAt: orderedAt, now: now() }, rights);
   try {
     return await underLease(deps, { code, contact, orderedAt }, async (leased) => {
-      const order = isStale(leased, given, slice) ? await slice.readAgain(code) : given;
+      const { order, deadLetter } = isStale(leased, given, slice)
+        ? ((await slice.readAgain(code)) ?? {})
+        : { order: given };
       const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
       const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
+      // Not before: a new order that is given back is forgotten, and would not be tried again.
+      if (deadLetter) return await failed(deps, deadLetter);
       const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
       return nothing ? { [counted]: 1 } : {};
     });
@@ -72,9 +74,13 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
     // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
     const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
     const deadLetter = orderDeadLetter({ code }, `the order cannot be sent or recorded: ${what}`);
-    await recordUnreadable(deps.db, [deadLetter], retryDelaysMs);
-    return { done: { orders_failed: 1 } };
+    return { done: await failed(deps, deadLetter) };
   }
+}
+
+async function failed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promise<Counts> {
+  await recordUnreadable(db, [deadLetter], retryDelaysMs);
+  return { orders_failed: 1 };
 }
 
 /**

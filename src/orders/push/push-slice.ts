@@ -77,8 +77,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
       breaker: openBreaker(),
       readAgain: openBatch(async (some: string[]) => {
         const again = await readOrders(deps, await shop.orders(some), rights);
-        await recordUnreadable(db, deadLettersOf(again), retryDelaysMs);
-        return some.map((code) => again.find((one) => one.code === code)?.order);
+        return some.map((code) => again.find((one) => one.code === code));
       }),
     },
   );
