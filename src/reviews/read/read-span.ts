@@ -60,12 +60,12 @@ async function partsOf(
   const at = page && dateOn(page, span);
   const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
   if (!first || !second) return readCrowd(reader, query);
-  const guess = pages === undefined ? {} : { guess: pages - most };
+  if (pages === undefined) return { kind: 'too-long', parts: [{ span: first }, { span: second }] };
   // The list of the first part begins as this one does, so this page is its last one.
-  const last = page && pages !== undefined && at !== undefined ? pageBefore(page, first.end) : undefined;
+  const last = page && at !== undefined ? pageBefore(page, first.end) : undefined;
   const parts: Part[] = [
     { span: first, guess: most, ...(last && { last }) },
-    { span: second, ...guess },
+    { span: second, guess: pages - most },
   ];
   return { kind: 'too-long', parts };
 }
