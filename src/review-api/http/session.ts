@@ -43,33 +43,6 @@ type SessionDeps = {
   onWait: (forMs: number, reason: string) => void;
 };
 
-/**
- * The session of one process: a copy of what the store has, and what this process alone knows. Moments are on the
- * monotonic clock: a wall clock that is set back must not hold the requests.
- */
-export type OpenSession = Readonly<SessionDeps> & {
-  readonly store: SessionStore;
-  /** Whether other processes may change what the store has. */
-  readonly isShared: boolean;
-  token: Token | undefined;
-  /** How many tokens in a row had fewer than `fewUses` uses. */
-  shortLived: number;
-  heldUntilMs: number;
-  heldReason: string | undefined;
-  /** A request that was sent later and carried out ends a hold after a failure. */
-  heldSinceMs: number;
-  /** When this process may send a request although a failure holds the others. */
-  probeAtMs: number;
-  /** Probes of this hold that failed. */
-  failedProbes: number;
-  /** When the last request was sent that the service carried out. */
-  succeededMs: number;
-  lookedAtMs: number;
-  looking: Promise<void> | undefined;
-  /** Counts beginnings and ends of changes: what was read before one of these is out of date. */
-  changes: number;
-};
-
 /** How often the store is asked for what other processes have changed, in milliseconds. */
 const lookEveryMs = 250;
 
@@ -82,23 +55,37 @@ const fewUses = 3;
 /** The longest wait before another token is obtained: after a token that served some requests, and after one without any. */
 const [longestBackoffMs, longestUselessBackoffMs] = [1_000, 60_000];
 
-/** @param store where the session is kept; default in memory, for this client alone. */
-export function openSession(store: SessionStore | undefined, deps: SessionDeps): OpenSession {
+export type OpenSession = ReturnType<typeof openSession>;
+
+/**
+ * The session of one process: a copy of what the store has, and what this process alone knows. Moments are on the
+ * monotonic clock: a wall clock that is set back must not hold the requests.
+ *
+ * @param store where the session is kept; default in memory, for this client alone.
+ */
+export function openSession(store: SessionStore | undefined, deps: SessionDeps) {
   const never = Number.NEGATIVE_INFINITY;
   return {
     ...deps,
     store: store ?? inMemory(),
+    /** Whether other processes may change what the store has. */
     isShared: store !== undefined,
-    token: undefined,
+    token: undefined as Token | undefined,
+    /** How many tokens in a row had fewer than `fewUses` uses. */
     shortLived: 0,
     heldUntilMs: never,
-    heldReason: undefined,
+    heldReason: undefined as string | undefined,
+    /** A request that was sent later and carried out ends a hold after a failure. */
     heldSinceMs: never,
+    /** When this process may send a request although a failure holds the others. */
     probeAtMs: never,
+    /** Probes of this hold that failed. */
     failedProbes: 0,
+    /** When the last request was sent that the service carried out. */
     succeededMs: never,
     lookedAtMs: never,
-    looking: undefined,
+    looking: undefined as Promise<void> | undefined,
+    /** Counts beginnings and ends of changes: what was read before one of these is out of date. */
     changes: 0,
   };
 }
