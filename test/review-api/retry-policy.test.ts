@@ -60,7 +60,7 @@ test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
   [failing('ERR_SSL_WRONG_VERSION_NUMBER'), 'give-up', 'give-up'],
 ])('after %s a creation ends with %s, a read or an upsert with %s', ([cause, ofCreate, ofOthers]) => {
   const call = { method: 'POST', path: '/v1/orders' } as Parameters<typeof outcomeOf>[1];
-  const reading = { secrets: [], now: () => 0, maxBodyBytes: 1000 };
+  const reading = { secrets: [], now: () => 0 };
   const outcome = outcomeOf({ kind: 'no-response', cause } as Parameters<typeof outcomeOf>[0], call, () => 0, reading);
   const actions = [false, true].map((repeatable) => nextStep(outcome as Failure, { ...first, repeatable }).action);
   expect(actions).toEqual([ofCreate, ofOthers]);

@@ -79,7 +79,6 @@ function newClient(options: ReviewApiOptions, connections: number, aborted: Abor
   return {
     options,
     now,
-    maxBodyBytes,
     stopped,
     tokenCall,
     stats,
@@ -291,7 +290,7 @@ async function attempt<T>(
     await ownTurn(client);
   }
   const secrets = [token?.value, session.token?.value, options.clientSecret];
-  const outcome = outcomeOf(reply, call, read, { ...client, secrets });
+  const outcome = outcomeOf(reply, call, read, { secrets, now: client.now });
   if (token && outcome.kind === 'token-refused') token.uses -= 1;
   else if (token && response) client.uselessTokens = 0;
   // Not for the token: it says nothing about records, and is obtained within a change, for which `succeeded` would wait.

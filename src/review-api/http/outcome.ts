@@ -49,7 +49,7 @@ export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: 
 );
 
 /** `secrets` must not appear in an error. */
-type Reading = { secrets: readonly (string | undefined)[]; now: () => number; maxBodyBytes: number };
+type Reading = { secrets: readonly (string | undefined)[]; now: () => number };
 
 /**
  * Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors
@@ -59,7 +59,7 @@ export function outcomeOf<T>(
   reply: Reply,
   call: Call,
   read: (response: HttpResponse) => T,
-  { secrets: tokens, now, maxBodyBytes }: Reading,
+  { secrets: tokens, now }: Reading,
 ): Outcome<T> {
   // Only asked for if there is an error: it costs as much as encoding a request.
   const secrets = () => [...tokens, ...privateValues(call)];
@@ -76,10 +76,7 @@ export function outcomeOf<T>(
     const detail = `it comes from a cache${ageMs > 0 ? ` and is ${durationText(ageMs / 1000)} old` : ''}`;
     return { kind: 'malformed', status, detail };
   }
-  if (isSuccess && incomplete && status !== 204 && !isMissing) {
-    const detail = incompleteText(incomplete, maxBodyBytes);
-    return { kind: incomplete === 'lost' ? 'lost' : 'malformed', status, detail };
-  }
+  if (isSuccess && incomplete && status !== 204 && !isMissing) return { ...incomplete, status };
   // Some services send errors with status 200.
   if (isSuccess && (isMissing || !isError(bytes))) return readWith(read, reply, secrets);
 
@@ -108,12 +105,6 @@ export function outcomeOf<T>(
     return { kind: 'failed', retryAfterMs: waitMs, status, detail };
   }
   return { kind: 'refused', status, detail };
-}
-
-function incompleteText(incomplete: 'lost' | 'too-large' | 'undecodable', maxBodyBytes: number): string {
-  if (incomplete === 'lost') return 'the connection broke before the end of the body';
-  if (incomplete === 'undecodable') return 'the body is compressed, and broken';
-  return `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
 }
 
 function readWith<T>(

@@ -14,7 +14,7 @@ export type Timeouts = {
 
 /** How one attempt ended. `incomplete`: why there is no body. */
 export type Reply =
-  | (HttpResponse & { kind: 'response'; incomplete?: 'lost' | 'too-large' | 'undecodable' })
+  | (HttpResponse & { kind: 'response'; incomplete?: { kind: 'lost' | 'malformed'; detail: string } })
   | { kind: 'no-response'; cause: unknown };
 
 type SendOptions = {
@@ -81,14 +81,21 @@ async function readWhole(
   } catch (cause) {
     if (!head) return { kind: 'no-response', cause };
     // The status still counts when the body of an error response is lost.
-    const { code = '' } = cause as { code?: string };
-    const isTooLarge = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE';
-    const isUndecodable = /^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code);
-    const incomplete = isTooLarge ? 'too-large' : isUndecodable ? 'undecodable' : 'lost';
-    return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete };
+    return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete: incompleteBy(cause, maxBodyBytes) };
   } finally {
     clearTimeout(timer);
   }
+}
+
+function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'malformed'; detail: string } {
+  const { code = '' } = cause as { code?: string };
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE') {
+    const detail = `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
+    return { kind: 'malformed', detail };
+  }
+  const isCompressed = /^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code);
+  if (isCompressed) return { kind: 'malformed', detail: 'the body is compressed, and broken' };
+  return { kind: 'lost', detail: 'the connection broke before the end of the body' };
 }
 
 /** A cache may keep what it has just asked for while it answers: this is no state of another moment. */
