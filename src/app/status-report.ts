@@ -16,7 +16,7 @@ import { type Cursor, dailyCounts, type Flow, readCursor } from '../warehouse/ru
 import { lastRuns, newestEnded, openRuns, type Run, unattendedRuns } from '../warehouse/runs/runs.ts';
 import { sessionState } from '../warehouse/service-session.ts';
 import type { App } from './app.ts';
-import { isWhole } from './config.ts';
+import { type Config, isWhole } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 import { systemsOf } from './run-rights.ts';
 
@@ -45,6 +45,8 @@ export type RunInProgress = {
   /** Undefined if the queue cannot say; `unknown` is why. */
   steps: { planned: number | undefined; ended: number } | undefined;
   unknown: string | undefined;
+  /** Whether a process carries it out. */
+  isAttended: boolean;
   /** Reviews in the spans that it has read and proven so far. */
   reviews: number;
 };
@@ -73,23 +75,24 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
   const [open, runs] = [await openRuns(db), await lastRuns(db, 20)];
   const { progress, ...ofQueue } = await readQueue(queues, config.queueUrl, open);
   const running = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-  const flows: Flow[] = ['orders', 'reviews'];
+  const left = leftRuns(open, await unattendedRuns(db), progress);
   return {
     /** When the report was made. */
     at,
-    flows: await Promise.all(
-      flows.map(async (flow) => {
-        const schedule = { pattern: config.schedules[flow], timeZone: config.scheduleTimeZone };
-        return flowOf(flow, await readCursor(db, flow), schedule, at);
-      }),
-    ),
+    flows: [await readFlow(db, 'orders', config, at), await readFlow(db, 'reviews', config, at)],
     /** A run that is overdue by more than this is worth an alert. */
     alertLagMinutes: config.alerts.lagMinutes,
     coverage: coverageByMonth(days),
     coverageDays: lastTwelveMonths(days),
     runs,
     /** The newest of the runs that have not ended. */
-    inProgress: await Promise.all(running.map((run) => inProgress(db, run, progress.get(run.id), ofQueue.queue.error))),
+    inProgress: await Promise.all(
+      running.map(async (run): Promise<RunInProgress> => {
+        const isAttended = run.attendedAt !== null && !left.some(({ id }) => id === run.id);
+        const { reviews } = await spanTotals(db, run.id);
+        return { run, ...stepsOf(progress.get(run.id), ofQueue.queue.error), isAttended, reviews };
+      }),
+    ),
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
@@ -120,7 +123,7 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     daily: await dailyCounts(db, at),
     ...ofQueue,
     /** Open runs that no process carries out, with the steps that wait, if the queue says how many. */
-    leftRuns: leftRuns(open, await unattendedRuns(db), progress),
+    leftRuns: left,
     /** The zone and systems of this process; undefined if it has the warehouse only. */
     systems: isWhole(config) ? systemsOf(config) : undefined,
   };
@@ -152,18 +155,18 @@ function leftRuns(open: readonly Run[], unattended: readonly Run[], progress: Qu
   });
 }
 
-async function inProgress(
-  db: Db,
-  run: Run,
+function stepsOf(
   progress: RunProgress | undefined,
   queueError = 'the queue is not read',
-): Promise<RunInProgress> {
-  const { reviews } = await spanTotals(db, run.id);
-  if (!progress) return { run, reviews, steps: undefined, unknown: queueError };
+): Pick<RunInProgress, 'steps' | 'unknown'> {
+  if (!progress) return { steps: undefined, unknown: queueError };
   const { state, planned, ended } = progress;
-  if (state === 'lost') return { run, reviews, steps: undefined, unknown: 'its job is no longer in the queue' };
-  return { run, reviews, steps: { planned, ended }, unknown: undefined };
+  if (state === 'lost') return { steps: undefined, unknown: 'its job is no longer in the queue' };
+  return { steps: { planned, ended }, unknown: undefined };
 }
+
+const readFlow = async (db: Db, flow: Flow, { schedules, scheduleTimeZone: timeZone }: Config, at: Date) =>
+  flowOf(flow, await readCursor(db, flow), { pattern: schedules[flow], timeZone }, at);
 
 /** How far a flow has come. @param schedule an empty pattern: there is none. */
 export function flowOf(

@@ -118,7 +118,7 @@ export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date):
 }
 
 /** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
-export function progressText({ run, steps, unknown, reviews }: RunInProgress, now: Date): string {
+export function progressText({ run, steps, unknown, isAttended, reviews }: RunInProgress, now: Date): string {
   const plansInBatches = run.job.endsWith('orders');
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
@@ -126,7 +126,7 @@ export function progressText({ run, steps, unknown, reviews }: RunInProgress, no
   const wait = waitText(run, now);
   if (wait !== undefined) parts.push(wait);
   if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
-  else if (planned === undefined) parts.push(run.attendedAt ? 'it is being planned' : 'it waits for a worker');
+  else if (planned === undefined) parts.push(isAttended ? 'it is being planned' : 'it waits for a worker');
   else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
   if (reviews > 0 && seconds > 0) {
     const rate = reviews / seconds;
@@ -134,7 +134,8 @@ export function progressText({ run, steps, unknown, reviews }: RunInProgress, no
     parts.push(`${counted(reviews, 'review')}, ${perSecond} per second`);
   }
   if (planned !== undefined) {
-    if (plansInBatches) parts.push('time left not known: it plans in batches');
+    if (!isAttended) parts.push('it waits for a worker');
+    else if (plansInBatches) parts.push('time left not known: it plans in batches');
     else if (ended === 0) parts.push('time left not known: no step has ended yet');
     else parts.push(`about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`);
   }

@@ -15,6 +15,7 @@ describe('a run in progress', () => {
     run,
     steps: { planned, ended },
     unknown: undefined,
+    isAttended: true,
     reviews,
   });
 
@@ -30,8 +31,10 @@ describe('a run in progress', () => {
     expect(text(progress(30, 10, 0), 'sync-orders')).toContain(
       '10 of 30 steps planned so far; time left not known: it plans in',
     );
-    expect(text(progress(undefined, 0, 0))).toBe('For 1 h; it waits for a worker.');
-    const waiting = { attendedAt: at(1), waitReason: 'GET /v1/reviews: 503', waitUntil: at(1.01) };
+    const left = (planned: number | undefined) => text({ ...progress(planned, 0, 0), isAttended: false });
+    expect(left(undefined)).toBe('For 1 h; it waits for a worker.');
+    expect(left(30)).toBe('For 1 h; 0 of 30 steps; it waits for a worker.');
+    const waiting = { waitReason: 'GET /v1/reviews: 503', waitUntil: at(1.01) };
     expect(progressText({ ...progress(undefined, 0, 0), run: { ...run, ...waiting } }, at(1))).toBe(
       'For 1 h; waits until 01:00:36: GET /v1/reviews: 503; it is being planned.',
     );
