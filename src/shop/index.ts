@@ -16,7 +16,7 @@ import {
 } from './orders.ts';
 import { openQueries, type ShopQueries } from './queries.ts';
 import { readSlowAlone } from './read-slow-orders.ts';
-import { codesByCreation, databaseNow, type OrderQueries, type ReadOptions, type ShopSession } from './session.ts';
+import { codesByCreation, databaseNow } from './session.ts';
 import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
@@ -43,19 +43,9 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
   };
 }
 
-type OfOrders<T> = (session: ShopSession, queries: OrderQueries) => Promise<T>;
-
-/** Reads with the queries of orders, which are checked in a transaction of their own. */
-const readerOf = (database: ShopDatabase, queries: ShopQueries) => {
-  return async <T>(read: OfOrders<T>, how?: ReadOptions): Promise<T> => {
-    const ofOrders = await queries.ofOrders();
-    return database.read((session) => read(session, ofOrders), how);
-  };
-};
-
 /** What runs read. */
 function forRuns(database: ShopDatabase, queries: ShopQueries) {
-  const read = readerOf(database, queries);
+  const { read } = queries;
   const catalog = async (name: 'categories' | 'user_grades') => {
     const query = await queries.find(name);
     return query && database.read((session) => readCatalog(session, query));
@@ -110,7 +100,7 @@ function forRuns(database: ShopDatabase, queries: ShopQueries) {
 
 /** What `doctor` and `init` look at. */
 function forPeople(database: ShopDatabase, queries: ShopQueries) {
-  const read = readerOf(database, queries);
+  const { read } = queries;
   return {
     /** False if its file is absent. @throws UsageError for a query that does not keep to the contract. */
     hasQuery: async (name: QueryName) => (await queries.find(name)) !== undefined,

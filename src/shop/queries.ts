@@ -7,7 +7,7 @@ import { packagePath } from '../base/package-path.ts';
 import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
-import type { OrderQueries, ShopQuery } from './session.ts';
+import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { isShopTimeout, timeoutError } from './shop-timeout.ts';
 import { bareText, replaceParameter, type SqlDialect } from './sql-text.ts';
 
@@ -56,6 +56,11 @@ export function openQueries(database: ShopDatabase, folder: string, timeZone: st
     /** Undefined if its file is absent. */
     find,
     ofOrders,
+    /** Reads with the queries of orders, which are checked in a transaction of their own. */
+    async read<T>(work: (session: ShopSession, queries: OrderQueries) => Promise<T>, how?: ReadOptions): Promise<T> {
+      const queries = await ofOrders();
+      return database.read((session) => work(session, queries), how);
+    },
     /** The text of all files. */
     texts: async () => (await Promise.all((Object.keys(contract) as QueryName[]).map(textOf))).join('\n'),
     /**
