@@ -88,6 +88,13 @@ test('of two new orders that two processes begin at once, one that stands back i
   expect(await world.warehouse(due)).toEqual([{ order_code: 'Pq' }]);
 });
 
+test('an order that the shop has deleted before any push of it goes before no other one', async ({ world }) => {
+  await world.place(of('AbC', 'kim', 1), of('aBc', 'lee', 3));
+  await world.shop(`update o set deleted_at = now() where code = 'AbC'`);
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1, orders_deleted_kept: 1, orders_failed: 0 });
+  expect(mailed(world)).toEqual(['lee@example.com']);
+});
+
 test('the second of two codes is not sent while nobody knows what became of the first', async ({ world }) => {
   // So many that the service would count as down if it had failed.
   const pairs = Array.from({ length: 6 }, (_, n) => [`xK${n}`, `Xk${n}`] as const);

@@ -40,14 +40,16 @@ export async function readOrders(
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const asked = raws.map(({ order }) => order.code ?? '');
   const links = await orderLinks(db, asked);
-  const confused = await mayBeConfused(deps, asked, links);
+  // An order that the shop has deleted before any push of it is never sent, and goes before no other one.
+  const isNever = ({ order: { code, deleted_at } }: RawOrder) => deleted_at && isNeverPushed(links.get(code ?? ''));
+  const sent = raws.filter((raw) => !isNever(raw)).map(({ order }) => order.code ?? '');
+  const confused = await mayBeConfused(deps, sent, links);
   return raws.map((raw, at): ReadOrder => {
     const code = asked[at] as string;
     const own = { code, raw, link: links.get(code) };
     const order = desiredOrder(raw, products, grades, deletes);
     if (!('lines' in order)) return { ...own, deadLetter: order, isOther: false };
-    const isGone = order.order.deletedAt !== undefined && isNeverPushed(own.link);
-    const other = isGone ? undefined : confused.get(code);
+    const other = confused.get(code);
     const otherFault = otherOrderFault(order.order, own.link);
     const fault = otherFault ?? (other === undefined ? undefined : alikeFault(other));
     if (fault === undefined) return { ...own, order, isOther: false };
