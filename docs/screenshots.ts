@@ -18,7 +18,7 @@ import { syncReviews } from '../jobs/sync-reviews.ts';
 import { openApp } from '../src/app/app.ts';
 import { openLog } from '../src/base/log.ts';
 import { startServing } from '../src/cli/ui/serving.ts';
-import { runToEnd, startWorker } from '../src/runs/follow-run.ts';
+import { runToEnd, startWorker } from '../src/runs/run-to-end.ts';
 import { startRun } from '../src/runs/start-run.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';

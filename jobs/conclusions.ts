@@ -1,7 +1,7 @@
 import type { App } from '../src/app/app.ts';
 import { type Conclusion, type Counts, counted } from '../src/base/counts.ts';
 import type { DeadLettersAtEnd } from '../src/warehouse/dead-letters.ts';
-import { spanTotals } from '../src/warehouse/reviews/export-windows.ts';
+import { spanTotals } from '../src/warehouse/reviews/coverage.ts';
 import { pushOrdersStep } from './push-orders.ts';
 import { readWindowStep } from './read-window.ts';
 

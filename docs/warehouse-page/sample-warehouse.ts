@@ -3,7 +3,7 @@ import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { openApp } from '../../src/app/app.ts';
 import { openLog } from '../../src/base/log.ts';
 import { packagePath } from '../../src/base/package-path.ts';
-import { runToEnd } from '../../src/runs/follow-run.ts';
+import { runToEnd } from '../../src/runs/run-to-end.ts';
 import { setStage } from '../../src/sandbox/demo/stage.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { generateSampleShop, type SampleShop } from '../../src/sandbox/sample-shop/generate.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { checkAlerts } from '../alerts/check-alerts.ts';
 import { postAlert } from '../alerts/post-alert.ts';
+import { postIssues } from '../alerts/post-issues.ts';
+import { issuesOf } from '../app/alert-rules.ts';
 import type { App } from '../app/app.ts';
-import { issuesOf } from '../app/issues.ts';
 import { statusReport } from '../app/status-report.ts';
 import { describeError } from '../base/errors.ts';
 import { repeat } from '../base/timeout.ts';
@@ -40,7 +40,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     const report = await statusReport(app);
     queueFailures = report.queue.error === undefined ? 0 : queueFailures + 1;
     if (queueFailures > 0 && queueFailures < failuresBeforeAlert) return;
-    await checkAlerts({ db: app.warehouse.db, log, now, post }, issuesOf(report));
+    await postIssues({ db: app.warehouse.db, log, now, post }, issuesOf(report));
   }
 
   async function attempt(): Promise<void> {

@@ -10,7 +10,7 @@ import { type FileContent, textOf, writeParquet } from './parquet-file.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * The views of `bi` that are exported. All others can be computed from them: those about reviews by day, product, score
+ * The views of `bi` that are exported, with all their columns. All others can be computed from them: those about reviews by day, product, score
  * or month from `reviews`, those about delivered products from `sub_orders` and `reviews` by `order_key` and
  * `product_id`. `by`: the column by whose month the rows are put into files; a view without it has few rows and one
  * file. `order`: the same rows give the same bytes, and readers can skip row groups by date.

@@ -1,4 +1,4 @@
-/** Every limit of pushing orders: how many at a time, how long, how often. */
+/** Every limit of pushing orders: how many at a time, how long, how often. The lease is a setting, ORDER_LEASE_SECONDS. */
 
 /** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
 const sliceSize = 500;

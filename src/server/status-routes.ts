@@ -3,7 +3,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { issuesOf } from '../app/issues.ts';
+import { issuesOf } from '../app/alert-rules.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import { hasCredentials, hasToken } from './credentials.ts';
 import type { MeasuredApp, Served } from './measured-app.ts';

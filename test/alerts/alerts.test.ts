@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { checkAlerts } from '../../src/alerts/check-alerts.ts';
-import { type Issue, issuesOf } from '../../src/app/issues.ts';
+import { postIssues } from '../../src/alerts/post-issues.ts';
+import { type Issue, issuesOf } from '../../src/app/alert-rules.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -33,7 +33,7 @@ async function openAlerts(world: World) {
   };
   const check = (issues: Issue[], minutesLater = 1) => {
     now += minutesLater * 60_000;
-    return checkAlerts(deps, issues);
+    return postIssues(deps, issues);
   };
   return { app, texts, faults, check };
 }

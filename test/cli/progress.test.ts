@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { drawRun } from '../../src/cli/ui/draw-run.ts';
 import { openProgress } from '../../src/cli/ui/progress.ts';
-import { drawRun } from '../../src/cli/ui/run-to-end.ts';
 import type { RunProgress } from '../../src/queue/index.ts';
-import { type Following, followRun } from '../../src/runs/follow-run.ts';
+import { type Following, followRun } from '../../src/runs/run-to-end.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { beginRun, finishRun } from '../../src/warehouse/runs/runs.ts';
 import { createWarehouse } from '../harness/warehouse.ts';

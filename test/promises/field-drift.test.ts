@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { checkAlerts } from '../../src/alerts/check-alerts.ts';
+import { postIssues } from '../../src/alerts/post-issues.ts';
+import { issuesOf } from '../../src/app/alert-rules.ts';
 import type { App } from '../../src/app/app.ts';
-import { issuesOf } from '../../src/app/issues.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openFieldShapes, type RecordKind } from '../../src/warehouse/field-shapes.ts';
@@ -33,7 +33,7 @@ async function sees({ warehouse }: App, kind: RecordKind, record: Fields, count 
 async function alertsOf(app: App): Promise<string[]> {
   const posted: string[] = [];
   const post = async (text: string) => void posted.push(text);
-  await checkAlerts(
+  await postIssues(
     { db: app.warehouse.db, log: openLog('silent'), now: app.now, post },
     issuesOf(await statusReport(app)),
   );

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
-import { followRun } from '../../src/runs/follow-run.ts';
+import { followRun } from '../../src/runs/run-to-end.ts';
 import { startRun } from '../../src/runs/start-run.ts';
 import { startHere } from '../harness/cli.ts';
 import { line, type OrderWorld, order, orderTest } from '../harness/order-world.ts';

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { requireSameShop, sameShop } from '../../src/app/require-same-shop.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openRunChoice } from '../../src/runs/carry-out.ts';
-import { runToEnd } from '../../src/runs/follow-run.ts';
+import { runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';

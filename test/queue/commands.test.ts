@@ -7,7 +7,7 @@ import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { type Following, runToEnd, startWorker } from '../../src/runs/follow-run.ts';
+import { type Following, runToEnd, startWorker } from '../../src/runs/run-to-end.ts';
 import { startRun } from '../../src/runs/start-run.ts';
 import { rowsOf } from '../../src/warehouse/index.ts';
 import { until } from '../harness/cli.ts';

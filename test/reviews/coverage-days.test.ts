@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { coverageByMonth, lastTwelveMonths } from '../../src/app/status-report.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
-import { coverageByDay } from '../../src/warehouse/reviews/export-windows.ts';
+import { coverageByDay } from '../../src/warehouse/reviews/coverage.ts';
 import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
 
 /** The days that were not read completely. */

@@ -4,7 +4,7 @@ import { intersection, secondOf } from '../../src/base/time/span.ts';
 import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { readWindow } from '../../src/reviews/read/read-window.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { coveredSpans } from '../../src/warehouse/reviews/export-windows.ts';
+import { coveredSpans } from '../../src/warehouse/reviews/coverage.ts';
 import { openGap, openGaps } from '../../src/warehouse/reviews/open-gaps.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { startRuleProxy } from '../harness/proxy.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { gapsProblem } from '../../src/reviews/read/read-window.ts';
 import { newestBut, storedBounds, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpan, spanTotals } from '../../src/warehouse/reviews/export-windows.ts';
+import { coveredSpans, enterSpan, spanTotals } from '../../src/warehouse/reviews/coverage.ts';
 import {
   closeGaps,
   closeGapsReadSince,

@@ -18,14 +18,14 @@ import {
   planBackfillReviews,
   spanOf,
 } from '../../reviews/plan/plan-backfill-reviews.ts';
-import { spanTotals } from '../../warehouse/reviews/export-windows.ts';
+import { spanTotals } from '../../warehouse/reviews/coverage.ts';
 import type { RunRights } from '../../warehouse/runs/run-rights.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/arguments.ts';
+import { drawRun, drawToEnd, startOnly } from '../ui/draw-run.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, drawToEnd, startOnly } from '../ui/run-to-end.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };

@@ -15,8 +15,8 @@ import {
 } from '../../warehouse/dead-letters.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { numberOf } from '../ui/arguments.ts';
+import { drawRun, drawToEnd } from '../ui/draw-run.ts';
 import { openProgress } from '../ui/progress.ts';
-import { drawRun, drawToEnd } from '../ui/run-to-end.ts';
 import { table } from '../ui/table.ts';
 import { inApp, withApp } from '../ui/with-app.ts';
 

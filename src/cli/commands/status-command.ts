@@ -1,4 +1,4 @@
-import { type Issue, issuesOf } from '../../app/issues.ts';
+import { type Issue, issuesOf } from '../../app/alert-rules.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { openStatusSource } from '../../app/status-source.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';

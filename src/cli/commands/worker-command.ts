@@ -9,7 +9,7 @@ import { isRedis, takersOfBrands } from '../../queue/connection.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
 import { openDueTaker } from '../../queue/worker.ts';
 import { endRunsOfSchedulesOff } from '../../runs/end-run.ts';
-import { startWorker } from '../../runs/follow-run.ts';
+import { startWorker } from '../../runs/run-to-end.ts';
 import type { SharedWork } from '../../runs/run-worker.ts';
 import { openRunSeats, openStepSlots } from '../../runs/step-slots.ts';
 import { type RunningServer, startServer } from '../../server/index.ts';

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { UsageError } from '../../base/errors.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf, intersection, type Span } from '../../base/time/span.ts';
-import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
+import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
 import { openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { fetchPage, limitsOf, type PageDeps } from '../read/list-page.ts';
 import { planWindows, type Window } from '../read/window.ts';

@@ -2,7 +2,7 @@ import type { Conclusion } from '../../base/counts.ts';
 import { partBefore, secondOf } from '../../base/time/span.ts';
 import { closeUnseenReviews } from '../../warehouse/dead-letters.ts';
 import { countAbsent, newestBut, suspects } from '../../warehouse/reviews/absent-reviews.ts';
-import { coveredSpans } from '../../warehouse/reviews/export-windows.ts';
+import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { closeGapsReadSince, openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../../warehouse/runs/retention.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../base/time/span.ts';
 import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
-import { recordOverview } from '../../warehouse/reviews/export-windows.ts';
+import { recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
 import { type Axis, justNow, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';

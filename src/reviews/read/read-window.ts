@@ -4,7 +4,7 @@ import { IncompleteError } from '../../base/errors.ts';
 import { isoOf, partBefore, type Span, secondOf, without } from '../../base/time/span.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpan } from '../../warehouse/reviews/export-windows.ts';
+import { coveredSpans, enterSpan } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, type GapKind, openGap } from '../../warehouse/reviews/open-gaps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';

@@ -1,6 +1,6 @@
 import type { StatusReport } from '../../app/status-report.ts';
 import { counted, formatCount } from '../../base/counts.ts';
-import type { DayCoverage } from '../../warehouse/reviews/export-windows.ts';
+import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import { type Html, html } from './html.ts';
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];

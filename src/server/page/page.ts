@@ -1,4 +1,4 @@
-import { type Issue, issuesOf } from '../../app/issues.ts';
+import { type Issue, issuesOf } from '../../app/alert-rules.ts';
 import type { StatusReport } from '../../app/status-report.ts';
 import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { counted } from '../../base/counts.ts';

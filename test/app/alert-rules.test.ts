@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { issuesOf } from '../../src/app/issues.ts';
+import { issuesOf } from '../../src/app/alert-rules.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { flowOf, type StatusReport, statusReport } from '../../src/app/status-report.ts';
 import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';

@@ -1,8 +1,8 @@
 import type { App } from '../../app/app.ts';
 import { mayDo } from '../../app/may-do.ts';
 import { countsText } from '../../app/status-view.ts';
-import { type Following, followRun, runToEnd } from '../../runs/follow-run.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
+import { type Following, followRun, runToEnd } from '../../runs/run-to-end.ts';
 import { type RunRequest, startRun } from '../../runs/start-run.ts';
 import { unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';

@@ -22,7 +22,7 @@ export type AlertIssue = { key: string; what: string; hint: string; isUrgent: bo
  * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message
  * and its record may post that message again.
  */
-export async function checkAlerts(deps: AlertDeps, issues: readonly AlertIssue[]): Promise<void> {
+export async function postIssues(deps: AlertDeps, issues: readonly AlertIssue[]): Promise<void> {
   const { db, now } = deps;
   const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
     isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],

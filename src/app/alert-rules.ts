@@ -1,4 +1,4 @@
-import { driftKey } from '../alerts/check-alerts.ts';
+import { driftKey } from '../alerts/post-issues.ts';
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { holdText } from '../review-api/index.ts';
