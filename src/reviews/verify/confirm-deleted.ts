@@ -49,8 +49,10 @@ export async function confirmDeleted(
       if (asked.kind === 'failed') reason ||= asked.reason;
       else answers += 1;
       if (asked.kind === 'gone') found.push(review);
-      if (asked.kind === 'shown') await options.show(review, asked);
-      if (asked.kind === 'shown') unlisted += 1;
+      if (asked.kind === 'shown') {
+        await options.show(review, asked);
+        unlisted += 1;
+      }
       return asked.kind;
     });
     unknown += reviews.length - answers;
