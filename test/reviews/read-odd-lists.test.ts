@@ -277,20 +277,24 @@ test('a service that ignores the period is given up after a bounded number of li
   expect(read.requests).toBeLessThan(300);
 });
 
-test('a service that refuses dates ahead of its clock is read up to now, without a gap', async () => {
-  const now = at('2026-11-01T00:00:00Z');
-  const service = listed(ofDay(450), { zone: 'UTC', lastPage: 'real' });
-  const local = (text = '') => Date.parse(`${text.replace(' ', 'T')}Z`);
-  const early: Service = {
-    async page(params, page) {
-      if (local(params.end_datetime) > now) throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422 });
-      return service.page(params, page);
-    },
-  };
-  const read = await idsRead(early, 'UTC', new Date(now));
-  expect(read).toMatchObject({ ids: Array.from({ length: 450 }, () => expect.any(Number)), reasons: [] });
-  expect(read.requests).toBeLessThan(15);
-});
+test.each(['refuses', 'shows nothing for'])(
+  'a service that %s dates ahead of its clock is read up to now',
+  async (how) => {
+    const now = at('2026-11-01T00:00:00Z');
+    const service = listed(ofDay(450), { zone: 'UTC', lastPage: 'real' });
+    const local = (text = '') => Date.parse(`${text.replace(' ', 'T')}Z`);
+    const early: Service = {
+      async page(params, page) {
+        if (local(params.end_datetime) <= now) return service.page(params, page);
+        if (how === 'shows nothing for') return listed([], { zone: 'UTC', lastPage: 'real' }).page(params, page);
+        throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422 });
+      },
+    };
+    const read = await idsRead(early, 'UTC', new Date(now));
+    expect(read).toMatchObject({ ids: Array.from({ length: 450 }, () => expect.any(Number)), reasons: [] });
+    expect(read.requests).toBeLessThan(15);
+  },
+);
 
 test('a zone that is an hour wrong does not make a list be read second by second', async () => {
   const service = listed(spread(5000, at('2026-10-28T00:00:00Z'), 86_400), { zone: 'Asia/Seoul', lastPage: 'real' });

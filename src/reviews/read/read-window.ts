@@ -88,7 +88,10 @@ export async function readSpans(
   /** Lists of the longest span have about the same number of pages; others are shorter. */
   const isLong = ({ start, end }: Span) => end - start > longest / 2;
 
-  /** Reads the first days of the part as one list, as many as a request may ask for; then the others. */
+  /**
+   * Reads the first days of the part as one list, as many as a request may ask for; then the others. A service may show an
+   * empty list if it ends ahead of its clock: then only what lies before now is read.
+   */
   async function read(part: Part): Promise<void> {
     if (failures.length > 0) return;
     const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
@@ -99,6 +102,8 @@ export async function readSpans(
     if (isLong(span) && end.kind === 'too-long') deps.pages.guess = pages - 1;
     if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
     left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
+    if (end.kind === 'proven' && end.reviews === 0 && span.end > present && span.start < present)
+      return readAll([{ span: { start: span.start, end: present } }]);
     if (end.kind === 'proven') await enter(end);
     const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
     if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(axis, span, end));
