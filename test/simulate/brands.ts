@@ -16,11 +16,13 @@ const peaceful: Partial<Nature> = {
 
 /**
  * What happens in a brand whose backup is restored. Promises 2 and 7 say what is lost with the days since: which orders a
- * backfill has pushed, and whose sub-orders a line that is gone has left.
+ * backfill has pushed, and whose sub-orders a line that is gone has left. An order that goes back to what it was at the
+ * backup counts as unchanged (docs/operating.md), and one that was made since and is deleted as never pushed.
  */
 const restored: Partial<Nature> = {
   ...{ backfill: false, backfillFirst: false, imported: false, otherSettings: false, repair: false, retry: false },
   ...{ removals: false, massRemovals: false, emptied: false, lineCodes: false, vanishing: false, undated: false },
+  ...{ returns: false, deletions: false },
 };
 type Backup = { atMs: number; restore: () => Promise<boolean> };
 /** The backup is made at the end of one storm, and restored in the middle of a later one. */
