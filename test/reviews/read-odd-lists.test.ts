@@ -268,6 +268,21 @@ test.each([450, 99, 101, 2])(
   },
 );
 
+test('an empty list is no proof if the service refuses to show it from its other end', async () => {
+  const reviews = ofDay(50);
+  const whole = listed(reviews, { lastPage: 'real' });
+  let asked = 0;
+  const unsure: Service = {
+    async page(params, page) {
+      asked += 1;
+      if (asked === 1) return listed([], { lastPage: 'real' }).page(params, page);
+      if (asked > 2) return whole.page(params, page);
+      throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 400 });
+    },
+  };
+  await readsAll(unsure, reviews);
+});
+
 test('a service that ignores the period is given up after a bounded number of lists', async () => {
   const service = listed(spread(5000, at('2026-10-01T00:00:00Z'), 86_400), { lastPage: 'real' });
   const always = { start_datetime: '2026-10-01 00:00:00', end_datetime: '2026-10-09 00:00:00', limit: 100 };

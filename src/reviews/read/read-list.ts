@@ -196,7 +196,12 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
   // A list without records is asked for one record shorter: no stored response answers that.
   const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? pageSize - 1 : pageSize);
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
-  if (ids.size === 0) return other.ids.length > 0 ? { kind: 'too-long' } : 'shown';
+  if (ids.size === 0) {
+    // A service may refuse to sort, or the shorter list: then the list itself is asked for again.
+    const again = asked.kind === 'page' ? asked : await reader.ask(query, 1);
+    if (again.kind !== 'page') return again;
+    return again.ids.length > 0 ? { kind: 'too-long' } : 'shown';
+  }
   // What was written since the reading began does not count as read.
   const until = Math.min(reader.span.end, secondOf(reader.startedAt()) - justNow);
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
