@@ -19,6 +19,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   for (const command of ['show', 'retry', 'discard']) {
     for (const [id, said] of [
       ['abc', '"abc" is not the id of a dead letter'],
+      ['0', '"0" is not the id of a dead letter'],
       ['4711', 'There is no dead letter 4711'],
     ] as const) {
       const stderr = expect.stringContaining(said);

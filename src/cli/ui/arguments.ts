@@ -19,6 +19,6 @@ export function orderCode(text: string): string {
 
 /** @param what `a review`, for the error. @throws UsageError */
 export function numberOf(text: string, what: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new UsageError(`${JSON.stringify(text)} is not the id of ${what}, expected a number`);
 }
