@@ -90,7 +90,8 @@ const deadLettersOf = (read: readonly ReadOrder[]) => read.flatMap(({ deadLetter
 /**
  * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
  * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, or by the
- * code that a search without case finds.
+ * code that a search without case finds. That search reads the whole of orders.sql, and the feed may name orders that
+ * orders.sql leaves out, such as drafts: codes without letters that have a case, such as numbers, are not searched for.
  *
  * @returns `gone`: codes of which no order is shown. `unknown`: codes that the search did not reach.
  */
@@ -107,7 +108,8 @@ async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
   const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
   const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));
   const links = await orderLinks(db, missing);
-  const strange = missing.filter((code) => !isShown(code) && isNeverPushed(links.get(code)));
+  const hasCase = (code: string) => code.toLowerCase() !== code.toUpperCase();
+  const strange = missing.filter((code) => hasCase(code) && !isShown(code) && isNeverPushed(links.get(code)));
   const alike = strange.length === 0 ? [] : await shop.codesAlike(strange);
   others.push(...(await shop.orders(alike ?? [])));
   const unknown = alike ? [] : strange;
@@ -120,7 +122,7 @@ async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
 
 const feedFault =
   'the change feed names this code and orders.sql has no order of it; a search for it in another case took too long, or ' +
-  'failed on some row. Let changed_orders.sql write codes as orders.sql does';
+  'failed on some row. Let changed_orders.sql write codes as orders.sql does, and name no orders that orders.sql leaves out';
 
 /**
  * Stops if most of the pushed orders of a slice are other orders now. If only a few are, these become dead letters.
