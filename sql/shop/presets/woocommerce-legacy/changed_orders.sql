@@ -3,6 +3,7 @@
 select o.ID as code, o.post_modified_gmt as changed_at
 from wp_posts o
 where o.post_type = 'shop_order' and o.post_modified_gmt >= :since
+  and o.post_status not in ('auto-draft', 'draft', 'wc-checkout-draft', 'checkout-draft')
 
 union all
 -- Refunds are posts of their own. The order itself does not always move with them.

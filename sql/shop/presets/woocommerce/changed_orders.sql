@@ -2,6 +2,7 @@
 select o.id as code, o.date_updated_gmt as changed_at
 from wp_wc_orders o
 where o.date_updated_gmt >= :since and o.type = 'shop_order'
+  and o.status not in ('auto-draft', 'draft', 'wc-checkout-draft', 'checkout-draft')
 
 union all
 -- Refunds are rows of the same table. The order itself does not always move with them.
