@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   hold,
+  isHeld,
   look,
   openSession,
   probed,
@@ -8,7 +9,7 @@ import {
   untilFree,
   validToken,
 } from '../../src/review-api/http/session.ts';
-import { AuthenticationError, RefusedError, type Session } from '../../src/review-api/index.ts';
+import { AuthenticationError, RefusedError, type Session, type SessionStore } from '../../src/review-api/index.ts';
 import {
   client,
   failureOf,
@@ -20,6 +21,7 @@ import {
   secretToken,
   sharedStore,
   tinyService,
+  until,
 } from './tiny-service.ts';
 
 const tokenOf = (seen: Seen) => seen.params.get('access_token');
@@ -69,21 +71,98 @@ test('a path that always answers 401 ends too, while other paths accept every to
   await others;
 });
 
+const openOver = (store?: SessionStore, now = Date.now) =>
+  openSession(store, { stopped: new AbortController().signal, now, onWait() {} });
+
 test.each([
   [1000, 'own'],
   [1001, 'another'],
 ])('a token of another process, renewed at %i ms, is left alone at 1,000 ms: %s', async (renewAtMs, value) => {
   let kept: Session = {};
   const store = { get: async () => kept, set: async () => {} };
-  const session = openSession(store, { stopped: new AbortController().signal, now: () => 1000, onWait() {} });
+  const session = openOver(store, () => 1000);
   await renewToken(session, async () => ({ token: 'own', renewAtMs: Number.POSITIVE_INFINITY }));
   kept = { token: 'another', renewAtMs };
   await look(session);
   expect(validToken(session)?.value).toBe(value);
 });
 
+/** As if the last look was long ago. */
+function lookAgain(session: ReturnType<typeof openOver>): Promise<void> {
+  session.lookedAtMs = Number.NEGATIVE_INFINITY;
+  return look(session);
+}
+
+test('a look while a new token is written down does not bring the old one back', async () => {
+  const [store, written] = [sharedStore(), Promise.withResolvers<void>()];
+  store.session = { token: 'old' };
+  store.set = () => written.promise;
+  const session = openOver(store);
+  await look(session);
+  if (session.token) session.token.isRefused = true;
+  const renewed = renewToken(session, async () => ({ token: 'new', renewAtMs: Number.POSITIVE_INFINITY }));
+  await until(() => validToken(session) !== undefined);
+  await lookAgain(session);
+  expect(validToken(session)).toMatchObject({ value: 'new', isOurs: true });
+  written.resolve();
+  await renewed;
+});
+
+test.each(['before', 'while', 'after'])(
+  'a look that began before a hold, and ends %s it is written down, does not end it',
+  async (when) => {
+    const [store, read, written] = [sharedStore(), Promise.withResolvers<Session>(), Promise.withResolvers<void>()];
+    store.set = () => written.promise;
+    const session = openOver({ ...store, get: () => read.promise });
+    const looking = look(session);
+    const holding = hold(session, 60_000, 'failed', performance.now());
+    if (when === 'before') read.resolve({});
+    await new Promise(setImmediate);
+    if (when === 'while') read.resolve({});
+    await new Promise(setImmediate);
+    expect(isHeld(session)).toBe(true);
+    written.resolve();
+    await holding;
+    read.resolve({});
+    await looking;
+    expect(isHeld(session)).toBe(true);
+  },
+);
+
+test('a look that is under way is waited for, so that an older one does not win', async () => {
+  const reads: PromiseWithResolvers<Session>[] = [];
+  const get = () => {
+    reads.push(Promise.withResolvers());
+    return reads.at(-1)?.promise ?? Promise.reject();
+  };
+  const session = openOver({ get, set: async () => {} });
+  const looks = [lookAgain(session), lookAgain(session)];
+  expect(reads).toHaveLength(1);
+  reads[0]?.resolve({ token: 'first' });
+  await Promise.all(looks);
+  const next = lookAgain(session);
+  reads[1]?.resolve({ token: 'second' });
+  await next;
+  expect(validToken(session)?.value).toBe('second');
+});
+
+test('a 429 holds this process until its end although it could not be stored', async () => {
+  const store = sharedStore();
+  const { set } = store;
+  store.set = () => Promise.reject(new Error('the table is read-only'));
+  const session = openOver(store);
+  await hold(session, 60_000, 'limited', performance.now());
+  await lookAgain(session);
+  expect(isHeld(session)).toBe(true);
+  store.set = set;
+  await hold(session, 120_000, 'limited', performance.now());
+  await store.set({ heldUntilMs: 0 });
+  await lookAgain(session);
+  expect(isHeld(session)).toBe(false);
+});
+
 test('a failed probe is followed by another one, later each time', async () => {
-  const session = openSession(undefined, { stopped: new AbortController().signal, now: Date.now, onWait() {} });
+  const session = openOver();
   const call = { method: 'GET', path: '/v1/orders/1' } as const;
   await hold(session, 3_600_000, 'failed', performance.now());
   const waits: number[] = [];

@@ -75,6 +75,8 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps) 
     shortLived: 0,
     heldUntilMs: never,
     heldReason: undefined as string | undefined,
+    /** The end of a hold after a 429 that the store has not shown yet: until then nothing shortens it. */
+    unstoredUntilMs: never,
     /** A request that was sent later and carried out ends a hold after a failure. */
     heldSinceMs: never,
     /** When this process may send a request although a failure holds the others. */
@@ -85,31 +87,33 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps) 
     succeededMs: never,
     lookedAtMs: never,
     looking: undefined as Promise<void> | undefined,
-    /** Counts beginnings and ends of changes: what was read before one of these is out of date. */
+    /** How many changes have begun, and how many of them run: what is read meanwhile may be out of date. */
     changes: 0,
+    changing: 0,
   };
 }
 
 function inMemory(): SessionStore {
-  let kept: Session = {};
-  return {
-    get: async () => kept,
-    set: async (changed) => {
-      kept = { ...kept, ...changed };
-    },
-  };
+  const kept: Session = {};
+  return { get: async () => kept, set: async (changed) => void Object.assign(kept, changed) };
 }
 
-/** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
+/**
+ * Takes over what other processes have changed, also instead of a token that could not be stored, or of a hold after a
+ * failure. If the store fails, this process goes on with what it knows.
+ */
 export async function look(session: OpenSession): Promise<void> {
   const nowMs = performance.now();
-  if (session.isShared && nowMs - session.lookedAtMs >= lookEveryMs) {
+  if (session.isShared && !session.looking && session.changing === 0 && nowMs - session.lookedAtMs >= lookEveryMs) {
     session.lookedAtMs = nowMs;
     const { changes } = session;
     const take = (found: Session = {}) => {
       if (session.changes === changes) takeOver(session, found);
     };
-    session.looking = session.store.get().then(take, () => {});
+    const looking = session.store.get().then(take, () => {});
+    session.looking = looking.finally(() => {
+      session.looking = undefined;
+    });
   }
   await session.looking;
 }
@@ -127,10 +131,11 @@ async function change(
     takeOver(session, { ...found, ...changed });
   };
   session.changes += 1;
+  session.changing += 1;
   try {
     await (store.alone ? store.alone(work) : work(store));
   } finally {
-    session.changes += 1;
+    session.changing -= 1;
   }
 }
 
@@ -141,6 +146,9 @@ function takeOver(session: OpenSession, found: Session): void {
   }
   const nowMs = performance.now();
   const untilMs = nowMs + heldUntilMs - session.now();
+  // A second less is the same hold by another clock.
+  if (untilMs < session.unstoredUntilMs - 1000) return;
+  session.unstoredUntilMs = Number.NEGATIVE_INFINITY;
   // Each request that was in flight says the same.
   if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
   if (!isHeld(session)) [session.heldSinceMs, session.probeAtMs, session.failedProbes] = [nowMs, nowMs, 0];
@@ -252,6 +260,7 @@ export async function hold(
   const held = { heldUntilMs: session.now() + forMs, heldReason: reason };
   takeOver(session, held);
   session.heldSinceMs = sentMs;
+  if (reason === 'limited') session.unstoredUntilMs = session.heldUntilMs;
   await change(session, ({ heldUntilMs = 0 }) => (heldUntilMs < held.heldUntilMs ? held : undefined)).catch(() => {});
 }
 
@@ -260,6 +269,5 @@ export async function succeeded(session: OpenSession, sentMs: number): Promise<v
   session.succeededMs = Math.max(session.succeededMs, sentMs);
   if (session.heldReason !== 'failed' || sentMs <= session.heldSinceMs || !isHeld(session)) return;
   session.heldUntilMs = Number.NEGATIVE_INFINITY;
-  const decide = ({ heldReason }: Session) => (heldReason === 'failed' ? { heldUntilMs: 0 } : undefined);
-  await change(session, decide).catch(() => {});
+  await change(session, ({ heldReason }) => (heldReason === 'failed' ? { heldUntilMs: 0 } : undefined)).catch(() => {});
 }
