@@ -16,6 +16,7 @@ import {
   january,
   json,
   order,
+  quick,
   type Reply,
   type Seen,
   secretToken,
@@ -296,6 +297,28 @@ test('a service whose overview shows nothing refuses one record alone', async ()
   const api = client(service.url);
   expect(await failureOf(api.orders.get(9))).toMatchObject({ name: 'AuthenticationError', isForAll: false });
   expect(await api.orders.get(1)).toMatchObject({ id: 1 });
+});
+
+const overviewFailures = [{ status: 429 }, { status: 503 }, 'lost'] as const;
+
+test.each(overviewFailures)('an overview that gets %o says nothing of the refused request', async (failure) => {
+  const service = await tinyService((seen, nth) =>
+    seen.path.endsWith('overview') ? failure : nth === 1 ? { status: 401 } : orderOf(seen),
+  );
+  const api = client(service.url);
+  expect(await api.orders.get(9)).toMatchObject({ id: 9 });
+  expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/9', '/v1/reviews/overview', '/v1/orders/9']);
+});
+
+test('where the overview always fails, a record that gets only 401 ends too, and a write is not of unknown outcome', async () => {
+  const service = await tinyService((seen) =>
+    seen.path.endsWith('overview') ? { status: 500 } : seen.path === '/v1/orders/1' ? orderOf(seen) : { status: 401 },
+  );
+  const api = client(service.url, { retry: { ...quick, attempts: 2 } });
+  expect(await failureOf(api.orders.get(9))).toMatchObject({ name: 'UnavailableError', status: 500, attempts: 2 });
+  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
+  const fresh = client(service.url);
+  expect(await failureOf(fresh.subOrders.create(1, { product_id: 3, price: '1' }))).toBeInstanceOf(AuthenticationError);
 });
 
 test('credentials that are withdrawn meanwhile fail all calls', async () => {

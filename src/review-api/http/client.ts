@@ -115,13 +115,7 @@ type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; sentMs: number; dura
  */
 type Life = Spent & { askedAtMs: number | undefined; hasFailed: boolean };
 
-const newLife = (): Life => ({
-  number: 1,
-  waitedMs: 0,
-  spentMs: 0,
-  askedAtMs: undefined,
-  hasFailed: false,
-});
+const newLife = (): Life => ({ number: 1, waitedMs: 0, spentMs: 0, askedAtMs: undefined, hasFailed: false });
 
 /** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
 const refusalMs = 10_000;
@@ -212,7 +206,8 @@ async function authorized<T>(
     });
     if (!sent || !token) continue;
     if (sent.outcome.kind === 'token-refused') {
-      if (isFirst && (await isRefusedAlone(client, call, sent, { life, token }))) return sent;
+      const end = isFirst ? await prove(client, call, sent, { life, token }) : undefined;
+      if (end) return end;
       (token as Token).isRefused = true;
     } else if (sent.isStored && !isAgain && client.isCacheObedient) isAgain = true;
     else {
@@ -223,22 +218,27 @@ async function authorized<T>(
 }
 
 /**
- * Whether the service refuses this call alone, and accepts its fresh token elsewhere: the overview shows it.
+ * Requests the overview with a fresh token that the service has refused for a call.
  *
+ * @returns `sent` if the service refuses this call alone. A failure if it shows nothing: the call waits as after one of its
+ *   own. Undefined if the service refuses the token there, too.
  * @throws AuthenticationError if the service refuses the credentials for all requests.
  */
-async function isRefusedAlone(
+async function prove<T>(
   client: Client,
-  { method, path }: Call,
-  { outcome: { status, detail } }: Attempt<unknown>,
+  call: Call,
+  sent: Attempt<T>,
   { life, token }: { life: Life; token: Token },
-): Promise<boolean> {
-  const { outcome } = await inTurn(client, proofCall, life, () =>
-    attempt(client, proofCall, () => undefined, { token }),
-  );
-  if (outcome.kind !== 'token-refused') return true;
+): Promise<Attempt<T> | undefined> {
+  const send = () => attempt(client, proofCall, () => undefined, { token });
+  const { outcome, ...at } = await inTurn(client, proofCall, life, send);
+  if (outcome.kind === 'success' || outcome.kind === 'refused') return sent;
+  // A call that was refused has changed nothing: the failure of another request must not make its outcome unknown.
+  if (outcome.kind !== 'token-refused') return isUnknown(outcome, call) ? sent : { outcome, ...at };
   client.uselessTokens += 1;
-  if (client.uselessTokens < freshTokens) return false;
+  if (client.uselessTokens < freshTokens) return undefined;
+  const { method, path } = call;
+  const { status, detail } = sent.outcome;
   throw refuseAll(client, new AuthenticationError({ method, path, status, detail }, true));
 }
 
@@ -331,12 +331,8 @@ async function waitAfter(
   const { session, stopped, limits, stats } = client;
   const isLimited = outcome.kind === 'limited';
   if (!isLimited) life.spentMs += durationMs;
-  const random = Math.random();
-  const wait = nextWait(
-    outcome,
-    { ...call, ...life, random, isAlone: isAlone(session, life, isLimited, sentMs) },
-    limits,
-  );
+  const state = { ...call, ...life, random: Math.random(), isAlone: isAlone(session, life, isLimited, sentMs) };
+  const wait = nextWait(outcome, state, limits);
   if (!isUnknown(outcome, call)) stopped.throwIfAborted();
   if (!wait) throw errorOf(call, outcome, life.number);
   const { pauseMs, delayMs } = wait;
