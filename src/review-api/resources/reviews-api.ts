@@ -203,11 +203,20 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
 }
 
 const filterRules = {
-  ...{ product_code: requireCode, user_code: requireCode, category_code: requireCode, tag_name: requireCode },
-  ...{ third_party_name: requireCode, sub_brand_code: requireCode },
-  ...{ product_id: requireId, category_id: requireId, sub_brand_id: requireId },
+  product_code: requireCode,
+  user_code: requireCode,
+  category_code: requireCode,
+  tag_name: requireCode,
+  third_party_name: requireCode,
+  sub_brand_code: requireCode,
+  product_id: requireId,
+  category_id: requireId,
+  sub_brand_id: requireId,
   score: (score: number) => requireWithin(score, 'score', 0, 5),
-  ...{ start_date: requireDay, end_date: requireDay, start_datetime: requireDateTime, end_datetime: requireDateTime },
+  start_date: requireDay,
+  end_date: requireDay,
+  start_datetime: requireDateTime,
+  end_datetime: requireDateTime,
 };
 const flags = ['date_updated_at', 'date_order_desc', 'photo'] as const;
 
@@ -242,7 +251,9 @@ function requireLength({ start_date, end_date, start_datetime, end_datetime }: R
 }
 
 const reviewRules = {
-  ...{ code: requireCode, product_code: requireCode, product_id: requireId },
+  code: requireCode,
+  product_code: requireCode,
+  product_id: requireId,
   score: (score: number) => requireWithin(score, 'score', 1, 5),
   image_urls: ({ length }: readonly string[]) => requireWithin(length, 'number of image_urls', 0, 4),
 };
@@ -291,6 +302,5 @@ function readOverview(response: HttpResponse): ReviewOverview {
   const { first_review_created_at, last_review_created_at } = readShape(overview, parseJson(response), 'the overview');
   const serviceMs = Date.parse(response.headers.date ?? '');
   const serviceNow = Number.isNaN(serviceMs) ? undefined : new Date(serviceMs);
-  const { requestedAt } = response;
-  return { first_review_created_at, last_review_created_at, serviceNow, requestedAt };
+  return { first_review_created_at, last_review_created_at, serviceNow, requestedAt: response.requestedAt };
 }
