@@ -46,6 +46,8 @@ const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** Between the decision and the arrival of a request: a slot, retries, a `Retry-After`, an old reading of the shop. */
 const graceMs = 6 * minuteMs;
+/** Between the last look at the clock and a request with contact: the tries of the requests that are sent before it. */
+const contactGraceMs = 1.5 * minuteMs;
 /** A process may act upon what it read so long ago: its lease would have run out. */
 const readingMs = 10 * minuteMs;
 
@@ -81,7 +83,7 @@ function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSetting
     );
     if (days <= 0) return [`${what}, although none may be sent by a process with ORDER_CONTACT_MAX_AGE_DAYS=0`];
     if (policy === 'always') return [];
-    if (!isYoung(sentMs - graceMs, Date.parse(entry.orderedAt), days))
+    if (!isYoung(sentMs - contactGraceMs, Date.parse(entry.orderedAt), days))
       return [`${what}, although it is older than ${days} days`];
     const first = firstPosts.get(code);
     if (
@@ -155,7 +157,7 @@ function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
 /** Promise 6: what another integration created is changed only where a line is like it, by its product and more. */
 const othersAreLeftAlone = ({ service, shop }: Facts): Findings =>
   service.ledger.flatMap((entry): Findings => {
-    if (entry.kind !== 'changed' || !entry.process) return [];
+    if (entry.kind !== 'changed' || !entry.process || entry.subOrder.by !== undefined) return [];
     const { subOrder, code } = entry;
     const lines = (shop.versions.get(code) ?? []).flatMap(({ order }) => order?.lines ?? []);
     const isLike = ({ productId, price, options }: ShopLine) =>
@@ -173,6 +175,63 @@ function versionsAt(shop: SimulatedShop, code: string, atMs: number): (ShopOrder
         one.committedMs <= atMs && (known[at + 1]?.committedMs ?? Number.POSITIVE_INFINITY) >= atMs - readingMs,
     )
     .map((one) => one.order);
+}
+
+/**
+ * Promises 2 and 3: nothing is sent of an older version of an order than what was sent before. So a process that goes on
+ * with an old reading, or after its lease, is seen although the next run heals it.
+ */
+function ordersNeverGoBack({ service, shop }: Facts): Findings {
+  const reached = new Map<string, number>();
+  const sentMs = ({ request, atMs }: Entry) => request?.sentMs ?? atMs;
+  return service.ledger
+    .toSorted((a, b) => sentMs(a) - sentMs(b))
+    .flatMap((entry): Findings => {
+      if (!entry.process || entry.kind === 'removed') return [];
+      const code = entry.kind === 'deleted' ? entry.order.code : entry.code;
+      const versions = (shop.versions.get(code) ?? []).flatMap((one, at) =>
+        one.committedMs <= sentMs(entry) && isSentOf(entry, one.order) ? [at] : [],
+      );
+      const [first, last] = [versions[0], versions.at(-1)];
+      if (first === undefined || last === undefined) return [];
+      const before = reached.get(code) ?? 0;
+      reached.set(code, Math.max(before, first));
+      if (last >= before) return [];
+      const by = entry.request?.by?.run?.id ?? entry.request?.by?.what;
+      return [
+        `order ${code}: ${by} on ${entry.process.name} sent version ${last} after version ${before} (${entry.kind})`,
+      ];
+    });
+}
+
+/** Whether all that the request says of the order, or of one line, is as in this version. */
+function isSentOf(entry: Entry, order: ShopOrder | undefined): boolean {
+  if (entry.kind === 'deleted') return order === undefined || order.deletedMs !== null;
+  if (order === undefined) return false;
+  if (entry.kind === 'contact') return order[entry.field] === entry.value;
+  const form = entry.request?.method === 'PUT' ? entry.request.query : entry.request?.form;
+  const says = (name: string, is: (value: string) => boolean) => !form?.has(name) || is(form.get(name) ?? '');
+  if (entry.kind === 'order')
+    return (
+      says('total_price', (value) => Number(value) === Number(order.total)) &&
+      (!entry.isNew || order.deletedMs === null)
+    );
+  const options = form?.getAll('product_options[]').sort().join();
+  return order.lines.some(
+    (line) =>
+      says('product_id', (value) => Number(value) === line.productId) &&
+      says('price', (value) => Number(value) === Number(line.price)) &&
+      says('status', (value) => value === line.status) &&
+      says('invoice', (value) => value === (line.invoice ?? '')) &&
+      says(
+        'product_options[]',
+        () =>
+          options ===
+          Object.entries(line.options)
+            .map((pair) => pair.join(':'))
+            .join(),
+      ),
+  );
 }
 
 const optionsKey = (options: Record<string, string>) => JSON.stringify(Object.entries(options).sort());
@@ -363,7 +422,9 @@ const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
 
 /** What is wrong at any moment. */
 export const neverAllowed = (facts: Facts): Findings =>
-  [nobodyIsMailed, nothingIsDestroyed, othersAreLeftAlone, noReviewIsGoneTooSoon].flatMap((check) => check(facts));
+  [nobodyIsMailed, nothingIsDestroyed, othersAreLeftAlone, ordersNeverGoBack, noReviewIsGoneTooSoon].flatMap((check) =>
+    check(facts),
+  );
 
 /** Each change of the fields is reported once, and nothing else: `expected` and `reported` name field and change. */
 export const driftIsReported = (reported: readonly string[], expected: readonly string[]): Findings =>

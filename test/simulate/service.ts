@@ -50,7 +50,7 @@ export type Entry = { atMs: number; process: Process | undefined; request: Reque
   | { kind: 'contact'; code: string; field: 'email' | 'phone'; value: string; orderedAt: string; isNews: boolean }
   | { kind: 'order'; code: string; isNew: boolean }
   | { kind: 'created'; code: string; subOrder: SubOrder }
-  /** As it was before. */
+  /** As it was before the request. */
   | { kind: 'changed'; code: string; subOrder: SubOrder }
   | { kind: 'removed'; code: string; subOrder: SubOrder; alike: number }
   | { kind: 'deleted'; order: Order }
@@ -256,7 +256,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     const one = order.subOrders.get(Number(subOrderId));
     if (!one) return notFound;
     if (method === 'PUT') {
-      if (one.by === undefined) note({ kind: 'changed', process, request, code: order.code, subOrder: { ...one } });
+      note({ kind: 'changed', process, request, code: order.code, subOrder: { ...one } });
       change(one, query);
       return { status: 204 };
     }

@@ -32,7 +32,16 @@ export type Version = { committedMs: number; order: ShopOrder | undefined };
 export type SimulatedShop = ReturnType<typeof createShop>;
 
 /** The orders of a shop, each in all its versions. */
-export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFeed: boolean; isBroken: () => boolean }) {
+export function createShop(
+  scheduler: Scheduler,
+  {
+    hasFeed,
+    isBroken,
+    onOrders,
+  }: { hasFeed: boolean; isBroken: () => boolean; onOrders: (codes: readonly string[]) => void },
+) {
+  /** Orders of which a row has no usable total. */
+  const unreadable = new Set<string>();
   const versions = new Map<string, Version[]>();
   const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, -1)}000Z`;
   const current = (code: string): ShopOrder | undefined =>
@@ -44,7 +53,7 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
       code: one.code,
       created_at: iso(one.createdMs),
       updated_at: iso(one.updatedMs),
-      total_price: one.total,
+      total_price: unreadable.has(one.code) ? '?' : one.total,
       user_code: one.userCode,
       user_name: null,
       user_email: one.email,
@@ -122,12 +131,13 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
     orders: (codes: readonly string[]) =>
       codes.length === 0
         ? Promise.resolve([])
-        : reading(`orders ${codes.join(' ')}`, () =>
-            [...new Set(codes)].flatMap((code) => {
+        : reading(`orders ${codes.join(' ')}`, () => {
+            onOrders(codes);
+            return [...new Set(codes)].flatMap((code) => {
               const one = current(code);
               return one ? [rowsOf(one)] : [];
-            }),
-          ),
+            });
+          }),
     codesAlike: async () => [],
     linesFault: async () => undefined,
     categories: async () => undefined,
@@ -141,6 +151,7 @@ export function createShop(scheduler: Scheduler, { hasFeed, isBroken }: { hasFee
     /** Stands in for what `openShop` returns. */
     shop: shop as unknown as Shop,
     versions,
+    unreadable,
     current,
     all,
     /** @param afterMs how long the transaction takes to commit. */

@@ -38,7 +38,7 @@ import {
   type WarehouseReview,
 } from './oracle.ts';
 import { type Opened, openProcess, originOf, type Settings } from './process.ts';
-import { createScheduler, type Process, type Scheduler, stepsADay, within } from './scheduler.ts';
+import { createScheduler, here, type Process, type Scheduler, stepsADay, within } from './scheduler.ts';
 import { createService, type Shown } from './service.ts';
 import { createShop, type ShopLine, type ShopOrder } from './shop.ts';
 
@@ -252,6 +252,7 @@ export async function simulateWorld(
   const shop = createShop(scheduler, {
     hasFeed: nature.feed,
     isBroken: () => isStormy && nature.brokenQuery,
+    onOrders: outdate,
   });
   const queue = createQueue(scheduler);
   const processes = new Map<string, Opened>();
@@ -412,7 +413,9 @@ export async function simulateWorld(
 
   /** Accidents come where something is under way: a process dies or freezes in the middle, the shop changes the order. */
   function disturb(process: Process, code: string | undefined, weight: number): void {
-    if (nature.kills && accidents > 0 && random.chance(0.06 * weight)) {
+    // Whoever took over from a frozen process dies too, before it has recorded what it sent.
+    const isAlone = alive().every((one) => one.process === process || one.process.frozenUntilMs <= now());
+    if (nature.kills && accidents > 0 && random.chance((isAlone ? 0.06 : 0.3) * weight)) {
       accidents -= 1;
       at(random.next() * random.pick([5, 60, 1500]), 'kill', async () => {
         const one = alive().find((other) => other.process === process);
@@ -441,17 +444,32 @@ export async function simulateWorld(
   /** The shop changes what a process was about to send, and another process reads it while the first is gone. */
   function changeMeanwhile(code: string | undefined): void {
     if (!nature.changes || !random.chance(0.6)) return;
-    at(random.next() * random.pick([1000, 20_000]), 'change', () => changeOrder(code));
-    at(random.integer(20, 60) * 1000, 'schedule', () => {
+    const isDeleted = nature.deletions && random.chance(0.4);
+    const changedMs = random.next() * random.pick([1000, 20_000, 60_000]);
+    at(changedMs, 'change', () => changeOrder(code, isDeleted ? 'is marked as deleted' : undefined));
+    at(changedMs + random.integer(10, 40) * 1000, 'schedule', () => {
       if (random.chance(0.5)) startDue('sync-orders');
       else start(runCommand('sync-orders'));
     });
   }
 
-  function freeze(process: Process): void {
+  /** A process is frozen when it has just read orders, so that it goes on with what others know better. */
+  function outdate(codes: readonly string[]): void {
+    const reader = here.getStore();
+    if (!reader || !isStormy || !nature.freezes || accidents <= 0 || !random.chance(0.1)) return;
+    accidents -= 1;
+    // It is back while the lease of a dead one lasts, or after others have pushed, and deleted, what it has read.
+    freeze(reader, [30_000, 40_000, 120_000, 300_000]);
+    changeMeanwhile(random.pick(codes));
+  }
+
+  /** @param timesMs a lease lasts 20 s: just below it, just above, and much longer. */
+  function freeze(
+    process: Process,
+    timesMs = [6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 120_000, 300_000],
+  ): void {
     if (process.isDead) return;
-    // A lease lasts 20 s: just below it, just above, and much longer.
-    const forMs = random.pick([6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 120_000, 300_000]);
+    const forMs = random.pick(timesMs);
     process.frozenUntilMs = now() + forMs;
     scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
     queue.lookAgain();
@@ -524,8 +542,8 @@ export async function simulateWorld(
     );
   }
 
-  /** One change of an order, dated now or not at all, and seen now or some minutes later. */
-  function changeOrder(which?: string): void {
+  /** One change of an order, by chance or the named one, dated now or not at all, and seen now or some minutes later. */
+  function changeOrder(which?: string, how?: string): void {
     const free = codes.filter((one) => !untouchable.has(one) && (which === undefined || one === which));
     if (free.length === 0 || !isStormy) return;
     const code = random.pick(free);
@@ -593,8 +611,11 @@ export async function simulateWorld(
         () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` }),
       ],
     ];
-    const [text, , next] = random.weighted(changes.map((one) => [one, one[1]] as const));
+    const known = changes.find(([text]) => text === how);
+    const [text, , next] = known ?? random.weighted(changes.map((one) => [one, one[1]] as const));
     commit(code, next(), text);
+    // A backfill leaves the new address to the next run.
+    if (text === 'gets another address' && nature.backfill && random.chance(0.5)) backfill(1000);
   }
 
   function commit(code: string, order: ShopOrder | undefined, text: string): void {
@@ -775,6 +796,19 @@ export async function simulateWorld(
       ? { ...settings, contactMaxAgeDays: random.pick([0, 1, 30]), deletes: random.pick(['off', 'send']) }
       : settings;
 
+  const backfill = (ms: number) =>
+    at(ms, 'backfill', () => {
+      const trigger = nature.withEmail && random.chance(0.5) ? 'backfill with e-mail' : 'backfill';
+      start(runCommand('backfill-orders', { trigger }, { key: 'backfill-orders_first_last', replaces: true }));
+    });
+
+  /** The first backfill cannot read an order, so nobody has decided about its contact when a person tries it again. */
+  function retryFirst(lengthMs: number): void {
+    shop.unreadable.add(random.pick(codes));
+    at(lengthMs * 0.3, 'change', () => shop.unreadable.clear());
+    at(lengthMs * 0.35, 'command', () => start(command('retry')));
+  }
+
   /** Minutes in which much goes wrong. */
   async function storm(number: number): Promise<void> {
     const isFirst = number === 0;
@@ -796,11 +830,7 @@ export async function simulateWorld(
     database.useFaults(faultOf, brand);
     start(startWorker());
     if (nature.secondWorker) start(startWorker());
-    const backfill = (ms: number) =>
-      at(ms, 'backfill', () => {
-        const trigger = nature.withEmail && random.chance(0.5) ? 'backfill with e-mail' : 'backfill';
-        start(runCommand('backfill-orders', { trigger }, { key: 'backfill-orders_first_last', replaces: true }));
-      });
+    if (nature.backfillFirst && nature.retry && isFirst && !nature.healthy) retryFirst(lengthMs);
     if (nature.backfillFirst && isFirst) backfill(0);
     const firstMs = nature.backfillFirst && isFirst ? lengthMs * 0.6 : 0;
     for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += random.integer(60, 180) * 1000)
@@ -1040,7 +1070,10 @@ export async function simulateWorld(
     if (nature.imported) for (const code of random.sample(codes, 1 + Math.floor(codes.length / 4))) imported.add(code);
     for (const code of codes.filter((one) => !imported.has(one))) {
       // Some are about to become too old for contact.
-      place(code, nature.growOld ? oldest - random.integer(-5, 40) * minuteMs : random.next() * oldest);
+      place(
+        code,
+        nature.growOld ? oldest - random.integer(-5, random.pick([10, 40])) * minuteMs : random.next() * oldest,
+      );
       if (nature.foreign && random.chance(0.6)) foreignOrder(code);
     }
     for (let n = 0; n < nature.reviews; n += 1) {
