@@ -35,13 +35,16 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
 };
 
 function requestsPart(previewed: OrderPreview): Part[] {
-  const { requests, nothingToSend, withheld, isYoung, linesNotSent } = previewed;
+  const { requests, nothingToSend, withheld, isYoung, looksFirstFor, linesNotSent } = previewed;
   const title = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (title === undefined) return [];
   const because = isYoung
     ? 'A backfill left it out before, or forget masked the order. Or it counted as too old when it was first pushed.'
     : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
   const notes = [
+    looksFirstFor !== undefined &&
+      `The service may have one order for this code and for ${JSON.stringify(looksFirstFor)}. Customer and lines are sent ` +
+        'once it has shown two.',
     ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
     withheld.length > 0 && `Left out by the contact rule: ${withheld.join(' and ')}. ${because}`,
   ];

@@ -26,6 +26,8 @@ test.for([
   ['the first in lower case', 'xk3f', 'Xk3F', (code: string) => code],
   ['a column that ignores case', 'xK3f', 'Xk3F', (code: string) => (lower(code) === 'xk3f' ? 'xK3f' : code)],
   ['outer spaces', 'T-1', 'T-1 ', (code: string) => code],
+  ['wide letters', 'AB1', 'ＡＢ１', (code: string) => code],
+  ['inner spaces', 'AB 1', 'AB\u00a0\u200b 1', (code: string) => code],
   ['forms of Unicode', '주문-1', '주문-1'.normalize('NFD'), (code: string) => code],
   ['accents', 'Cafe', 'Café', (code: string) => code],
 ] as const)('nothing is sent of an order whose code another order has in another form: %s', async (row, { world }) => {
@@ -93,6 +95,27 @@ test('an order that the shop has deleted before any push of it goes before no ot
   await world.shop(`update o set deleted_at = now() where code = 'AbC'`);
   expect(await world.sync()).toMatchObject({ orders_pushed: 1, orders_deleted_kept: 1, orders_failed: 0 });
   expect(mailed(world)).toEqual(['lee@example.com']);
+});
+
+test('a service that holds two codes for one, and looks them up exactly, mixes no customers and lines', async ({
+  world,
+}) => {
+  await world.place(of('xK3f', 'kim', 1));
+  await world.sync();
+  const lines = 'select product_id from reference_service.sub_orders order by 1';
+  const before = await Promise.all([world.atService(customers), world.atService(lines)]);
+  await world.place(of('Xk3F', 'lee', 3));
+  for (let run = 1; run <= 2; run += 1) {
+    world.serviceRule((request) => {
+      if (isPost(request) && request.form.get('code') === 'Xk3F') request.form.set('code', 'xK3f');
+      return 'pass';
+    });
+    await world.sync();
+    expect(mailed(world)).not.toContain('lee@example.com');
+  }
+  expect(await Promise.all([world.atService(customers), world.atService(lines)])).toEqual(before);
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'Xk3F' }]);
+  expect((await world.cli('verify', 'orders')).stdout).toContain('order Xk3F: the service does not have it');
 });
 
 test('the second of two codes is not sent while nobody knows what became of the first', async ({ world }) => {

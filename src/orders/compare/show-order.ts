@@ -67,6 +67,8 @@ export type OrderPreview = OrderView & {
   withheld: string[];
   /** Why: the order is not young, or, if it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
   isYoung: boolean | undefined;
+  /** The code of another order: once the service has shown that this one is not the same, customer and lines follow. */
+  looksFirstFor: string | undefined;
   /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string }[];
   atService: 'found' | 'absent' | 'failed';
@@ -89,6 +91,7 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
     requests: plan && isSent ? sentRequests(plan, difference) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
+    looksFirstFor: plan?.looksFirstFor,
     linesNotSent: isSent ? difference.linesNotSent : [],
     atService: view.service ? 'found' : view.lookupFault === undefined ? 'absent' : 'failed',
   };

@@ -5,6 +5,7 @@ import { type OrderBody, type SubOrderBody, type SubOrderPatch, sentAmount } fro
 import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type OrderLine, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import type { AlikeOrder } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 
 /** An order of the shop, checked against the contract, as it should be at the service. */
@@ -21,6 +22,11 @@ export type DesiredOrder = {
   waiting: { lineCode: string; productCode: string }[];
   /** Lines that break the contract. Their sub-orders are not changed; `lineCode` is a hash where no code is usable. */
   faulty: (NewDeadLetter & { lineCode: string })[];
+  /**
+   * Other orders of the shop whose codes the service may hold for this one's, although it seems to tell them apart: it is
+   * to show first that this order is none of them.
+   */
+  alike: readonly AlikeOrder[];
   /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */
   unlinkedGrade: string | undefined;
   /** Hash of all that is wanted. It covers 16 bits of e-mail address and phone number, too few to recover them. */
@@ -63,6 +69,7 @@ export function desiredOrder(
     raw,
     body,
     ...parts,
+    alike: [],
     unlinkedGrade,
     fingerprint: fingerprint({
       body: { ...body, user_email: undefined, user_phone: undefined },
@@ -203,3 +210,8 @@ function toTheSecond(date: Date): string {
 function compact<T extends object>(body: T): T {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
 }
+
+/** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
+export const alikeFault = (other: string) =>
+  `the service may hold this code and ${JSON.stringify(other)} for one, which differ only in case, spaces, accents or Unicode ` +
+  'form: nothing of this order is sent until it shows two orders. Let orders.sql give one of them a code that differs otherwise';

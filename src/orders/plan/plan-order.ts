@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OrderBody, SubOrderPatch } from '../../review-api/index.ts';
+import { type OrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
   contactFields,
@@ -8,7 +8,7 @@ import {
   type PushRights,
 } from '../contact-rule.ts';
 import { keptThere } from '../requests.ts';
-import { type DesiredOrder, requestBody } from './desired-order.ts';
+import { alikeFault, type DesiredOrder, requestBody } from './desired-order.ts';
 import { compareOrder, type OrderDifference, shownOnly } from './order-difference.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
 import { type LineLink, type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
@@ -30,6 +30,8 @@ export type OrderPlan = PlannedRequests & {
   difference: OrderDifference | undefined;
   /** Contact of the shop that the rule leaves out (promise 7). */
   withheld: ContactField[];
+  /** The code of another order: what is left follows once the service has shown that this one is not the same. */
+  looksFirstFor?: string;
 };
 
 /**
@@ -38,9 +40,11 @@ export type OrderPlan = PlannedRequests & {
  *
  * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
  *    refused or held back, it goes on without contact (promises 6 and 7).
- * 2. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
+ * 2. If the service may hold the code for that of another order, POST it without customer and lines, and stop if the
+ *    response shows the other order.
+ * 3. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
  *    service shows more that the shop does not have, once more with these.
- * 3. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
+ * 4. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
  *    shows whether the service cleared the field.
  *
  * Before anybody has looked, the request that shows the order is the whole list.
@@ -72,6 +76,13 @@ export function planOrder(
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
+  const other = typeof shown === 'object' && order.alike.find((one) => one.orderId === shown.id);
+  if (other) {
+    const stop = { reason: alikeFault(other.code), failure: 'permanent' } as const;
+    return { ...plan, memory: { ...memory, orderId: null, stop } };
+  }
+  const [alike] = typeof shown === 'string' ? order.alike : [];
+  if (alike) return { ...plan, requests: [firstLook(order)], looksFirstFor: alike.code };
   const bodies = [[], typeof shown === 'string' ? [] : shownOnly(order, shown, memory)].map((more) =>
     requestBody(order, toClear(memory, more), withContact),
   );
@@ -83,6 +94,10 @@ export function planOrder(
   );
   const requests = [...postsOf(bodies, memory), ...lines.requests, ...(isLookedAt ? [look] : [])];
   return { ...plan, requests, memory: lines.memory };
+}
+
+function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): OrderRequest {
+  return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };
 }
 
 function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, rights: PushRights): OrderPlan['nothing'] {

@@ -9,8 +9,8 @@ import { type AlikeOrder, alikeOrders, type OrderLink, orderLinks } from '../../
 import { productIds } from '../../warehouse/orders/products.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { openRequests } from '../requests.ts';
-import { type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
+import { openRequests, type Send } from '../requests.ts';
+import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
 import { isNeverPushed } from './order-memory.ts';
 
 /**
@@ -43,7 +43,9 @@ export async function readOrders(
   // An order that the shop has deleted before any push of it is never sent, and goes before no other one.
   const isNever = ({ order: { code, deleted_at } }: RawOrder) => deleted_at && isNeverPushed(links.get(code ?? ''));
   const sent = raws.filter((raw) => !isNever(raw)).map(({ order }) => order.code ?? '');
-  const confused = await mayBeConfused(deps, sent, links);
+  const alike = await alikeOrders(db, sent);
+  const alikeOf = Map.groupBy(alike, ({ orderCode }) => orderCode);
+  const confused = await mayBeConfused(deps, alike, links);
   return raws.map((raw, at): ReadOrder => {
     const code = asked[at] as string;
     const own = { code, raw, link: links.get(code) };
@@ -52,7 +54,7 @@ export async function readOrders(
     const other = confused.get(code);
     const otherFault = otherOrderFault(order.order, own.link);
     const fault = otherFault ?? (other === undefined ? undefined : alikeFault(other));
-    if (fault === undefined) return { ...own, order, isOther: false };
+    if (fault === undefined) return { ...own, order: { ...order, alike: alikeOf.get(code) ?? [] }, isOther: false };
     return { ...own, deadLetter: orderDeadLetter(raw.order, fault), isOther: otherFault !== undefined };
   });
 }
@@ -64,41 +66,44 @@ export async function readOrders(
  */
 async function mayBeConfused(
   deps: Deps,
-  codes: readonly string[],
+  alike: readonly AlikeOrder[],
   links: ReadonlyMap<string, OrderLink>,
 ): Promise<Map<string, string>> {
   const confused = new Map<string, string>();
-  for (const alike of await alikeOrders(deps.db, codes)) {
-    const hasId = (links.get(alike.orderCode)?.orderId ?? null) !== null;
-    if (hasId || !(await tellsApart(deps, alike))) confused.set(alike.orderCode, alike.code);
+  const read = openRequests(deps);
+  for (const one of alike) {
+    const hasId = (links.get(one.orderCode)?.orderId ?? null) !== null;
+    if (hasId || !(await tellsApart(deps.api, read, one))) confused.set(one.orderCode, one.code);
   }
   return confused;
 }
 
 /**
- * Whether the service tells the codes apart: it shows the other order by its id with exactly its code, and no order, or a
+ * Whether the service seems to tell the codes apart: it shows the other order by its id with exactly its code, and no order, or a
  * second one, by this code. A code that may be the form in which a service keeps the other one proves nothing.
  */
-async function tellsApart(deps: Deps, { orderCode, code, orderId }: AlikeOrder): Promise<boolean> {
+async function tellsApart(
+  { orders }: OrderDeps['api'],
+  read: Send,
+  { orderCode, code, orderId }: AlikeOrder,
+): Promise<boolean> {
   if (orderId === null || keptForms(orderCode).includes(code)) return false;
-  const read = openRequests(deps);
-  const other = await read((options) => deps.api.orders.get(orderId, options));
+  const other = await read((options) => orders.get(orderId, options));
   if (other.kind !== 'done' || other.value.code !== code) return false;
-  const own = await read((options) => deps.api.orders.getByCode(orderCode, options));
+  const own = await read((options) => orders.getByCode(orderCode, options));
   return own.kind === 'absent' || (own.kind === 'done' && own.value.code === orderCode && own.value.id !== orderId);
 }
 
-/** The forms in which a service may keep a code: without outer spaces or accents, composed or not, in one case. */
+/** The forms in which a service may keep a code: without some spaces, marks or accents, composed or not, in one case. */
 function keptForms(code: string): string[] {
   const decomposed = code.normalize('NFD');
-  const forms = [code, normalText(code), decomposed, decomposed.replaceAll(/\p{Mn}/gu, '')];
+  const plain = code
+    .normalize('NFKC')
+    .replaceAll(/\p{Cf}/gu, '')
+    .replaceAll(/\s+/g, ' ');
+  const forms = [code, normalText(code), decomposed, decomposed.replaceAll(/\p{Mn}/gu, ''), plain];
   return forms.flatMap((form) => [form, form.trim()]).flatMap((form) => [form, form.toLowerCase(), form.toUpperCase()]);
 }
-
-/** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
-const alikeFault = (other: string) =>
-  `the service may hold this code and ${JSON.stringify(other)} for one, which differ only in case, spaces, accents or Unicode ` +
-  'form: nothing of this order is sent until it shows two orders. Let orders.sql give one of them a code that differs otherwise';
 
 /** The codes that the shop does not show. Codes are compared exactly: a column may ignore case. */
 export async function missingInShop(shop: Pick<Shop, 'orders'>, codes: readonly string[]): Promise<string[]> {
