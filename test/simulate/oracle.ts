@@ -47,7 +47,7 @@ const dayMs = 86_400_000;
 /** Between the decision and the arrival of a request: a slot, retries, a `Retry-After`, an old reading of the shop. */
 const graceMs = 6 * minuteMs;
 /** Between the last look at the clock and a request with contact: the tries of the requests that are sent before it. */
-const contactGraceMs = 1.5 * minuteMs;
+export const contactGraceMs = 0.5 * minuteMs;
 /** A process may act upon what it read so long ago: its lease would have run out. */
 const readingMs = 10 * minuteMs;
 

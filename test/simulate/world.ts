@@ -18,6 +18,7 @@ import type { SimulatedDatabase, StatementFault } from './database.ts';
 import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
 import {
+  contactGraceMs,
   type DeadLetter,
   doneHasRead,
   driftIsReported,
@@ -415,7 +416,7 @@ export async function simulateWorld(
   function disturb(process: Process, code: string | undefined, weight: number): void {
     // Whoever took over from a frozen process dies too, before it has recorded what it sent.
     const isAlone = alive().every((one) => one.process === process || one.process.frozenUntilMs <= now());
-    if (nature.kills && accidents > 0 && random.chance((isAlone ? 0.06 : 0.3) * weight)) {
+    if (nature.kills && accidents > 0 && random.chance((isAlone ? 0.06 : 0.5) * weight)) {
       accidents -= 1;
       at(random.next() * random.pick([5, 60, 1500]), 'kill', async () => {
         const one = alive().find((other) => other.process === process);
@@ -442,8 +443,8 @@ export async function simulateWorld(
   let accidents = 0;
 
   /** The shop changes what a process was about to send, and another process reads it while the first is gone. */
-  function changeMeanwhile(code: string | undefined): void {
-    if (!nature.changes || !random.chance(0.6)) return;
+  function changeMeanwhile(code: string | undefined, share = 0.6): void {
+    if (!nature.changes || !random.chance(share)) return;
     const isDeleted = nature.deletions && random.chance(0.4);
     const changedMs = random.next() * random.pick([1000, 20_000, 60_000]);
     at(changedMs, 'change', () => changeOrder(code, isDeleted ? 'is marked as deleted' : undefined));
@@ -456,17 +457,22 @@ export async function simulateWorld(
   /** A process is frozen when it has just read orders, so that it goes on with what others know better. */
   function outdate(codes: readonly string[]): void {
     const reader = here.getStore();
-    if (!reader || !isStormy || !nature.freezes || accidents <= 0 || !random.chance(0.1)) return;
-    accidents -= 1;
+    // It pushes those that changed; only what was pushed before can be known better.
+    const toPush = codes.filter((one) => firstPosts.has(one) && shop.changedMs(one) > now() - 3 * minuteMs);
+    if (!reader || toPush.length === 0 || !isStormy || !nature.freezes || !random.chance(0.4)) return;
+    // One for whoever takes over.
+    accidents += 1;
     // It is back while the lease of a dead one lasts, or after others have pushed, and deleted, what it has read.
     freeze(reader, [30_000, 40_000, 120_000, 300_000]);
-    changeMeanwhile(random.pick(codes));
+    changeMeanwhile(random.pick(toPush), 1);
   }
 
   /** @param timesMs a lease lasts 20 s: just below it, just above, and much longer. */
   function freeze(
     process: Process,
-    timesMs = [6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 120_000, 300_000],
+    timesMs = nature.growOld
+      ? [19_500, 120_000, 300_000]
+      : [6000, 15_000, 18_500, 19_500, 22_000, 30_000, 70_000, 120_000, 300_000],
   ): void {
     if (process.isDead) return;
     const forMs = random.pick(timesMs);
@@ -483,7 +489,7 @@ export async function simulateWorld(
     if (method !== 'POST' || path !== '/v1/orders' || code === null || !by || firstPosts.has(code)) return;
     const { contactMaxAgeDays: own } = processes.get(process.name)?.settings ?? settings;
     const days = Math.min(own, by.run?.rights?.contactMaxAgeDays ?? own);
-    const isYoungNow = isYoung(now(), Date.parse(form.get('created_at') ?? ''), days);
+    const isYoungNow = isYoung(now() - contactGraceMs, Date.parse(form.get('created_at') ?? ''), days);
     firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow, run: by.run });
   }
 
@@ -1072,7 +1078,7 @@ export async function simulateWorld(
       // Some are about to become too old for contact.
       place(
         code,
-        nature.growOld ? oldest - random.integer(-5, random.pick([10, 40])) * minuteMs : random.next() * oldest,
+        nature.growOld ? oldest - random.integer(-5, random.pick([5, 5, 40])) * minuteMs : random.next() * oldest,
       );
       if (nature.foreign && random.chance(0.6)) foreignOrder(code);
     }
