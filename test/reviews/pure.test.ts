@@ -22,7 +22,7 @@ import {
   UnavailableError,
 } from '../../src/review-api/index.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
-import { plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
+import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
 import { checkPage } from '../../src/reviews/read/check-page.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
@@ -98,6 +98,7 @@ test('a page without the records beside its span refuses only faults of the othe
   const faults = [0, 2].map((index) => ({ index, reason: `record ${index}` }));
   const page: ListPage = {
     ...{ kind: 'page', lastPage: 1, requestedAt: new Date(), ids: ['1', '2', '3', '4'], seconds: [9, 10, 19, 20] },
+    strays: [],
     rawBody: Buffer.from('[{"id":1},{"id":2},{"id":3},{"id":4}]'),
     check: { count: 4, fields: null, lacking: [], faults, products: [] },
   };
@@ -237,6 +238,18 @@ test.each([full, busy])('a review that gets $status is asked for again behind th
   const overview = async () => asked.push('overview');
   const reviews = { getRaw, overview } as unknown as ReviewApi['reviews'];
   expect([await askReview({ reviews }, 1), asked]).toMatchObject([{ kind: 'shown' }, ['review', 'overview', 'review']]);
+});
+
+test('the newest review is found where lists that end ahead of now are empty', async () => {
+  const now = new Date('2026-11-29T00:00:00Z');
+  const page = async ({ end_datetime = '' }) => {
+    const items = Date.parse(`${end_datetime}Z`) > now.getTime() ? [] : [{ id: 1, created_at: '2026-11-20T00:00:00Z' }];
+    return { items, rawBody: Buffer.from(JSON.stringify(items)), lastPage: 1, requestedAt: now };
+  };
+  const span = { start: Date.parse('2026-11-01') / 1000, end: Date.parse('2026-12-01') / 1000 };
+  const plausible = { start: 0, end: span.end };
+  const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible, now: () => now };
+  expect(await newestOf(deps, 'created', span)).toBe(Date.parse('2026-11-20') / 1000);
 });
 
 test('a span counts as read from when its first request was sent', async () => {

@@ -292,6 +292,25 @@ test('a service that ignores the period is given up after a bounded number of li
   expect(read.requests).toBeLessThan(300);
 });
 
+test('a service that ignores a period of more than 14 days: its list of other dates proves nothing', async () => {
+  const reviews = spread(200, span.start * 1000, 20 * 86_400);
+  const others = spread(46, at('2026-11-12T00:00:00Z'), 15 * 86_400);
+  const service = listed([...reviews, ...others], { lastPage: 'real' });
+  const latest = { start_datetime: '2026-11-11 00:00:00', end_datetime: '2026-12-01 00:00:00' };
+  const length = (start = '', end = '') => at(end) - at(start);
+  const forgetful = (days: number): Service => ({
+    page: (params, page) =>
+      length(params.start_datetime, params.end_datetime) > days * 86_400_000
+        ? service.page({ ...params, ...latest } as typeof params, page)
+        : service.page(params, page),
+  });
+  const read = await idsRead(forgetful(14));
+  expect(read).toMatchObject({ ids: expect.arrayContaining(idsOf(reviews)), reasons: [] });
+  const deaf = await idsRead(forgetful(0));
+  expect(deaf.gaps).toMatchObject([{ kind: 'unproven', span, reason: expect.stringContaining('of other dates') }]);
+  expect(deaf.requests).toBeLessThan(500);
+});
+
 test.each(['refuses', 'shows nothing for'])(
   'a service that %s dates ahead of its clock is read up to now',
   async (how) => {

@@ -142,8 +142,8 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
 
 /**
  * Date of the newest review of the span, by the list; undefined if the list shows none. If the service refuses the
- * span or fails on it, as it may for dates ahead of its clock, its part before now is requested instead, and then two
- * days of that: none of it must stop a run.
+ * span, fails on it or shows nothing, as it may for dates ahead of its clock, its part before now is requested instead, and
+ * then, unless that is empty, two days of that: none of it must stop a run.
  */
 export async function newestOf(
   deps: PageDeps & Pick<ReviewDeps, 'now'>,
@@ -154,7 +154,7 @@ export async function newestOf(
   const spans = [...(past.end < span.end ? [span] : []), past, { start: past.end - 2 * 86_400, end: past.end }];
   for (const one of spans) {
     const newest = await firstOf(deps, { axis, span: one, desc: true });
-    if (newest !== 'unreadable') return newest;
+    if (newest !== 'unreadable' && (newest !== undefined || one.end <= past.end)) return newest;
   }
   return undefined;
 }

@@ -46,6 +46,8 @@ export type ListPage = RawPage & {
   ids: string[];
   /** One per record: the second of its date on the axis; undefined if that cannot be read or was not asked for. */
   seconds: (Second | undefined)[];
+  /** Ids of the records dated more than a day beside the period: a service may be a zone off. */
+  strays: string[];
   lastPage: number | undefined;
   requestedAt: Date;
 };
@@ -93,11 +95,14 @@ function pageOf({ items, ...response }: RawReviewPage, deps: PageDeps, { span, a
   const { dates, ...check } = checkPage(items, deps.plausible, response.rawBody);
   const { first, last } = localPeriod(span, deps.timeZone);
   const shown = dates.map(({ [`${axis}_at` as const]: second }) => second);
+  const isStray = (second = first) => second < first - 86_400 || second > last + 86_400;
+  const ids = items.map((item, index) => String(usableId(item) ?? withoutLinks(printed(item) ?? `#${index}`)));
   return {
     kind: 'page',
     ...response,
     check,
-    ids: items.map((item, index) => String(usableId(item) ?? withoutLinks(printed(item) ?? `#${index}`))),
+    ids,
+    strays: ids.filter((_, index) => isStray(shown[index])),
     seconds: shown.map((second) => (second !== undefined && second >= first && second <= last ? second : undefined)),
   };
 }

@@ -10,7 +10,7 @@ import { type Axis, cutSpan, middleOf } from './window.ts';
  *
  * - `proven`: everything of it was read, and has landed.
  * - `too-long`: its list has more pages than can be asked for; the parts in which it is to be read.
- * - `changing`: its list changed at each reading.
+ * - `changing`: its list changed at each reading, or is of another period.
  * - `crowded`: the shortest span that can be asked for holds more reviews than any query can reach.
  */
 export type SpanEnd = { requests: number } & (
@@ -35,8 +35,10 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     const found = end.kind === 'too-long' ? await partsOf(reader, query, end) : end;
     await reader.landed();
     const proven = reader.proven();
-    if (found.kind === 'whole') return { kind: 'proven', ...proven };
     const { requests } = proven;
+    if (found.kind === 'whole' && reader.isOfOtherDates())
+      return { kind: 'changing', requests, reason: 'the list shows reviews of other dates' };
+    if (found.kind === 'whole') return { kind: 'proven', ...proven };
     if (found.kind === 'changing') return { ...found, requests, reason: 'the list changed at each reading' };
     return { ...found, requests };
   } finally {
@@ -89,7 +91,7 @@ function pageBefore(page: ListPage, end: Second): ListPage | undefined {
   if ((page.seconds.at(-1) ?? 0) < end) return undefined;
   const isBefore = (_: unknown, index: number) => (page.seconds[index] ?? end) < end;
   const ids = page.ids.filter(isBefore);
-  return ids.length === 0 ? undefined : { ...page, ids, seconds: page.seconds.filter(isBefore) };
+  return ids.length === 0 ? undefined : { ...page, ids, strays: [], seconds: page.seconds.filter(isBefore) };
 }
 
 /** How the reading of the shortest span ends, if its list is too long. */

@@ -38,6 +38,7 @@ export type Proven = ReturnType<Reader['proven']>;
 
 export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
   const seen = new Map<string, Second | undefined>();
+  const strays = new Set<string>();
   const landings: Promise<unknown>[] = [];
   let [pages, requests, startedMs] = [0, 0, Number.POSITIVE_INFINITY];
 
@@ -53,6 +54,7 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     pages += 1;
     startedMs = Math.min(startedMs, page.requestedAt.getTime());
     for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
+    for (const id of page.strays) strays.add(id);
     const landing = land(page);
     // `landed` throws the error; until then it must not count as unhandled.
     landing.catch(() => {});
@@ -70,6 +72,11 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     take,
     /** How many different records were shown. */
     size: () => seen.size,
+    /**
+     * Whether the list is of another period than the one asked for. One record of a hundred, or one of a day, may just be
+     * dated oddly.
+     */
+    isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
     /** When the first request was sent. */
     startedAt: () => new Date(startedMs),
     /** Resolves when every page has landed. */
