@@ -38,7 +38,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     onTestFinished(() => lock.end());
     await lock.query('lock tables o write, l write');
     const run = startCli(['sync', 'orders'], world.environment);
-    await run.says('trying again: Lock wait timeout exceeded');
+    await run.says('trying again: The shop database cannot be read: Lock wait timeout exceeded');
     await lock.query('unlock tables');
     await run.ended;
     const totals = await world.atService('select total_price::integer as total from reference_service.orders');
