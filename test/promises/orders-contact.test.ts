@@ -104,7 +104,8 @@ test('after a backfill or a repair a young order goes once more with its contact
     update o set total_price = 7, updated_at = now() where code = 'C'`);
   expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   await world.shop(`update o set user_email = 'new@example.com', total_price = 7, updated_at = now() where code = 'B'`);
-  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 0 });
+  // Not done: the addresses are left to the next sync.
+  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1 });
   expect(await world.atService(contacts)).toMatchObject([
     { user_email: 'a@example.com' },
     { user_email: 'b@example.com' },

@@ -186,6 +186,8 @@ function orderConclusion(
   const all = `${counted(repaired, 'order')} repaired`;
   if (left === 0) return `${all}; none differs any more.`;
   const isDeletion = differences.some(({ code, difference }) => difference?.isDeletion && leftCodes.includes(code));
-  const allow = isDeletion ? ' Deletions beyond the allowance of a day: review-sync sync orders --allow-removals' : '';
-  return `${all}; ${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}. ${seeWhy}${allow}`;
+  const allow = isDeletion ? '. Deletions beyond the allowance of a day: review-sync sync orders --allow-removals' : '';
+  const still = `${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}`;
+  const contact = 'E-mail addresses and phone numbers are sent by the next: review-sync sync orders';
+  return `${all}; ${still}. ${seeWhy}. ${contact}${allow}`;
 }

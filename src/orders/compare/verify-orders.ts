@@ -57,7 +57,7 @@ export type VerifyDeps = OrderDeps & { onProgress(orders: number, note: string):
  * pushed orders that the shop no longer shows. Memory does not grow with the range, but for the codes to repair.
  *
  * @param options.repair pushes again what is missing or differs. @param options.rights of the trigger `repair`, which
- *   carries no contact: contact that the service lacks is no difference.
+ *   carries no contact: contact that was never sent, or may not be sent now, is no difference.
  * @throws the errors of the shop and of the client when one of them fails as a whole.
  */
 export async function verifyOrders(

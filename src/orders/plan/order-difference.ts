@@ -1,10 +1,10 @@
 import { isUsableCode } from '../../base/is-storable.ts';
 import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
-import { contactFields } from '../contact-rule.ts';
+import { type ContactField, contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
-import { centsText, isSameSecond, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
+import { centsText, isSameSecond, isSameText, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,
@@ -29,12 +29,16 @@ export type OrderDifference = {
   subOrders: SubOrderDifference;
 };
 
-/** Compares an order in the shop with the order as the service shows it. Lines that failed are left as they are. */
+/**
+ * Compares an order in the shop with the order as the service shows it. Lines that failed are left as they are.
+ *
+ * @param contact the fields whose value the shop and the service should share (promise 7).
+ */
 export function compareOrder(
   order: DesiredOrder,
   shown: OrderDetail | 'absent',
   memory: OrderMemory,
-  withContact: boolean,
+  contact: readonly ContactField[],
 ): OrderDifference {
   const { waiting, faulty, raw } = order;
   const detail = shown === 'absent' ? undefined : shown;
@@ -47,7 +51,7 @@ export function compareOrder(
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
   const keepsAll = order.order.deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));
-  const fields = detail ? fieldsOfShop(order, detail, sentBefore(memory), withContact, unit) : [];
+  const fields = detail ? fieldsOfShop(order, detail, sentBefore(memory), contact, unit) : [];
   return {
     orderId: detail?.id,
     isDeletion: false,
@@ -108,14 +112,19 @@ function fieldsOfShop(
   order: DesiredOrder,
   shown: OrderDetail,
   sent: readonly string[],
-  withContact: boolean,
+  expected: readonly ContactField[],
   unit: MoneyUnit | undefined,
 ): FieldDifference[] {
   const { body, unlinkedGrade, raw } = order;
   const beyond = shown as OrderDetail & Record<string, unknown>;
   // What the rule withholds is not expected at the service; what the service shows in its place stays there.
-  const contact = (field: 'user_email' | 'user_phone', theirs: string | null | undefined) =>
-    withContact || body[field] === undefined ? fieldDifference(field, body[field], theirs) : undefined;
+  const contact = (field: ContactField, theirs: string | null | undefined) => {
+    const ours = body[field];
+    if (ours === undefined) return fieldDifference(field, ours, theirs);
+    const shownText = theirs?.includes('*') ? undefined : theirs;
+    const isSame = () => isSameText(reachedBy(field, theirs), reachedBy(field, ours));
+    return expected.includes(field) ? fieldDifference(field, ours, shownText, isSame) : undefined;
+  };
   const total = shown.total_price;
   const all: (FieldDifference | undefined)[] = [
     fieldDifference('code', body.code, shown.code, (theirs, ours) => isSameCode(theirs ?? '', ours ?? '')),
@@ -139,6 +148,10 @@ function fieldsOfShop(
   return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
 
+/** A service may write an e-mail address in lower case, and a phone number without its hyphens. */
+const reachedBy = (field: ContactField, value: string | null | undefined) =>
+  (field === 'user_phone' ? value?.replace(/\D/g, '') : value?.toLowerCase()) ?? null;
+
 /** Some services show the account if there is no name. */
 const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
   user_name === undefined && username !== undefined && username === user_code ? null : username;
@@ -148,7 +161,7 @@ const textOf = (value: unknown): string | null =>
 
 /** Fields that the service shows with a value although the shop has none. A mileage of 0 may be the service's own. */
 export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: OrderMemory): string[] =>
-  fieldsOfShop(order, shown, sentBefore(memory), true, undefined)
+  fieldsOfShop(order, shown, sentBefore(memory), contactFields, undefined)
     .filter(({ shop, service }) => shop === null && service !== null)
     .map(({ field }) => field)
     .filter((field) => !rarelyShown.some((one) => one === field));

@@ -4,6 +4,7 @@ import {
   type ContactField,
   contactFields,
   isContactAskedFor,
+  isContactLeftToSync,
   mayCarryContact,
   type PushRights,
 } from '../contact-rule.ts';
@@ -60,8 +61,12 @@ export function planOrder(
 ): OrderPlan {
   const memory = asShown(given, shown);
   const { createdAt, deletedAt } = order.order;
-  const withContact = mayCarryContact({ decision: memory.link?.contact ?? null, createdAt, now }, rights);
-  const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, withContact);
+  const question = { decision: memory.link?.contact ?? null, createdAt, now };
+  const withContact = mayCarryContact(question, rights);
+  // A repair names contact that was sent before, and leaves it to the next sync.
+  const sent = rights.trigger === 'repair' && isContactLeftToSync(question, rights) ? sentBefore(memory) : [];
+  const expected = contactFields.filter((field) => withContact || sent.includes(field));
+  const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, expected);
   const plan: OrderPlan = {
     nothing: whyNothing(order, shown, memory, rights),
     requests: [],
