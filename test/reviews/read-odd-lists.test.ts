@@ -311,6 +311,19 @@ test('a service that ignores a period of more than 14 days: its list of other da
   expect(deaf.requests).toBeLessThan(500);
 });
 
+test('a service that shows the newest days for a long period: those before them are read, too', async () => {
+  // One is of the last second of the span.
+  const reviews = [...spread(200, span.start * 1000, 20 * 86_400), ...spread(1, (span.end - 1) * 1000, 1)];
+  const service = listed(reviews, { lastPage: 'real' });
+  const forgetful: Service = {
+    page: (params, page) =>
+      at(params.end_datetime ?? '') - at(params.start_datetime ?? '') > 14 * 86_400_000
+        ? service.page({ ...params, start_datetime: '2026-11-01 00:00:00' } as typeof params, page)
+        : service.page(params, page),
+  };
+  await readsAll(forgetful, reviews, 30);
+});
+
 test.each(['refuses', 'shows nothing for'])(
   'a service that %s dates ahead of its clock is read up to now',
   async (how) => {

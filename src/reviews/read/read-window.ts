@@ -59,6 +59,8 @@ const spansAtATime = 4;
 const requestsAtMost = 500;
 /** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
+/** Seconds without reviews at the beginning of the newest list. A window may begin 26 hours before the first review. */
+const lateBegin = 2 * 86_400;
 /** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
 
@@ -104,7 +106,12 @@ export async function readSpans(
     left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
     if (end.kind === 'proven' && end.reviews === 0 && span.end > present && span.start < present)
       return readAll([{ span: { start: span.start, end: present } }]);
-    if (end.kind === 'proven') await enter(end);
+    // The newest days may be shown whatever period is asked for: those before them are read as a list of their own.
+    const isNewest = end.kind === 'proven' && (span.end > present || end.last === span.end - 1);
+    if (isNewest && end.reviews > 0 && end.first > span.start + lateBegin) {
+      await enter({ ...end, span: { start: end.first, end: span.end } });
+      await readAll([{ span: { start: span.start, end: end.first } }]);
+    } else if (end.kind === 'proven') await enter(end);
     const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
     if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(axis, span, end));
     if (span.end === part.span.end) return readAll(parts);

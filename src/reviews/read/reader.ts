@@ -89,8 +89,9 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
      */
     proven() {
       const dates = [...seen.values()].filter((second) => second !== undefined);
-      const reviews = dates.filter((second) => second >= span.start && second < span.end).length;
-      return { span, ids: new Set(seen.keys()), reviews, pages, requests, startedAt: new Date(startedMs) };
+      const within = dates.filter((second) => second >= span.start && second < span.end).sort((a, b) => a - b);
+      const [reviews, first = span.end, last = span.end] = [within.length, within[0], within.at(-1)];
+      return { span, ids: new Set(seen.keys()), reviews, first, last, pages, requests, startedAt: new Date(startedMs) };
     },
   };
 }
