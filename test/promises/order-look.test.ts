@@ -218,7 +218,7 @@ test('verify names contact that was sent and is another one at the service, and 
   const contact = (code: string) => ({ user_email: `${code}@example.com`, user_phone: '010-1111-2222' });
   // None of the others may be sent by the next sync.
   const others = ['OLD', 'WITHHELD', 'FORGOTTEN', 'DELETED'];
-  await world.place(...['A', 'MASKED', 'SPELT', ...others].map((code) => order(code, contact(code))));
+  await world.place(...['A', 'MASKED', 'HIDDEN', 'SPELT', ...others].map((code) => order(code, contact(code))));
   await world.sync();
   await world.warehouse(`update sync.order_links set contact = lower(order_code)
     where order_code in ('WITHHELD', 'FORGOTTEN')`);
@@ -235,12 +235,12 @@ test('verify names contact that was sent and is another one at the service, and 
   await world.atService(`update reference_service.orders set user_email = 'SPELT@EXAMPLE.com', user_phone = '01011112222'
     where code = 'SPELT'`);
   await world.atService(`update reference_service.orders set user_email = null, user_phone = null
-    where code = 'DELETED'`);
+    where code in ('DELETED', 'HIDDEN')`);
   const verify = (...more: string[]) => world.cli('verify', 'orders', ...more);
   const found = await verify();
   expect(found).toMatchObject({ status: 1 });
   expect(found.stdout).toMatch(
-    /^7 orders of the shop: 6 the same, 1 different, 0 not compared\.\n\norder A\n {2}user_email: /,
+    /^8 orders of the shop: 7 the same, 1 different, 0 not compared\.\n\norder A\n {2}user_email: /,
   );
   expect(found.stdout).toContain('  user_phone: the shop has a value, the service a value\n');
   expect(found.stdout).toContain('the service does not show it: user_email (1 order), user_phone (1 order).');

@@ -65,7 +65,10 @@ export function planOrder(
   const withContact = mayCarryContact(question, rights);
   // A repair names contact that was sent before, and leaves it to the next sync.
   const sent = rights.trigger === 'repair' && isContactLeftToSync(question, rights) ? sentBefore(memory) : [];
-  const expected = contactFields.filter((field) => withContact || sent.includes(field));
+  // A service may hide contact.
+  const there = typeof shown === 'object' ? { user_email: shown.user_email, user_phone: shown.phone } : {};
+  const isShown = (field: ContactField) => there[field as keyof typeof there] !== null;
+  const expected = contactFields.filter((field) => withContact || (sent.includes(field) && isShown(field)));
   const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, expected);
   const plan: OrderPlan = {
     nothing: whyNothing(order, shown, memory, rights),
