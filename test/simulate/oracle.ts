@@ -46,8 +46,8 @@ const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** Between the decision and the arrival of a request: a slot, retries, a `Retry-After`, an old reading of the shop. */
 const graceMs = 6 * minuteMs;
-/** Between the last look at the clock and a request with contact: the tries of the requests that are sent before it. */
-export const contactGraceMs = 0.5 * minuteMs;
+/** Between the last look at the clock and a request with contact: the tries of those before it, and a token in an outage. */
+export const contactGraceMs = 3 * minuteMs;
 /** A process may act upon what it read so long ago: its lease would have run out. */
 const readingMs = 10 * minuteMs;
 
