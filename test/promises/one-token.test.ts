@@ -76,7 +76,7 @@ test('a ban of one command holds all others, says until when, and is no failure'
   const doctor = await world.cli('doctor');
   expect(doctor.stdout).toMatch(/no request may be sent before/);
   expect(service.counts.banned).toBe(before);
-  // Whoever knows better ends the hold by hand.
+  // A person may end the hold by hand.
   service.ban(false);
   await world.warehouse('update sync.service_session set held_until = null');
   const ends = await Promise.all([first.ended, second.ended]);

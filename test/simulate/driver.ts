@@ -123,7 +123,7 @@ export function createQueue(scheduler: Scheduler) {
     const { signal } = app.abort;
     const row = await findRun(app.warehouse.db, run.id).catch(() => undefined);
     if (!isOurs()) return;
-    // A run without a row is touched by nobody: whoever starts it writes the row after the job.
+    // A run without a row stays as it is: the process that starts it writes the row after the job.
     if (!row) {
       run.attempts += 1;
       if (run.attempts > 200) return end(run, { outcome: 'done', counts: { skipped: 1 } });

@@ -414,7 +414,7 @@ export async function simulateWorld(
 
   /** Accidents come where something is under way: a process dies or freezes in the middle, the shop changes the order. */
   function disturb(process: Process, code: string | undefined, weight: number): void {
-    // Whoever took over from a frozen process dies too, before it has recorded what it sent.
+    // A process that took over from a frozen one dies too, before it has recorded what it sent.
     const isAlone = alive().every((one) => one.process === process || one.process.frozenUntilMs <= now());
     if (nature.kills && accidents > 0 && random.chance((isAlone ? 0.06 : 0.5) * weight)) {
       accidents -= 1;
@@ -460,7 +460,7 @@ export async function simulateWorld(
     // It pushes those that changed; only what was pushed before can be known better.
     const toPush = codes.filter((one) => firstPosts.has(one) && shop.changedMs(one) > now() - 3 * minuteMs);
     if (!reader || toPush.length === 0 || !isStormy || !nature.freezes || !random.chance(0.4)) return;
-    // One for whoever takes over.
+    // One for the process that takes over.
     accidents += 1;
     // It is back while the lease of a dead one lasts, or after others have pushed, and deleted, what it has read.
     freeze(reader, [30_000, 40_000, 120_000, 300_000]);
@@ -739,7 +739,7 @@ export async function simulateWorld(
     void ended.catch((error: unknown) =>
       scheduler.tell(`it is not ended: ${String(error).slice(0, 160)}`, opened.process),
     );
-    // Whoever has it in hand dies with it.
+    // The process that works on it dies with it.
     const holders = [run, ...run.steps].flatMap(({ holder }) => holder ?? []);
     for (const one of alive())
       if (nature.kills && holders.includes(one.process)) at(0, 'kill', () => kill(one, 'is killed'));
