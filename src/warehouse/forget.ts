@@ -21,6 +21,8 @@ export type Traces = {
   orderLines: { orderCode: string; lines: number }[];
   /** Orders whose contact may be sent, or of which a fingerprint is stored. */
   contacts: string[];
+  /** Named orders of which nothing is stored: mistyped, or not pushed yet. A push of them is not prevented. */
+  unknown: string[];
 };
 
 /** The reason of a dead letter whose record was masked. */
@@ -55,6 +57,10 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     select order_code from sync.order_links
     where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'forgotten')
     order by order_code`;
+  const pushed = await valuesOf<string>(
+    db,
+  )`select order_code from sync.order_links where order_code = any(${whose.orders})`;
+  const known = new Set([...pushed, ...[...reviews, ...open].map(({ orderCode }) => orderCode)]);
   return {
     reviews,
     comments,
@@ -63,6 +69,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
       .map(({ id, kind, key }) => ({ id, kind, key })),
     orderLines,
     contacts,
+    unknown: whose.orders.filter((code) => !known.has(code)),
   };
 }
 

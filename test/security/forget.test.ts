@@ -65,6 +65,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     ['user minji', /^No record here names this code\. Orders carry no customer here\. .* user minji --order <code>/],
     ['user minji --order ORDER-0', /^No record here names this code\. Is it mistyped\?\n/],
     ['order ORDER-0 --apply', /^No record here names this code\. Is it mistyped\?\n/],
+    [`user ${customer} --order ORDER-2 --order ORDER-0`, /^Nothing is stored of ORDER-0: is a code mistyped\?/],
   ] as const) {
     const stdout = expect.stringMatching(head);
     expect(await world.cli('forget', ...args.split(' '))).toMatchObject({ status: 1, stdout });

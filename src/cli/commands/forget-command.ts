@@ -40,10 +40,12 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
     const head = isUnknown ? ['No record here names this code.'] : [];
     if (userCode !== undefined && orders.length === 0) head.push(ordersAreUnknown(userCode));
     else if (isUnknown) head.push('Is it mistyped?');
+    const { unknown } = records;
+    if (!isUnknown && unknown.length > 0) head.push(nothingIsStoredOf(unknown));
     return {
       text: [head.join(' '), draw(records, isApplied)].filter(Boolean).join('\n\n'),
       json: { applied: isApplied, ...counts, records, notReached },
-      incomplete: isUnknown,
+      incomplete: isUnknown || unknown.length > 0,
     };
   });
 }
@@ -52,6 +54,10 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
 const ordersAreUnknown = (userCode: string) =>
   'Orders carry no customer here. Look up in the shop which orders are those of this customer, and give each with ' +
   `--order: review-sync forget user ${userCode} --order <code> --order <code>`;
+
+const nothingIsStoredOf = (orders: readonly string[]) =>
+  `Nothing is stored of ${orders.join(', ')}: is a code mistyped? If not, the next run pushes the order with the contact ` +
+  'that the shop shows: have it removed in the shop first.';
 
 const notReached = [
   'the shop: while orders.sql shows the customer, orders are sent to the review service as before, ' +
