@@ -42,8 +42,7 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
 }
 
 /** Records the configured service as the one to which the warehouse belongs: a person says so. Asks nobody. */
-export const declareSameService = (db: Db, config: Config['api']): Promise<void> =>
-  recordConnectedService(db, serviceOf(config));
+export const declareSameService = (db: Db, config: Config['api']) => recordConnectedService(db, serviceOf(config));
 
 /** What is wrong if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {

@@ -30,13 +30,10 @@ export async function enterAlerts(
   return { raised: rows.filter(({ isOver }) => !isOver), recovered: rows.filter(({ isOver }) => isOver) };
 }
 
-export async function markPosted(trx: Db, key: string, now: Date): Promise<void> {
-  await write(trx)`update sync.alerts set told_at = ${now} where key = ${key}`;
-}
+export const markPosted = (trx: Db, key: string, now: Date) =>
+  write(trx)`update sync.alerts set told_at = ${now} where key = ${key}`;
 
-export async function forgetAlert(trx: Db, key: string): Promise<void> {
-  await write(trx)`delete from sync.alerts where key = ${key}`;
-}
+export const forgetAlert = (trx: Db, key: string) => write(trx)`delete from sync.alerts where key = ${key}`;
 
 /** A process that has not looked for so long is taken for dead, in seconds. */
 const watchSeconds = 90;
@@ -51,6 +48,5 @@ export async function takeWatch(db: Db, watcher: string): Promise<boolean> {
 }
 
 /** Another process may take the place of this one at once. */
-export async function leaveWatch(db: Db, watcher: string): Promise<void> {
-  await write(db)`update sync.alert_watch set watcher = null where watcher = ${watcher}`;
-}
+export const leaveWatch = (db: Db, watcher: string) =>
+  write(db)`update sync.alert_watch set watcher = null where watcher = ${watcher}`;

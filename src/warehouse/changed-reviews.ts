@@ -1,12 +1,10 @@
-import { type Db, listOf, rowOf, rowsOf, write } from './index.ts';
+import { type Db, firstOf, isAny, rowOf, rowsOf, write } from './index.ts';
 
 /** The most reviews that may wait. At the highest rate of requests for webhooks they take less than an hour. */
 const mostWaiting = 50_000;
 
 /** Whether as many changed reviews wait as may wait. */
-export async function isInboxFull(db: Db): Promise<boolean> {
-  return (await listOf(db)`select from sync.changed_reviews offset ${mostWaiting - 1} limit 1`).length > 0;
-}
+export const isInboxFull = (db: Db) => isAny(db)`select from sync.changed_reviews offset ${mostWaiting - 1} limit 1`;
 
 /** Stores which reviews to read again. A product that changed is read by its newest review, which shows its code. */
 export async function noteChanged(db: Db, reviewIds: readonly number[], productIds: readonly number[]): Promise<void> {
@@ -22,25 +20,20 @@ export type TakenReview = { id: number; events: number; attempts: number };
  * reader died, is due again when the lease runs out. If a request takes longer, two processes read the review, which does
  * no harm.
  */
-export async function takeChangedReview(db: Db): Promise<TakenReview | undefined> {
-  const [row] = await listOf<TakenReview>(db)`
-    update sync.changed_reviews
-    set attempts = attempts + 1, due_at = now() + 2 ^ attempts * interval '2 minutes'
-    where review_id = (
-      select review_id from sync.changed_reviews where due_at <= now()
-      order by due_at limit 1 for update skip locked
-    )
-    returning review_id as id, events, attempts`;
-  return row;
-}
+export const takeChangedReview = (db: Db) => firstOf<TakenReview>(db)`
+  update sync.changed_reviews
+  set attempts = attempts + 1, due_at = now() + 2 ^ attempts * interval '2 minutes'
+  where review_id = (
+    select review_id from sync.changed_reviews where due_at <= now()
+    order by due_at limit 1 for update skip locked
+  )
+  returning review_id as id, events, attempts`;
 
 /** The review was read, or is left to the runs. An event that came meanwhile makes it due again. */
-export async function finishChangedReview(db: Db, { id, events }: TakenReview): Promise<void> {
-  await write(db)`
-    with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})
-    update sync.changed_reviews set due_at = now(), attempts = 0
-    where review_id = ${id} and events <> ${events}`;
-}
+export const finishChangedReview = (db: Db, { id, events }: TakenReview) => write(db)`
+  with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})
+  update sync.changed_reviews set due_at = now(), attempts = 0
+  where review_id = ${id} and events <> ${events}`;
 
 /** Takes note of the brands that a webhook names. @returns those of the last seven days, at most 100. */
 export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, listOf, valuesOf, write } from './index.ts';
+import { type Db, firstOf, listOf, scalarOf, write } from './index.ts';
 
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
@@ -17,29 +17,23 @@ function plainAddress({ address }: ConnectedService): string {
 }
 
 /** The service to which the links, cursors and reviews of this warehouse belong; undefined before the first use. */
-export async function connectedService(db: Db): Promise<ConnectedService | undefined> {
-  const [row] = await listOf<ConnectedService>(db)`
-    select service_address as address, service_client as client from sync.settings
-    where service_address is not null`;
-  return row;
-}
+export const connectedService = (db: Db) => firstOf<ConnectedService>(db)`
+  select service_address as address, service_client as client from sync.settings
+  where service_address is not null`;
 
-export async function recordConnectedService(db: Db, { address, client }: ConnectedService): Promise<void> {
-  await write(db)`update sync.settings set service_address = ${address}, service_client = ${client}
-    where (service_address, service_client) is distinct from (${address}, ${client})`;
-}
+export const recordConnectedService = (db: Db, { address, client }: ConnectedService) => write(db)`
+  update sync.settings set service_address = ${address}, service_client = ${client}
+  where (service_address, service_client) is distinct from (${address}, ${client})`;
 
 /** A short name of this installation: of this warehouse with this client id. An address may be spelled in two ways. */
-export async function installationOf(db: Db, { clientId }: { clientId: string }): Promise<string> {
-  const [name = ''] = await valuesOf<string>(db)`select left(md5(order_salt || ${clientId}), 8) from sync.settings`;
-  return name;
-}
+export const installationOf = (db: Db, { clientId }: { clientId: string }) =>
+  scalarOf<string>(db)`select left(md5(order_salt || ${clientId}), 8) from sync.settings`;
 
 /** The names of the queues. Brands of one database are one deployment. */
 export async function queueNames(db: Db, api: { clientId: string }, brand: string | undefined) {
   const installation = await installationOf(db, api);
   if (brand === undefined) return { installation };
-  const [deployment = ''] = await valuesOf<string>(db)`
+  const deployment = await scalarOf<string>(db)`
     select left(md5(system_identifier::text || '/' || d.oid::text), 8)
     from pg_control_system(), pg_database d where datname = current_database()`;
   return { installation, brand, deployment };

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { asStorableJson } from '../base/json-text.ts';
 import { mask, privateTextsOf } from '../base/mask.ts';
-import { type Db, listOf, rowOf, rowsOf, valuesOf, write } from './index.ts';
+import { type Db, listOf, rowOf, rowsOf, scalarOf, valuesOf, write } from './index.ts';
 
 export type DeadLetterKind = 'order' | 'order_line' | 'category' | 'user_grade' | 'review' | 'webhook';
 
@@ -44,11 +44,9 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
 const isFailing = sql`(resolved_at is null or is_discarded)`;
 
 /** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */
-async function close(db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>): Promise<void> {
-  await write(db)`
-    update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
-    where kind = ${kind} and ${isFailing} and ${condition}`;
-}
+const close = (db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>) => write(db)`
+  update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
+  where kind = ${kind} and ${isFailing} and ${condition}`;
 
 /** Closes the dead letters of these records, which were synced. */
 export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly string[]) =>
@@ -91,11 +89,8 @@ export const groupDeadLetters = (db: Db) =>
     from sync.dead_letters where resolved_at is null
     group by kind, ${reasonWithoutValues} order by count desc, min(id)`;
 
-export async function countOpenWebhooks(db: Db): Promise<number> {
-  const [n = 0] = await valuesOf<number>(db)`
-    select count(*) from sync.dead_letters where kind = 'webhook' and resolved_at is null`;
-  return n;
-}
+export const countOpenWebhooks = (db: Db) =>
+  scalarOf<number>(db)`select count(*) from sync.dead_letters where kind = 'webhook' and resolved_at is null`;
 
 /**
  * Open dead letters at the end of a run. `counted`: those that make it incomplete. `ofRun`: those that failed since it
@@ -121,20 +116,16 @@ export function deadLettersAtEnd(
 }
 
 /** Opens these again if they were discarded. A webhook keeps nothing that could be retried. */
-export async function reopenDiscarded(db: Db, ids: readonly number[]): Promise<void> {
-  await write(db)`
-    update sync.dead_letters d set resolved_at = null, is_discarded = false
-    where id = any(${ids}) and is_discarded and kind <> 'webhook' and not exists (
-      select from sync.dead_letters o where o.kind = d.kind and o.key = d.key and o.resolved_at is null
-    )`;
-}
+export const reopenDiscarded = (db: Db, ids: readonly number[]) => write(db)`
+  update sync.dead_letters d set resolved_at = null, is_discarded = false
+  where id = any(${ids}) and is_discarded and kind <> 'webhook' and not exists (
+    select from sync.dead_letters o where o.kind = d.kind and o.key = d.key and o.resolved_at is null
+  )`;
 
 /** Another attempt at the record of a dead letter has failed. */
-export async function failAgain(db: Db, id: number, reason: string): Promise<void> {
-  await write(db)`
-    update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now()
-    where id = ${id} and resolved_at is null`;
-}
+export const failAgain = (db: Db, id: number, reason: string) => write(db)`
+  update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now()
+  where id = ${id} and resolved_at is null`;
 
 export type DeadLetter = {
   id: number;

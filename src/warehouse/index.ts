@@ -129,11 +129,23 @@ export const listOf =
   async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
     (await sql<Row>(text, ...values).execute(db)).rows;
 
+/** The first row of a statement; undefined if it gives none. */
+export const firstOf =
+  <Row>(db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row | undefined> =>
+    (await listOf<Row>(db)(text, ...values))[0];
+
+/** Whether a statement gives a row: ``isAny(db)`select from … limit 1` ``. */
+export const isAny =
+  (db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<boolean> =>
+    (await firstOf(db)(text, ...values)) !== undefined;
+
 /** The row of a statement that always gives one. */
 export const rowOf =
   <Row>(db: Db) =>
   async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row> => {
-    const [row] = await listOf<Row>(db)(text, ...values);
+    const row = await firstOf<Row>(db)(text, ...values);
     if (row === undefined) throw new Error(`no row, expected one: ${text.join('…').trim().slice(0, 80)}`);
     return row;
   };
@@ -143,6 +155,12 @@ export const valuesOf =
   <Value>(db: Db) =>
   async (text: TemplateStringsArray, ...values: unknown[]): Promise<Value[]> =>
     (await listOf<Record<string, Value>>(db)(text, ...values)).map((row) => Object.values(row)[0] as Value);
+
+/** The first column of the row of a statement that always gives one. */
+export const scalarOf =
+  <Value>(db: Db) =>
+  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Value> =>
+    Object.values(await rowOf<Record<string, Value>>(db)(text, ...values))[0] as Value;
 
 /** Runs a statement. @returns how many rows it wrote. */
 export const write =
@@ -193,4 +211,4 @@ export const plannedRowsOf = async <Row extends object>({ pool }: Warehouse, nam
   (await pool.query<Row>({ name, text: await statement(name), values })).rows;
 
 /** The clock of the warehouse, for comparisons with dates that it wrote. */
-export const warehouseNow = async (db: Db) => (await rowOf<{ now: Date }>(db)`select clock_timestamp() as now`).now;
+export const warehouseNow = (db: Db) => scalarOf<Date>(db)`select clock_timestamp()`;

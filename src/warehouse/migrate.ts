@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut, valuesOf, write } from './index.ts';
+import { type Db, isLockedOut, scalarOf, valuesOf, write } from './index.ts';
 import { sessionsOnOurTables } from './lock-waits.ts';
 
 const folder = packagePath('sql', 'warehouse');
@@ -59,7 +59,7 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
 
 /** In any other encoding one `\uXXXX` of a review or an order, such as a Korean letter, stops its run. */
 async function requireUtf8(db: Db): Promise<void> {
-  const [encoding] = await valuesOf<string>(db)`select current_setting('server_encoding')`;
+  const encoding = await scalarOf<string>(db)`select current_setting('server_encoding')`;
   if (encoding === 'UTF8') return;
   throw migrationError(`its database has the encoding ${encoding}, expected UTF8`, {
     hint: `Let WAREHOUSE_DATABASE_URL name a new database: ${createInUtf8}`,
@@ -82,12 +82,8 @@ async function lockBookkeeping(trx: Db): Promise<void> {
   await write(trx)`lock table review_sync_migrations.applied in share row exclusive mode`;
 }
 
-async function hasBookkeeping(db: Db): Promise<boolean> {
-  const [isThere = false] = await valuesOf<boolean>(
-    db,
-  )`select to_regclass('review_sync_migrations.applied') is not null`;
-  return isThere;
-}
+const hasBookkeeping = (db: Db) =>
+  scalarOf<boolean>(db)`select to_regclass('review_sync_migrations.applied') is not null`;
 
 /** Names the sessions with an open transaction on tables of ours, the oldest first. */
 async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait): Promise<ReviewSyncError> {

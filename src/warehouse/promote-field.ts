@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { IncompleteError, UsageError } from '../base/errors.ts';
-import { type Db, isLockedOut, listOf, valuesOf, write } from './index.ts';
+import { type Db, isLockedOut, listOf, scalarOf, write } from './index.ts';
 
 /**
  * The types of a promoted column, each with the SQL expression of its value. `field` is the JSON value, `text` the same
@@ -39,7 +39,7 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
   const change = db.transaction().execute(async (trx) => {
     await write(trx)`set local lock_timeout = '10s'; lock table warehouse.reviews in access exclusive mode`;
     if (await isThere(trx, column, type)) return false;
-    const [definition = ''] = await valuesOf<string>(trx)`select pg_get_viewdef('bi.reviews'::regclass)`;
+    const definition = await scalarOf<string>(trx)`select pg_get_viewdef('bi.reviews'::regclass)`;
     const view = definition.replace(/\s+FROM \w+\.reviews r\s/, (from) => `, r."${column}"${from}`);
     const comment = `'The field ${column} of extra (migrate --promote).'`;
     const statements = `

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { ConnectedService } from './connected-service.ts';
-import { type Db, listOf, rowOf } from './index.ts';
+import { type Db, firstOf, rowOf, write } from './index.ts';
 
 type Session = {
   token?: string;
@@ -20,14 +20,14 @@ type Session = {
 export function openServiceSession(db: Db, service: ConnectedService, secret: string, now = Date.now) {
   const key = Buffer.from(hkdfSync('sha256', secret, service.address, 'review-sync token', 32));
   const ofService = sql`(service_address, service_client) = (${service.address}, ${service.client})`;
-  const ensureRow = () =>
-    sql`insert into sync.service_session (service_address, service_client)
-    values (${service.address}, ${service.client}) on conflict do nothing`.execute(db);
+  const ensureRow = () => write(db)`
+    insert into sync.service_session (service_address, service_client)
+    values (${service.address}, ${service.client}) on conflict do nothing`;
   const inWarehouseTime = (ms: number) => sql`clock_timestamp() + make_interval(secs => ${(ms - now()) / 1000})`;
 
   const on = (connection: Db) => ({
     async get(): Promise<Session | undefined> {
-      const [row] = await listOf<SessionRow>(connection)`
+      const row = await firstOf<SessionRow>(connection)`
         select token, renew_at as "renewAt", refused_at as "refusedAt", held_until as "heldUntil",
           held_reason as "heldReason", clock_timestamp() as "readAt"
         from sync.service_session where ${ofService}`;
@@ -39,15 +39,17 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
       if (token !== undefined) {
         const renewAt = Number.isFinite(renewAtMs) ? inWarehouseTime(renewAtMs) : sql`null`;
         const msAgo = refusedAtMs.map((at) => now() - at);
-        await sql`update sync.service_session set token = ${encrypted(token, key)}, obtained_at = clock_timestamp(),
+        await write(connection)`
+          update sync.service_session set token = ${encrypted(token, key)}, obtained_at = clock_timestamp(),
             renew_at = ${renewAt}, refused_at = array(
               select clock_timestamp() - make_interval(secs => ms / 1000) from unnest(${msAgo}::float8[]) ms)
-          where ${ofService}`.execute(connection);
+          where ${ofService}`;
       }
       if (heldUntilMs === undefined) return;
       const until = heldUntilMs > 0 ? inWarehouseTime(heldUntilMs) : sql`null`;
-      await sql`update sync.service_session set held_until = ${until}, held_reason = ${heldReason ?? null}
-        where ${ofService}`.execute(connection);
+      await write(connection)`
+        update sync.service_session set held_until = ${until}, held_reason = ${heldReason ?? null}
+        where ${ofService}`;
     },
   });
 
@@ -56,7 +58,7 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
     async alone<T>(work: (store: ReturnType<typeof on>) => Promise<T>): Promise<T> {
       await ensureRow();
       return db.transaction().execute(async (trx) => {
-        await sql`select from sync.service_session where ${ofService} for update`.execute(trx);
+        await write(trx)`select from sync.service_session where ${ofService} for update`;
         return work(on(trx));
       });
     },

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { rowsOf, statement, valuesOf, type Warehouse, write } from './index.ts';
+import { rowsOf, scalarOf, statement, type Warehouse, write } from './index.ts';
 import { compareMigrations, type MigrationState } from './migrate.ts';
 
 export type WarehouseFacts = {
@@ -52,5 +52,4 @@ export async function tryToWrite({ db }: Warehouse): Promise<void> {
 }
 
 /** The zone in which the views of bi cut days, as of the last migrate. */
-export const biTimeZone = async ({ db }: Warehouse) =>
-  (await valuesOf<string>(db)`select time_zone from sync.settings`)[0] ?? '';
+export const biTimeZone = ({ db }: Warehouse) => scalarOf<string>(db)`select time_zone from sync.settings`;

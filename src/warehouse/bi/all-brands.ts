@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ReviewSyncError } from '../../base/errors.ts';
 import { brandName } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
-import { type Db, listOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, listOf, valuesOf, write } from '../index.ts';
 
 /** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
 export async function storedBrands(db: Db): Promise<string[]> {
@@ -16,9 +16,7 @@ export async function storedBrands(db: Db): Promise<string[]> {
 }
 
 /** Whether the database has the schemas of a warehouse without brands. */
-export async function hasPlainSchemas(db: Db): Promise<boolean> {
-  return (await listOf(db)`select where to_regclass('sync.settings') is not null`).length > 0;
-}
+export const hasPlainSchemas = (db: Db) => isAny(db)`select where to_regclass('sync.settings') is not null`;
 
 /** The stored brand whose warehouse uses this service and account. @param db of any brand, or without one. */
 export const ownerOf = (db: Db, service: ConnectedService): Promise<string | undefined> =>
@@ -69,12 +67,10 @@ function selected(view: View, columns: readonly Column[]): string | undefined {
 }
 
 /** Whether the views over all brands include this brand. Only `bi.reviews` is checked. */
-export async function isInUnion(db: Db, brand: string): Promise<boolean> {
-  const [isIn = false] = await valuesOf<boolean>(db)`
-    select true from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+export const isInUnion = (db: Db, brand: string) =>
+  isAny(db)`
+    select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
     where r.ev_class = to_regclass('bi.reviews') and d.refobjid = to_regclass(${`bi_${brand}.reviews`}) limit 1`;
-  return isIn;
-}
 
 /**
  * Makes the views of `bi` over all brands. Each view of `like` is the union of the views of that name in all brands.
@@ -116,8 +112,7 @@ export async function makeUnion(db: Db, like: string): Promise<string[]> {
       ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
     );
   }
-  const reader = await listOf(db)`select from pg_roles where rolname = 'bi_reader'`;
-  if (reader.length > 0) {
+  if (await isAny(db)`select from pg_roles where rolname = 'bi_reader'`) {
     statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
   }
   await sql.raw(statements.join(';\n')).execute(db);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { ReviewSyncError } from '../../base/errors.ts';
-import { listOf, statement, type Warehouse, write } from '../index.ts';
+import { isAny, scalarOf, statement, type Warehouse, write } from '../index.ts';
 import { recountAll } from './recount.ts';
 
 /**
@@ -12,8 +12,7 @@ import { recountAll } from './recount.ts';
  * @throws ReviewSyncError if Postgres does not know the zone.
  */
 export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
-  const known = await listOf(db)`select from pg_timezone_names where lower(name) = lower(${timeZone})`;
-  if (known.length === 0) {
+  if (!(await isAny(db)`select from pg_timezone_names where lower(name) = lower(${timeZone}) limit 1`)) {
     throw new ReviewSyncError('time-zone', `The warehouse's Postgres does not know the time zone ${timeZone}`, {
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
@@ -25,7 +24,7 @@ export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZo
   const roles = ['bi_reader', ...(brand === undefined ? [] : [`bi_reader_${brand}`])];
   const text = await statement('open_bi_to_readers');
   for (const role of roles) await sql.raw(text.replaceAll(/\bbi_reader\b/g, role)).execute(db);
-  const open = await listOf(db)`
-    select from pg_roles where rolname = any(${roles}) and has_table_privilege(oid, 'bi.reviews', 'select')`;
-  return open.length === roles.length;
+  const readers = await scalarOf<number>(db)`
+    select count(*) from pg_roles where rolname = any(${roles}) and has_table_privilege(oid, 'bi.reviews', 'select')`;
+  return readers === roles.length;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { IncompleteError, UsageError } from '../../base/errors.ts';
-import { type Db, isLockedOut, listOf, rowOf, rowsOf, type Warehouse, write } from '../index.ts';
+import { type Db, isAny, isLockedOut, listOf, rowOf, rowsOf, type Warehouse, write } from '../index.ts';
 import { recount } from './recount.ts';
 
 /** A column of a view. `type`: the name of its Postgres type. */
@@ -49,15 +49,13 @@ const rowsOfAFetch = 2000;
  * @throws UsageError in a copy of the warehouse: replication brings its rows, but no touches.
  */
 export async function withBiSnapshot<T>({ db }: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
-  const subscriptions = await listOf(db)`
-    select from pg_subscription_rel where srrelid = 'warehouse.reviews'::regclass limit 1`;
-  if (subscriptions.length > 0) {
+  if (await isAny(db)`select from pg_subscription_rel where srrelid = 'warehouse.reviews'::regclass limit 1`) {
     throw new UsageError('WAREHOUSE_DATABASE_URL names a copy of the warehouse, which does not know what changed', {
       hint: 'Export from the warehouse itself.',
     });
   }
   // Without touches, `bi.freshness` stays as it is, and an export of the same rows writes nothing.
-  if ((await listOf(db)`select from sync.touches limit 1`).length > 0) await recount(db);
+  if (await isAny(db)`select from sync.touches limit 1`) await recount(db);
   const transaction = db.transaction().setIsolationLevel('repeatable read');
   return transaction.execute(async (trx) => {
     await lockOutOthers(trx);

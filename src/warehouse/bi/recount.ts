@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, isLockedOut, listOf, rowOf, statement, write } from '../index.ts';
+import { type Db, isAny, isLockedOut, rowOf, statement, write } from '../index.ts';
 
 /**
  * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
@@ -10,9 +10,9 @@ import { type Db, isLockedOut, listOf, rowOf, statement, write } from '../index.
  */
 export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void> {
   if (atMostEveryMs === 0) return count(db, 'touched');
-  const rows = await listOf(db)`
+  const isYoung = await isAny(db)`
     select from sync.settings where counted_at > clock_timestamp() - ${atMostEveryMs} * interval '1 millisecond'`;
-  if (rows.length > 0) return;
+  if (isYoung) return;
   await count(db, 'touched', sql`nowait`).catch((error: unknown) => {
     if (!isLockedOut(error)) throw error;
   });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, listOf, rowOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, listOf, rowOf, valuesOf, write } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -49,9 +49,7 @@ export async function ordersOfAllAges(db: Db) {
 }
 
 /** A person says that the shop is the one whose orders the warehouse remembers. */
-export async function recordSameShop(db: Db): Promise<void> {
-  await write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
-}
+export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
 /** Takes over the dates of creation that differ by more than a day from the pushed ones. @returns their number. */
 export const setCreations = (db: Db, orders: readonly { code: string; at: string }[]) =>
@@ -61,14 +59,12 @@ export const setCreations = (db: Db, orders: readonly { code: string; at: string
     where l.order_code = g.code and l.order_id is not null and abs(extract(epoch from l.ordered_at - g.at)) > 86400`;
 
 /** Remembers whether the shop shows these orders. An order that is absent already keeps its date. */
-export async function setAbsent(db: Db, codes: readonly string[], isAbsent: boolean): Promise<void> {
-  await write(db)`
-    update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
-    where order_code in (
-      select order_code from sync.order_links
-      where order_code = any(${codes}) and (absent_since is null) = ${isAbsent} order by order_code for update
-    )`;
-}
+export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) => write(db)`
+  update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
+  where order_code in (
+    select order_code from sync.order_links
+    where order_code = any(${codes}) and (absent_since is null) = ${isAbsent} order by order_code for update
+  )`;
 
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
@@ -87,12 +83,9 @@ export async function absentOrders(db: Db, since: string) {
 }
 
 /** Whether some pushed order created since the moment is still in the shop. */
-export async function isAnyPresent(db: Db, since: string): Promise<boolean> {
-  const [isPresent = false] = await valuesOf<boolean>(db)`
-    select true from sync.order_links
-    where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`;
-  return isPresent;
-}
+export const isAnyPresent = (db: Db, since: string) => isAny(db)`
+  select from sync.order_links
+  where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`;
 
 /** How many pushed orders the shop no longer shows, and the codes of the newest few. */
 export const absenceSummary = (db: Db) => rowOf<{ orders: number; examples: string[] }>(db)`

@@ -97,9 +97,7 @@ export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map
  * Makes orders due: the next run pushes them although the shop did not change them. Orders that were never pushed get a
  * row.
  */
-export async function makeDue(db: Db, codes: readonly string[]): Promise<void> {
-  await write(db)`
-    insert into sync.order_links as known (order_code, due_at)
-    select distinct code collate "C" as code, clock_timestamp() from unnest(${codes}::text[]) as code order by code
-    on conflict (order_code) do update set due_at = excluded.due_at`;
-}
+export const makeDue = (db: Db, codes: readonly string[]) => write(db)`
+  insert into sync.order_links as known (order_code, due_at)
+  select distinct code collate "C" as code, clock_timestamp() from unnest(${codes}::text[]) as code order by code
+  on conflict (order_code) do update set due_at = excluded.due_at`;

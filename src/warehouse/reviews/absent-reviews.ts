@@ -1,5 +1,5 @@
 import { isoOf, type Span } from '../../base/time/span.ts';
-import { type Db, listOf, rowOf, rowsOf, valuesOf } from '../index.ts';
+import { type Db, listOf, rowOf, rowsOf, scalarOf, valuesOf } from '../index.ts';
 
 export type Absent = { id: number; createdAt: Date };
 
@@ -22,16 +22,11 @@ export const suspects = (db: Db, limit: number) =>
     limit ${limit}`;
 
 /** How many reviews are suspected gone. */
-export async function countAbsent(db: Db): Promise<number> {
-  const [n = 0] = await valuesOf<number>(db)`
-    select count(*) from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`;
-  return n;
-}
+export const countAbsent = (db: Db) => scalarOf<number>(db)`
+  select count(*) from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`;
 
 /** Marks reviews that are gone, as the service says, and suspects them no longer. */
-export async function markDeleted(db: Db, ids: readonly number[], at: Date): Promise<void> {
-  await rowsOf(db, 'mark_deleted', ids, at);
-}
+export const markDeleted = (db: Db, ids: readonly number[], at: Date) => rowsOf(db, 'mark_deleted', ids, at);
 
 /** The reviews that were marked deleted last, since that moment: at most `limit`. */
 export const deletedSince = (db: Db, since: Date, limit: number) =>
@@ -42,10 +37,8 @@ export const deletedSince = (db: Db, since: Date, limit: number) =>
 export const heldIn = (db: Db, span: Span) => absentIn(db, span, new Set());
 
 /** How many reviews of the warehouse are not marked deleted. */
-export async function countHeld(db: Db): Promise<number> {
-  const [n = 0] = await valuesOf<number>(db)`select count(*) from warehouse.reviews where deleted_at is null`;
-  return n;
-}
+export const countHeld = (db: Db) =>
+  scalarOf<number>(db)`select count(*) from warehouse.reviews where deleted_at is null`;
 
 /** The newest reviews that are here and not among `ids`, a few. */
 export const newestBut = (db: Db, ids: readonly number[]) =>

@@ -23,11 +23,9 @@ export const commentsDue = (db: Db, limit: number) =>
     limit ${limit}`;
 
 /** Notes that the comments were read, unless their number has changed again since. */
-export async function commentsRead(db: Db, { id, moves }: CommentsDue): Promise<void> {
-  await write(db)`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`;
-}
+export const commentsRead = (db: Db, { id, moves }: CommentsDue) =>
+  write(db)`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`;
 
 /** The review was asked for, and the service did not show its comments. */
-export async function commentsFailed(db: Db, { id }: CommentsDue, at: Date): Promise<void> {
-  await write(db)`update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`;
-}
+export const commentsFailed = (db: Db, { id }: CommentsDue, at: Date) =>
+  write(db)`update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`;

@@ -77,11 +77,9 @@ export type DayCoverage = { day: string; isRead: boolean; isHole: boolean; revie
 export const coverageByDay = (db: Db) => rowsOf<DayCoverage>(db, 'coverage_by_day');
 
 /** Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). */
-export async function recordOverview(
+export const recordOverview = (
   db: Db,
   capture: { capturedAt: Date; first: string | null; last: string | null },
-): Promise<void> {
-  await write(db)`
-    insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-    values (${capture.capturedAt}, ${capture.first}, ${capture.last}) on conflict do nothing`;
-}
+) => write(db)`
+  insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
+  values (${capture.capturedAt}, ${capture.first}, ${capture.last}) on conflict do nothing`;

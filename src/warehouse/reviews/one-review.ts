@@ -1,4 +1,4 @@
-import { type Db, listOf } from '../index.ts';
+import { type Db, firstOf, listOf } from '../index.ts';
 import type { Axis } from './open-gaps.ts';
 
 export type Row = Record<string, unknown> & {
@@ -9,10 +9,7 @@ export type Row = Record<string, unknown> & {
   synced_at: Date;
 };
 
-export async function reviewRow(db: Db, id: number): Promise<Row | undefined> {
-  const [row] = await listOf<Row>(db)`select * from warehouse.reviews where id = ${id}`;
-  return row;
-}
+export const reviewRow = (db: Db, id: number) => firstOf<Row>(db)`select * from warehouse.reviews where id = ${id}`;
 
 export type WindowOf = { axis: Axis; runId: string; startAt: Date; endAt: Date; startedAt: Date; reviews: number };
 
@@ -29,8 +26,5 @@ export const windowsOf = (db: Db, dates: { created: Date | undefined; updated: D
 /** When a proven reading of its date did not show it, and which run that was; undefined if it is not suspected. */
 export type Missed = { at: Date; runId: string };
 
-export async function missedReview(db: Db, id: number): Promise<Missed | undefined> {
-  const [row] = await listOf<Missed>(db)`
-    select missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`;
-  return row;
-}
+export const missedReview = (db: Db, id: number) =>
+  firstOf<Missed>(db)`select missed_at as at, run_id as "runId" from sync.absent_reviews where review_id = ${id}`;

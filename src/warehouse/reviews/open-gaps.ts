@@ -25,15 +25,12 @@ export type OpenGap = Gap & {
 };
 
 /** Enters a gap. Gaps within it become part of it, and what they know of earlier attempts stays. */
-export async function openGap(db: Db, axis: Axis, gap: Gap): Promise<void> {
-  const { span, kind, reason } = gap;
-  await rowsOf(db, 'open_gap', axis, isoOf(span.start), isoOf(span.end), kind, reason.slice(0, 1000));
-}
+export const openGap = (db: Db, axis: Axis, { span, kind, reason }: Gap) =>
+  rowsOf(db, 'open_gap', axis, isoOf(span.start), isoOf(span.end), kind, reason.slice(0, 1000));
 
 /** Takes a span that was proven out of all gaps of its axis. Gaps that overlap may leave the same rest: one stays. */
-export async function closeGaps(db: Db, axis: Axis, span: Span): Promise<void> {
-  await rowsOf(db, 'close_gaps', axis, isoOf(span.start), isoOf(span.end));
-}
+export const closeGaps = (db: Db, axis: Axis, span: Span) =>
+  rowsOf(db, 'close_gaps', axis, isoOf(span.start), isoOf(span.end));
 
 /** All of them, the oldest date first. */
 export async function openGaps(db: Db): Promise<OpenGap[]> {
@@ -51,6 +48,4 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
  * Closes each gap of the updated axis of which every review was read by its creation date since the gap was opened, by
  * whatever runs.
  */
-export async function closeGapsReadSince(db: Db): Promise<void> {
-  await rowsOf(db, 'close_gaps_read_since');
-}
+export const closeGapsReadSince = (db: Db) => rowsOf(db, 'close_gaps_read_since');

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, rowsOf, valuesOf, write } from '../index.ts';
+import { type Db, rowsOf, scalarOf, write } from '../index.ts';
 
 /**
  * How far a flow has come. orders: `at` is the newest change that was read, as the shop's text to the microsecond, which a
@@ -11,10 +11,8 @@ export type Flow = 'orders' | 'reviews';
 
 const columnOf = (flow: Flow) => sql.ref(`${flow}_cursor`);
 
-export async function readCursor(db: Db, flow: Flow): Promise<Cursor | undefined> {
-  const [cursor] = await valuesOf<Cursor | null>(db)`select ${columnOf(flow)} from sync.settings`;
-  return cursor ?? undefined;
-}
+export const readCursor = async (db: Db, flow: Flow) =>
+  (await scalarOf<Cursor | null>(db)`select ${columnOf(flow)} from sync.settings`) ?? undefined;
 
 /**
  * Moves `at` and `readTo` forward. Each keeps the later moment, because two runs may end in either order. A moment in the

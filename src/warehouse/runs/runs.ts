@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
-import { type Db, listOf, rowsOf, warehouseNow, write } from '../index.ts';
+import { type Db, firstOf, listOf, rowsOf, warehouseNow, write } from '../index.ts';
 import type { RunRights, RunSystems } from './run-rights.ts';
 
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
@@ -110,8 +110,8 @@ const asRun = (row: Run): Run => ({
 
 /** The row of a run; undefined if there is none: then nobody may carry it out. */
 export async function findRun(db: Db, id: string): Promise<Run | undefined> {
-  const rows = await listOf<Run>(db)`select * from sync.run_rows where id = ${id}`;
-  return rows.map(asRun)[0];
+  const row = await firstOf<Run>(db)`select * from sync.run_rows where id = ${id}`;
+  return row && asRun(row);
 }
 
 /**
