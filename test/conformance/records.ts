@@ -1,12 +1,105 @@
-import { clockOf } from './clock.ts';
 import { ensure, idsOf, isRow, isSuccess, listOf, type Row, rowOf } from './expect.ts';
-import type { Params } from './http.ts';
-import { addedBy, codeOf, createdBy, post, userOf } from './post.ts';
-import type { Session } from './session.ts';
+import type { Answer, Kind, Made, Params, Session } from './session.ts';
 import { CannotTell } from './statement.ts';
 
+export const codeOf = (session: Session, name: string) => `${session.prefix}-${name}`;
+
+/** The shop account of all that is made, unless it says otherwise. */
+export const userOf = (session: Session) => codeOf(session, 'user');
+
+/** The parameter that takes the code. Grades have none: their name serves as one. */
+export const keyOf = (kind: Kind) => (kind === 'user_grades' ? 'name' : 'code');
+
+/** Creates something by a form, entered in the ledger first. @param json instead, for a request in JSON. */
+export async function post(session: Session, kind: Kind, name: string, params: Params = {}, json?: Row) {
+  const code = codeOf(session, name);
+  const made = enter(session, kind, code);
+  const sent = json ? { json: { code, ...json } } : { form: { [keyOf(kind)]: code, ...params } };
+  const answer = await session.call('POST', `/v1/${kind}`, sent);
+  noteId(session, made, answer);
+  return answer;
+}
+
+/** For a request that creates under a code of this run; each has its entry, as a service may make two of one code. */
+export function enter(session: Session, kind: Kind, code: string): Made {
+  const made = { kind, code };
+  if (!session.settings.readOnly) session.ledger.push(made);
+  return made;
+}
+
+/** Keeps the id for the removal, if it is certain that the answer is about what this run made. */
+export function noteId(session: Session, made: Made, { body }: Answer): void {
+  if (isOwn(session, body) && typeof body.id === 'number') made.id = body.id;
+}
+
+/** What was created, as something else is asked about it. @throws CannotTell where it was not. */
+export function createdBy(session: Session, answer: Answer): Row & { id: number } {
+  if (isSuccess(answer) && !isOwn(session, answer.body)) {
+    throw new CannotTell(`needs a record whose answer shows its code, so that no other is changed: ${answer.told}`);
+  }
+  return addedBy(answer);
+}
+
+/** A sub-order that was added: what shows no code, but lies in an order of this run. */
+export function addedBy(answer: Answer): Row & { id: number } {
+  const { body } = answer;
+  if (isSuccess(answer) && isRow(body) && typeof body.id === 'number') return { ...body, id: body.id };
+  throw new CannotTell(`needs a record that could not be made: ${answer.told}`);
+}
+
+/** A wrong id in an answer must not lead to a record of the shop's. */
+export const isOwn = (session: Session, row: unknown): row is Row =>
+  isRow(row) && Object.values(row).some((value) => typeof value === 'string' && value.includes(session.prefix));
+
+/** A time as the service's parameters take it: a day, a time without offset, a time with it. */
+export type Moment = { day: string; datetime: string; iso: string };
+
+export type Clock = {
+  /** A time of day, that many days before the service's today; negative is after. */
+  daysAgo(days: number, time: string): Moment;
+  today(): string;
+};
+
+/** Days and times in the service's zone, by the offset of a timestamp that it shows. */
+export async function clockOf(session: Session): Promise<Clock> {
+  const offset = await session.shared(offsetOf);
+  const [, sign, hours, minutes] = /([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
+  const offsetMs = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
+  const dayAt = (days: number) =>
+    new Date(session.now().getTime() + offsetMs - days * 86_400_000).toISOString().slice(0, 10);
+  return {
+    today: () => dayAt(0),
+    daysAgo(days, time) {
+      const day = dayAt(days);
+      return { day, datetime: `${day} ${time}`, iso: `${day}T${time}${offset}` };
+    },
+  };
+}
+
+/** The moment of `daysAgo` as a parameter takes it. */
+export const isoOf = (days: number, time: string) => async (session: Session) =>
+  (await clockOf(session)).daysAgo(days, time).iso;
+
+/** The offset in which the service shows its times; it is looked for without writing first. */
+async function offsetOf(session: Session): Promise<string> {
+  const { body: overview } = await session.call('GET', '/v1/reviews/overview');
+  const found = offsetIn(isRow(overview) ? overview.last_review_created_at : undefined);
+  if (found) return found;
+  const { body } = await session.call('GET', '/v1/user_grades', { query: { limit: 1 } });
+  const listed = offsetIn(Array.isArray(body) && isRow(body[0]) ? body[0].created_at : undefined);
+  if (listed) return listed;
+  const offset = offsetIn(createdBy(session, await post(session, 'user_grades', 'clock')).created_at);
+  if (offset) return offset;
+  throw new CannotTell('needs a timestamp of the service that shows its offset');
+}
+
+function offsetIn(time: unknown): string | undefined {
+  const [, offset] = /T[\d:.]+(Z|[+-]\d\d:?\d\d)$/.exec(typeof time === 'string' ? time : '') ?? [];
+  return offset === 'Z' ? '+00:00' : offset;
+}
+
 export const orderParams = async (session: Session): Promise<Params> => ({
-  created_at: (await clockOf(session)).daysAgo(1, '12:00:00').iso,
+  created_at: await isoOf(1, '12:00:00')(session),
   total_price: 12_300,
   user_code: userOf(session),
   user_name: userOf(session),
@@ -135,4 +228,37 @@ export async function detailOf(
 ): Promise<Row> {
   const { id } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(one);
   return rowOf(await session.call('GET', `${path}/${id}`));
+}
+
+/** One more than a page has by default, and than a review list has pages. */
+export const manyCount = 31;
+
+/** The account of those that are made in numbers. */
+export const manyUser = (session: Session) => codeOf(session, 'many');
+
+/** So many reviews, a second apart, two days ago. */
+export async function manyReviews(session: Session) {
+  const clock = await clockOf(session);
+  const made = [];
+  for (let index = 0; index < manyCount; index += 1) {
+    const at = clock.daysAgo(2, `12:00:${String(index).padStart(2, '0')}`);
+    const params = { ...reviewParams(session), user_code: manyUser(session), created_at: at.iso };
+    made.push({ ...createdBy(session, await post(session, 'reviews', `many-${index}`, params)), at });
+  }
+  return made;
+}
+
+/** Makes so many of a kind, where a list would else be too short to show its default page size. */
+export async function makeMany(session: Session, kind: Kind): Promise<void> {
+  if (kind === 'reviews') {
+    await session.shared(manyReviews);
+    return;
+  }
+  const order =
+    kind === 'orders'
+      ? { ...(await orderParams(session)), user_code: manyUser(session), user_name: manyUser(session) }
+      : {};
+  const more = { orders: order, categories: { name: 'Conformance', status: 'hidden' }, user_grades: {} }[kind];
+  for (let index = 0; index < manyCount; index += 1)
+    createdBy(session, await post(session, kind, `many-${index}`, more));
 }

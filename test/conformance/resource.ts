@@ -1,13 +1,21 @@
-import { ensure, idsOf, isSame, isSuccess, listOf, locationIs, type Row, rowOf, statusIs, succeeds } from './expect.ts';
-import type { Answer, Params } from './http.ts';
-import { type FieldTable, fieldStatements } from './kinds.ts';
-import type { Kind } from './ledger.ts';
-import { pageOf, tellsMore } from './link.ts';
-import { type Parameter, parameterStatements } from './parameters.ts';
-import { codeOf, enter, keyOf, noteId, post } from './post.ts';
-import { detailOf, fullestListed, isGone, listed } from './records.ts';
-import type { Session } from './session.ts';
-import { CannotTell, inSection, type Statement } from './statement.ts';
+import {
+  ensure,
+  idsOf,
+  isSame,
+  isSuccess,
+  listOf,
+  locationIs,
+  pageOf,
+  type Row,
+  rowOf,
+  statusIs,
+  succeeds,
+  tellsMore,
+} from './expect.ts';
+import { codeOf, detailOf, enter, fullestListed, isGone, keyOf, listed, noteId, post } from './records.ts';
+import type { Answer, Kind, Params, Session } from './session.ts';
+import { CannotTell, inSection, type Statement, where } from './statement.ts';
+import { type FieldTable, fieldStatements, type Parameter, parameterStatements } from './tables.ts';
 
 type Made = Row & { id: number };
 
@@ -76,19 +84,11 @@ export const read = async (session: Session, kind: Kind, id: unknown): Promise<R
 export function shapesOf({ kind, noun, called, tables, one, answer }: Resource): Statement[] {
   const { section, alone, created = alone, listed = { section, fields: alone } } = tables;
   return [
-    ...fieldStatements({
-      section,
-      of: called,
-      fields: alone,
-      sample: (session) => detailOf(session, `/v1/${kind}`, one),
-    }),
-    ...fieldStatements({ ...listed, of: `${called} of the list`, sample: tables.listedSample }),
-    ...fieldStatements({
-      section,
-      of: `the body returned by ${noun} creation`,
-      fields: created,
-      sample: async (session) => rowOf(await session.shared(answer)),
-    }),
+    ...fieldStatements(section, called, alone, (session) => detailOf(session, `/v1/${kind}`, one)),
+    ...fieldStatements(listed.section, `${called} of the list`, listed.fields, tables.listedSample),
+    ...fieldStatements(section, `the body returned by ${noun} creation`, created, async (session) =>
+      rowOf(await session.shared(answer)),
+    ),
   ];
 }
 
@@ -111,9 +111,10 @@ export function resourceStatements(resource: Resource): Statement[] {
       return { id, answer };
     };
     return [
-      ...(resource.deletesWith204
-        ? [deletes(`${what} answers 204`, async (session) => statusIs((await session.shared(gone)).answer, 204))]
-        : []),
+      ...where(
+        resource.deletesWith204,
+        deletes(`${what} answers 204`, async (session) => statusIs((await session.shared(gone)).answer, 204)),
+      ),
       deletes(`${what} deletes it for good`, async (session) => {
         const { id, answer } = await session.shared(gone);
         succeeds(answer);
@@ -130,37 +131,35 @@ export function resourceStatements(resource: Resource): Statement[] {
       statusIs(answer, 200);
       isSame('id', rowOf(answer).id, id);
     }),
-    ...(headings.getByCode
-      ? [
-          saysOf(resource, 'getByCode')(`GET ${path} with code answers 200 with the record`, async (session) => {
-            const { id, code } = await detailOf(session, path, one);
-            if (typeof code !== 'string' || code === '') throw new CannotTell('needs a record with a code');
-            const answer = await session.call('GET', path, { query: { code } });
-            statusIs(answer, 200);
-            isSame('id', rowOf(answer).id, id);
-          }),
-        ]
-      : []),
+    ...where(
+      headings.getByCode,
+      saysOf(resource, 'getByCode')(`GET ${path} with code answers 200 with the record`, async (session) => {
+        const { id, code } = await detailOf(session, path, one);
+        if (typeof code !== 'string' || code === '') throw new CannotTell('needs a record with a code');
+        const answer = await session.call('GET', path, { query: { code } });
+        statusIs(answer, 200);
+        isSame('id', rowOf(answer).id, id);
+      }),
+    ),
     ...creation(resource),
     ...updates(resource, 'update'),
     ...deletion(false),
     ...(headings.updateByCode ? [...updates(resource, 'updateByCode'), ...deletion(true)] : []),
-    ...(resource.mayChangeCode
-      ? [
-          saysOf(resource, 'update')(`PATCH ${path}/:id: code can be changed`, async (session) => {
-            const { id } = await fresh(session, 'recoded');
-            const code = codeOf(session, 'recoded-2');
-            succeeds(await session.call('PATCH', `${path}/${id}`, { form: { code } }));
-            isSame('code', (await read(session, kind, id)).code, code);
-          }),
-          saysOf(resource, 'update')('code must stay unique', async (session) => {
-            const { id } = await session.shared(other);
-            const { code } = await session.shared(one);
-            await session.call('PATCH', `${path}/${id}`, { form: { code: String(code) } });
-            ensure((await read(session, kind, id)).code !== code, `two records of code ${code}`, 'one');
-          }),
-        ]
-      : []),
+    ...where(
+      resource.mayChangeCode,
+      saysOf(resource, 'update')(`PATCH ${path}/:id: code can be changed`, async (session) => {
+        const { id } = await fresh(session, 'recoded');
+        const code = codeOf(session, 'recoded-2');
+        succeeds(await session.call('PATCH', `${path}/${id}`, { form: { code } }));
+        isSame('code', (await read(session, kind, id)).code, code);
+      }),
+      saysOf(resource, 'update')('code must stay unique', async (session) => {
+        const { id } = await session.shared(other);
+        const { code } = await session.shared(one);
+        await session.call('PATCH', `${path}/${id}`, { form: { code: String(code) } });
+        ensure((await read(session, kind, id)).code !== code, `two records of code ${code}`, 'one');
+      }),
+    ),
   ];
 }
 
@@ -184,17 +183,16 @@ function creation(resource: Resource): Statement[] {
         ensure(!isSuccess(answer), answer.told, 'no record');
       }),
     ),
-    ...(kind === 'user_grades'
-      ? []
-      : [
-          says('code is unique: the same code again updates the record', async (session) => {
-            const first = await fresh(session, 'twice');
-            const form = { ...(await required(session)), [text.sent]: 'Twice' };
-            const again = rowOf(await post(session, kind, 'twice', form));
-            isSame(`id and ${text.shownAs}`, [again.id, again[text.shownAs]], [first.id, 'Twice']);
-            isSame(`${text.shownAs} read again`, (await read(session, kind, first.id))[text.shownAs], 'Twice');
-          }),
-        ]),
+    ...where(
+      kind !== 'user_grades',
+      says('code is unique: the same code again updates the record', async (session) => {
+        const first = await fresh(session, 'twice');
+        const form = { ...(await required(session)), [text.sent]: 'Twice' };
+        const again = rowOf(await post(session, kind, 'twice', form));
+        isSame(`id and ${text.shownAs}`, [again.id, again[text.shownAs]], [first.id, 'Twice']);
+        isSame(`${text.shownAs} read again`, (await read(session, kind, first.id))[text.shownAs], 'Twice');
+      }),
+    ),
     ...parameterStatements(says, {
       operation: `POST ${path}`,
       parameters: resource.parameters.create,
@@ -225,17 +223,16 @@ function listStatements(resource: Resource): Statement[] {
       await fullestListed(session, path);
       isSame('items with limit=1', (await listed(session, path, { limit: 1 })).length, 1);
     }),
-    ...(ofThisRun
-      ? [
-          says('page: the page of that number', async (session) => {
-            await two(session);
-            const query = session.settings.readOnly ? {} : ofThisRun(session);
-            const [first] = idsOf(await listed(session, path, { ...query, limit: 1, page: 1 }));
-            const [second] = idsOf(await listed(session, path, { ...query, limit: 1, page: 2 }));
-            ensure(second !== undefined && first !== second, `record ${second} on page 2`, `another than ${first}`);
-          }),
-        ]
-      : []),
+    ...where(
+      ofThisRun,
+      says('page: the page of that number', async (session) => {
+        await two(session);
+        const query = session.settings.readOnly ? {} : ofThisRun?.(session);
+        const [first] = idsOf(await listed(session, path, { ...query, limit: 1, page: 1 }));
+        const [second] = idsOf(await listed(session, path, { ...query, limit: 1, page: 2 }));
+        ensure(second !== undefined && first !== second, `record ${second} on page 2`, `another than ${first}`);
+      }),
+    ),
     says('the Link header holds rel "last" with the last page\'s number', async (session) => {
       const last = pageOf(await session.call('GET', path), 'last');
       ensure(last >= 1, `page ${last}`, 'a page number from 1');
@@ -274,14 +271,13 @@ function updates(resource: Resource, heading: 'update' | 'updateByCode'): Statem
       const answer = await session.shared(change);
       ensure(answer.text === '', answer.told, 'no body');
     }),
-    ...(isByCode
-      ? [
-          says('code identifies the record', async (session) => {
-            succeeds(await patch(session, { [text.sent]: 'Found' }));
-            isSame(text.shownAs, (await now(session))[text.shownAs], 'Found');
-          }),
-        ]
-      : []),
+    ...where(
+      isByCode,
+      says('code identifies the record', async (session) => {
+        succeeds(await patch(session, { [text.sent]: 'Found' }));
+        isSame(text.shownAs, (await now(session))[text.shownAs], 'Found');
+      }),
+    ),
     ...parameterStatements(says, {
       operation: what,
       parameters: resource.parameters[heading],

@@ -1,9 +1,83 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, type Params, type Sent, send } from './http.ts';
-import type { Ledger } from './ledger.ts';
+import { isSuccess } from './expect.ts';
 import type { Receiver } from './receiver.ts';
 import { CannotTell } from './statement.ts';
+
+/** Parameters of a query or a form; a list repeats its name. */
+export type Params = Readonly<Record<string, string | number | readonly (string | number)[]>>;
+
+export type Sent = {
+  query?: Params | undefined;
+  form?: Params | undefined;
+  json?: unknown;
+  signal?: AbortSignal | undefined;
+};
+
+export type Answer = {
+  status: number;
+  headers: Headers;
+  /** Undefined where the text is empty or no JSON. */
+  body: unknown;
+  text: string;
+  /** What was asked and answered, in one line, without the token. */
+  told: string;
+};
+
+const timeoutMs = 30_000;
+const mostRepeats = 10;
+const longestWaitSeconds = 120;
+
+/** One request; while the answer is 429, or 503 with `Retry-After`, it waits as told and asks again. */
+export async function send(base: string, method: string, path: string, sent: Sent): Promise<Answer> {
+  for (let repeats = 0; ; repeats += 1) {
+    // A write that is under way is awaited, so that it is known what it made.
+    const answer = await sendOnce(base, method, path, method === 'GET' ? sent : { ...sent, signal: undefined });
+    const waitSeconds = waitOf(answer);
+    if (waitSeconds === undefined || waitSeconds > longestWaitSeconds || repeats >= mostRepeats) return answer;
+    await delay(waitSeconds * 1000, undefined, { signal: sent.signal });
+  }
+}
+
+async function sendOnce(base: string, method: string, path: string, sent: Sent): Promise<Answer> {
+  const { query, form, json, signal } = sent;
+  const url = new URL(`${base.replace(/\/+$/, '')}${path}`);
+  for (const [name, value] of pairsOf(query ?? {})) url.searchParams.append(name, value);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    ...(form && { body: new URLSearchParams(pairsOf(form)) }),
+    ...(json !== undefined && { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
+  });
+  const text = await response.text();
+  const { status, headers } = response;
+  url.searchParams.delete('access_token');
+  const told = `${method} ${path}${decodeURIComponent(url.search)} answered ${status} ${text.slice(0, 160)}`.trim();
+  return { status, headers, text, body: parsedJson(text), told };
+}
+
+function pairsOf(params: Params): [string, string][] {
+  return Object.entries(params).flatMap(([name, value]) =>
+    (typeof value === 'object' ? value : [value]).map((one): [string, string] => [name, String(one)]),
+  );
+}
+
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function waitOf({ status, headers }: Answer): number | undefined {
+  const told = headers.get('retry-after');
+  if (status !== 429 && !(status === 503 && told !== null)) return undefined;
+  const seconds = Number(told ?? 1);
+  return Number.isNaN(seconds) ? 1 : Math.max(seconds, 1);
+}
 
 export type Settings = {
   url: string;
@@ -59,11 +133,8 @@ export async function openSession(settings: Settings, ledger: Ledger): Promise<S
   const { url, clientId, clientSecret, signal } = settings;
   const requestToken = (form: Params) => send(url, 'POST', '/oauth/token', { form, signal });
   const freshToken = async () => {
-    const answer = await requestToken({
-      grant_type: 'client_credentials',
-      client_id: clientId,
-      client_secret: clientSecret,
-    });
+    const client = { client_id: clientId, client_secret: clientSecret };
+    const answer = await requestToken({ grant_type: 'client_credentials', ...client });
     return { answer, token: tokenOf(answer) };
   };
   const first = await freshToken();
@@ -117,15 +188,67 @@ function withToken(sent: Sending, token: string): Sent {
   return { ...sent, query: { ...sent.query, access_token: token } };
 }
 
-function tokenOf(answer: Answer): string {
-  const body = answer.body;
-  if (answer.status < 300 && typeof body === 'object' && body !== null && 'access_token' in body) {
-    if (typeof body.access_token === 'string' && body.access_token !== '') return body.access_token;
-  }
-  throw new Error(`no access_token: ${answer.told}`);
+function tokenOf({ status, body, told }: Answer): string {
+  const { access_token: token } = Object(body);
+  if (status < 300 && typeof token === 'string' && token !== '') return token;
+  throw new Error(`no access_token: ${told}`);
 }
 
 function skewOf({ headers }: Answer): number {
   const date = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(date) ? 0 : date - Date.now();
+}
+
+/** What can be made; deleting goes in this order, so that nothing is deleted along with another. */
+const kinds = ['reviews', 'orders', 'categories', 'user_grades'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** Entered before it is made, so that it can be removed even if the answer is lost. */
+export type Made = { kind: Kind; code: string; id?: number };
+
+export type Ledger = Made[];
+
+/**
+ * Removes all that was made, newest first. Works after the run was ended, too.
+ *
+ * @returns how many were removed (what a check deleted itself is none of them), and what could not be, a line each.
+ */
+export async function cleanUp(session: Session): Promise<{ removed: number; left: string[] }> {
+  const left: string[] = [];
+  let removed = 0;
+  for (const kind of kinds) {
+    for (const made of session.ledger.filter((one) => one.kind === kind).reverse()) {
+      try {
+        const answer = await remove(session, made);
+        if (answer && isSuccess(answer)) removed += 1;
+        else if (answer && answer.status !== 404) left.push(`${nameOf(made)}: ${answer.told}`);
+      } catch (error) {
+        left.push(`${nameOf(made)}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  session.ledger.length = 0;
+  return { removed, left };
+}
+
+const nameOf = ({ kind, code, id }: Made) => `${kind} ${id ?? ''} ${code}`.replace('  ', ' ');
+
+async function remove(session: Session, { kind, code, id }: Made): Promise<Answer | undefined> {
+  if (id !== undefined) return session.call('DELETE', `/v1/${kind}/${id}`, { afterEnd: true });
+  // With an empty code the same path may delete something else.
+  if (!code.startsWith(session.prefix)) throw new Error('neither its id nor a code of this run is known');
+  if (kind !== 'user_grades') return session.call('DELETE', `/v1/${kind}`, { query: { code }, afterEnd: true });
+  const grade = await gradeNamed(session, code);
+  return grade === undefined ? undefined : session.call('DELETE', `/v1/user_grades/${grade}`, { afterEnd: true });
+}
+
+/** Grades have no code: one whose answer was lost is found by its name. */
+async function gradeNamed(session: Session, name: string): Promise<number | undefined> {
+  for (let page = 1; page <= 100; page += 1) {
+    const { body } = await session.call('GET', '/v1/user_grades', { query: { limit: 100, page }, afterEnd: true });
+    if (!Array.isArray(body) || body.length === 0) return undefined;
+    const found: unknown = body.find((one) => one?.name === name)?.id;
+    if (typeof found === 'number') return found;
+  }
+  return undefined;
 }

@@ -29,6 +29,9 @@ export class Differs extends Error {
 /** Nothing is known either way; the message says why and what would be needed. */
 export class CannotTell extends Error {}
 
+/** The statements, if the spec says so of a resource. */
+export const where = (is: unknown, ...statements: readonly Statement[]) => (is ? statements : []);
+
 export const inSection =
   (section: string) =>
   (says: string, check: Check): Statement => ({ section, says, check });

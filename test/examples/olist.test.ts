@@ -99,13 +99,7 @@ describe('the full data set, in small', () => {
         product_id: 3,
         product_code: 'prod-c',
       },
-      {
-        code: 'o3:1',
-        created_at: '2018-06-02T00:00:00-03:00',
-        message: 'Não recebi',
-        score: 1,
-        user_code: 'person-b',
-      },
+      { code: 'o3:1', created_at: '2018-06-02T00:00:00-03:00', message: 'Não recebi', score: 1, user_code: 'person-b' },
     ]);
   });
 

@@ -17,10 +17,7 @@ test('an order whose response takes long does not keep the others of its slice w
   });
   const codes = Array.from({ length: 30 }, (_, index) => `O${index + 1}`);
   const app = await world.openApp();
-  expect(await pushOrders(orderDeps(app), codes, rightsOf(app))).toMatchObject({
-    orders: 30,
-    orders_pushed: 30,
-  });
+  expect(await pushOrders(orderDeps(app), codes, rightsOf(app))).toMatchObject({ orders: 30, orders_pushed: 30 });
   expect(await world.atService(atService)).toEqual([{ orders: 30, lines: 30 }]);
 });
 

@@ -108,7 +108,5 @@ test('https to a server without TLS is permanent, and http to a TLS port has a h
     () => json([]),
     () => ({ status: 400, body: '<html>The plain HTTP request was sent to HTTPS port</html>' }),
   );
-  expect(await failureOf(get(client(behindTls.url)))).toMatchObject({
-    hint: expect.stringContaining('https://'),
-  });
+  expect(await failureOf(get(client(behindTls.url)))).toMatchObject({ hint: expect.stringContaining('https://') });
 });

@@ -1,11 +1,9 @@
 import { isSame, rowOf } from '../expect.ts';
-import type { FieldTable } from '../kinds.ts';
-import type { Parameter } from '../parameters.ts';
-import { codeOf } from '../post.ts';
-import { aCategory, categoryAnswer, freshCategory, fullestListed } from '../records.ts';
+import { aCategory, categoryAnswer, codeOf, freshCategory, fullestListed } from '../records.ts';
 import { type Resource, read, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { inSection, type Statement } from '../statement.ts';
+import type { FieldTable, Parameter } from '../tables.ts';
 
 const fields: FieldTable = [
   ['id', 'integer'],

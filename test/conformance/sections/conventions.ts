@@ -1,5 +1,9 @@
-import { ensure, listOf } from '../expect.ts';
+import { ensure, isSame, listOf, succeeds } from '../expect.ts';
+import { read } from '../resource.ts';
 import { inSection, type Statement } from '../statement.ts';
+import { category } from './categories.ts';
+import { order } from './orders.ts';
+import { review } from './review-writing.ts';
 
 const says = inSection('General conventions');
 const lists = ['/v1/orders', '/v1/categories', '/v1/user_grades', '/v1/reviews'] as const;
@@ -22,3 +26,15 @@ const json: Statement[] = [...lists, '/v1/reviews/overview'].map((path) =>
 );
 
 export const conventions: readonly Statement[] = [...withoutVersion, ...json];
+
+/** Sub-orders have no other way to be changed: `sub-orders.ts`. */
+export const put: readonly Statement[] = [order, category, review].map(({ kind, called, fresh, text }) =>
+  inSection('Endpoints, Update by PUT')(
+    `${called} is changed by PUT /v1/${kind}/:id with fields as query parameters`,
+    async (session) => {
+      const { id } = await fresh(session, 'put');
+      succeeds(await session.call('PUT', `/v1/${kind}/${id}`, { query: { [text.sent]: 'Put' } }));
+      isSame(text.shownAs, (await read(session, kind, id))[text.shownAs], 'Put');
+    },
+  ),
+);

@@ -1,10 +1,9 @@
 import { ensure, isRow, type Row, show, succeeds } from '../expect.ts';
-import { type FieldTable, fieldStatements } from '../kinds.ts';
-import { codeOf } from '../post.ts';
 import type { Delivery } from '../receiver.ts';
-import { freshReview } from '../records.ts';
+import { codeOf, freshReview } from '../records.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
+import { type FieldTable, fieldStatements } from '../tables.ts';
 
 const says = inSection('Events');
 
@@ -53,7 +52,6 @@ async function productEvent(session: Session): Promise<Row> {
   );
 }
 
-const section = 'Events';
 const told: FieldTable = [
   ['id', 'integer', 'review id'],
   ['updated_at', 'datetime', 'creation or update time'],
@@ -116,7 +114,7 @@ const fired: Statement[] = [
 export const events: readonly Statement[] = [
   ...requests,
   ...fired,
-  ...fieldStatements({ section, of: 'an item of `reviews`', fields: told, sample: reviewEvent }),
-  ...fieldStatements({ section, of: 'a summary in `products`', fields: summaryFields, sample: summary }),
-  ...fieldStatements({ section, of: 'a changed product in `products`', fields: productFields, sample: productEvent }),
+  ...fieldStatements('Events', 'an item of `reviews`', told, reviewEvent),
+  ...fieldStatements('Events', 'a summary in `products`', summaryFields, summary),
+  ...fieldStatements('Events', 'a changed product in `products`', productFields, productEvent),
 ];

@@ -1,12 +1,17 @@
-import { clockOf } from '../clock.ts';
-import { ensure, idsOf, isRefusal, isRow, isSame, isSuccess, listOf, rowOf } from '../expect.ts';
-import type { Params } from '../http.ts';
-import type { Kind } from '../ledger.ts';
-import { tellsMore } from '../link.ts';
-import { makeMany, manyCount, manyReviews, manyUser } from '../many.ts';
-import { post } from '../post.ts';
-import { freshOrder, freshReview, listed, reviewParams } from '../records.ts';
-import type { Session } from '../session.ts';
+import { ensure, idsOf, isRefusal, isRow, isSame, isSuccess, listOf, rowOf, tellsMore } from '../expect.ts';
+import {
+  clockOf,
+  freshOrder,
+  freshReview,
+  listed,
+  makeMany,
+  manyCount,
+  manyReviews,
+  manyUser,
+  post,
+  reviewParams,
+} from '../records.ts';
+import type { Kind, Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 
 const says = inSection('Limits');

@@ -1,21 +1,24 @@
-import { ensure, idsOf, isRefusal, isSame, listOf, type Row, show } from '../expect.ts';
-import type { Params } from '../http.ts';
-import { pageOf } from '../link.ts';
-import { manyReviews, manyUser } from '../many.ts';
-import { codeOf, createdBy, post, userOf } from '../post.ts';
+import { ensure, idsOf, isRefusal, isSame, listOf, pageOf, type Row, show } from '../expect.ts';
 import {
   aCategory,
   aReview,
+  clockOf,
+  codeOf,
+  createdBy,
   freshReview,
   holds,
   listed,
+  manyReviews,
+  manyUser,
+  post,
   productCodeOf,
   productIdOf,
   reviewParams,
+  userOf,
 } from '../records.ts';
-import { pictured } from '../review-samples.ts';
-import type { Session } from '../session.ts';
+import type { Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
+import { pictured, reviewAt } from './review-reading.ts';
 
 const path = '/v1/reviews';
 const says = inSection('Endpoints, Reviews, List reviews');
@@ -137,3 +140,141 @@ const pages: Statement[] = [
 ];
 
 export const reviewList: readonly Statement[] = [...filters, ...pages];
+
+const yesterday = reviewAt('yesterday', 1, '12:00:00');
+const tenDays = reviewAt('ten-days', 10, '12:00:00');
+const tenDaysLater = reviewAt('ten-days-later', 10, '12:00:01');
+const thirtyDays = reviewAt('thirty-days', 30, '00:00:00');
+const moreThanThirty = reviewAt('more-than-thirty', 31, '23:59:59');
+const fortyFour = reviewAt('forty-four', 44, '00:00:00');
+const fifty = reviewAt('fifty', 50, '12:00:00');
+const tomorrow = reviewAt('tomorrow', -1, '00:00:01');
+const endOfToday = reviewAt('end-of-today', 0, '23:59:59');
+
+type Dated = Awaited<ReturnType<typeof tenDays>>;
+
+const dated = (session: Session): Params => ({ user_code: codeOf(session, 'dated') });
+const ask = async (session: Session, query: Params) =>
+  idsOf(await listed(session, path, { limit: 100, ...dated(session), ...query }));
+
+/** The review, on condition that it is still the day on which the first of them was written. */
+async function on(session: Session, make: (session: Session) => Promise<Dated>): Promise<Dated> {
+  const day = await session.shared(dayOfRun);
+  const review = await session.shared(make);
+  if ((await clockOf(session)).today() === day) return review;
+  throw new CannotTell('the service’s day changed during the run; run it again');
+}
+
+const dayOfRun = async (session: Session) => (await clockOf(session)).today();
+const dayAt = async (session: Session, days: number) => (await clockOf(session)).daysAgo(days, '00:00:00').day;
+
+async function has(session: Session, query: Params, review: Dated): Promise<void> {
+  const ids = await ask(session, query);
+  ensure(ids.includes(review.id), `${show(query)} without a review of ${review.at.iso}`, 'that review');
+}
+
+async function lacks(session: Session, query: Params, review: Dated): Promise<void> {
+  const ids = await ask(session, query);
+  ensure(!ids.includes(review.id), `${show(query)} with a review of ${review.at.iso}`, 'that it is left out');
+}
+
+const ends: Statement[] = [
+  says('start_date: from this day', async (session) => {
+    const review = await on(session, tenDays);
+    const end_date = await dayAt(session, 0);
+    await has(session, { start_date: review.at.day, end_date }, review);
+    await lacks(session, { start_date: await dayAt(session, 9), end_date }, review);
+  }),
+  says('end_date: up to this day', async (session) => {
+    const review = await on(session, tenDays);
+    const start_date = await dayAt(session, 20);
+    await has(session, { start_date, end_date: review.at.day }, review);
+    await lacks(session, { start_date, end_date: await dayAt(session, 11) }, review);
+  }),
+  says('start_date: default 30 days before', async (session) => {
+    const end_date = await dayAt(session, 0);
+    await has(session, { end_date }, await on(session, thirtyDays));
+    await lacks(session, { end_date }, await on(session, moreThanThirty));
+  }),
+  says('end_date: default request day', async (session) => {
+    const start_date = await dayAt(session, 2);
+    await has(session, { start_date }, await on(session, yesterday));
+    await lacks(session, { start_date }, await on(session, tomorrow));
+  }),
+  says('start_datetime: from this time', async (session) => {
+    const [review, later] = [await on(session, tenDays), await on(session, tenDaysLater)];
+    const end_datetime = `${await dayAt(session, 9)} 00:00:00`;
+    await has(session, { start_datetime: review.at.datetime, end_datetime }, review);
+    await lacks(session, { start_datetime: later.at.datetime, end_datetime }, review);
+  }),
+  says('end_datetime: up to this time', async (session) => {
+    const [review, later] = [await on(session, tenDays), await on(session, tenDaysLater)];
+    const start_datetime = `${await dayAt(session, 11)} 00:00:00`;
+    await has(session, { start_datetime, end_datetime: later.at.datetime }, review);
+    await lacks(session, { start_datetime, end_datetime: review.at.datetime }, later);
+  }),
+  says('start_datetime: default 00:00:00 thirty days before', async (session) => {
+    const end_datetime = `${await dayAt(session, 0)} 23:59:59`;
+    await has(session, { end_datetime }, await on(session, thirtyDays));
+    await lacks(session, { end_datetime }, await on(session, moreThanThirty));
+  }),
+  says('end_datetime: default 23:59:59 of request day', async (session) => {
+    const start_datetime = `${await dayAt(session, 2)} 00:00:00`;
+    await has(session, { start_datetime }, await on(session, endOfToday));
+    await lacks(session, { start_datetime }, await on(session, tomorrow));
+  }),
+];
+
+const dates: Statement[] = [
+  says('date_updated_at 1: dates are of the update instead of the creation', async (session) => {
+    const review = await on(session, fortyFour);
+    await lacks(session, {}, review);
+    await has(session, { date_updated_at: 1 }, review);
+    const period = { start_date: review.at.day, end_date: review.at.day };
+    await has(session, period, review);
+    await lacks(session, { ...period, date_updated_at: 1 }, review);
+  }),
+  says('date_order_desc 1: newest first, the reverse of the order without it', async (session) => {
+    const [first, second] = [await on(session, tenDays), await on(session, tenDaysLater)];
+    const inOrder = async (query: Params) =>
+      (await ask(session, query)).filter((id) => id === first.id || id === second.id);
+    isSame('order with date_order_desc=1', await inOrder({ date_order_desc: 1 }), [second.id, first.id]);
+    isSame('order without it', await inOrder({}), [first.id, second.id]);
+  }),
+];
+
+async function last30Days(session: Session): Promise<void> {
+  await has(session, {}, await on(session, yesterday));
+  await has(session, {}, await on(session, thirtyDays));
+  await lacks(session, {}, await on(session, moreThanThirty));
+}
+
+async function noMoreThan45Days(session: Session): Promise<void> {
+  const [first, last] = [await on(session, fifty), await on(session, yesterday)];
+  const query = { ...dated(session), limit: 100, start_date: first.at.day, end_date: await dayAt(session, 0) };
+  const answer = await session.call('GET', path, { query });
+  if (isRefusal(answer)) return;
+  const ids = idsOf(listOf(answer));
+  const isBoth = ids.includes(first.id) && ids.includes(last.id);
+  ensure(!isBoth, `reviews of ${first.at.day} and ${last.at.day} in one answer`, 'a refusal, or 45 days at most');
+}
+
+const rules: Statement[] = [
+  says('rule 1: without dates the last 30 days are queried', last30Days),
+  says('rule 2: a period of 45 days is queried', async (session) => {
+    const [first, last] = [await on(session, fortyFour), await on(session, yesterday)];
+    const query = { start_date: first.at.day, end_date: await dayAt(session, 0) };
+    await has(session, query, first);
+    await has(session, query, last);
+  }),
+  says('rule 2: no period of more than 45 days is queried', noMoreThan45Days),
+  says('rule 3: where datetimes are given, dates are ignored', async (session) => {
+    const [wanted, other] = [await on(session, tenDays), await on(session, yesterday)];
+    const days = { start_date: other.at.day, end_date: other.at.day };
+    const times = { start_datetime: `${wanted.at.day} 00:00:00`, end_datetime: `${wanted.at.day} 23:59:59` };
+    await has(session, { ...days, ...times }, wanted);
+    await lacks(session, { ...days, ...times }, other);
+  }),
+];
+
+export const reviewPeriod: readonly Statement[] = [...ends, ...dates, ...rules];

@@ -1,21 +1,104 @@
-import { ensure, isRow, type Row, rowOf, show, statusIs } from '../expect.ts';
-import { type FieldTable, fieldStatements } from '../kinds.ts';
-import { aReview, detailOf } from '../records.ts';
-import type { Resource } from '../resource.ts';
+import { ensure, isRow, listOf, type Row, rowOf, show, statusIs } from '../expect.ts';
 import {
-  anOption,
-  hasItems,
-  listedReview,
-  newestReviews,
-  optionsFormOf,
-  pictured,
-  readOverview,
-  reviewWith,
-} from '../review-samples.ts';
+  aReview,
+  clockOf,
+  codeOf,
+  createdBy,
+  detailOf,
+  freshReview,
+  fullestOf,
+  isoOf,
+  post,
+  reviewAnswer,
+  reviewParams,
+} from '../records.ts';
+import type { Resource } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
+import { type FieldTable, fieldStatements } from '../tables.ts';
 
 const path = '/v1/reviews';
+
+/** The newest reviews that the service holds, up to a hundred of the last 30 days. */
+export async function newestReviews(session: Session): Promise<Row[]> {
+  if (!session.settings.readOnly) await session.shared(reviewAnswer);
+  return listOf(await session.call('GET', path, { query: { limit: 100, date_order_desc: 1 } }));
+}
+
+/** This run's review as the list shows it, or the fullest of the newest in a run that only reads. */
+export async function listedReview(session: Session): Promise<Row> {
+  const own = session.settings.readOnly ? undefined : await session.shared(aReview);
+  const rows = await session.shared(newestReviews);
+  const found = own ? rows.find((row) => row.id === own.id) : fullestOf(rows);
+  if (found) return found;
+  throw new CannotTell(
+    own ? 'the review made is not among the 100 newest listed' : 'the service holds no review in the last 30 days',
+  );
+}
+
+/** One of the newest reviews of which something is true. */
+export async function reviewWith(session: Session, what: string, is: (review: Row) => boolean): Promise<Row> {
+  const found = (await session.shared(newestReviews)).find(is);
+  if (found) return found;
+  throw new CannotTell(`none of the 100 newest reviews of the last 30 days ${what}`);
+}
+
+export const hasItems = (field: string) => (review: Row) => Array.isArray(review[field]) && review[field].length > 0;
+
+/** This run's review with a picture, once the service has stored it; else one of the newest with an image. */
+export async function pictured(session: Session): Promise<Row> {
+  if (session.settings.readOnly) return reviewWith(session, 'has an image', hasItems('images'));
+  const { id } = await session.shared(withImages);
+  return session.until('the service stored no image: give one that it can load by --image-url', async () => {
+    const { body } = await session.call('GET', `${path}/${id}`);
+    return isRow(body) && hasItems('images')(body) ? body : undefined;
+  });
+}
+
+export const withImages = (session: Session) =>
+  freshReview(session, 'with-image', { 'image_urls[]': [session.settings.imageUrl] });
+
+/** The answer to a review with one item of additional information, sent as JSON. */
+export async function optionsAnswer(session: Session) {
+  const created_at = await isoOf(1, '12:00:00')(session);
+  const item = { review_option_type_id: session.settings.optionTypeId, created_at, value: 'Fits well' };
+  return post(session, 'reviews', 'with-options', {}, { ...reviewParams(session), options: [item] });
+}
+
+/** Which form of the options the shop has, as its reviews show it. */
+export async function optionsFormOf(session: Session): Promise<'default' | 'v2'> {
+  return 'option_type_name' in (await session.shared(anOption)) ? 'v2' : 'default';
+}
+
+/** An item of additional information that the service shows: of a listed review, or else of one of this run. */
+export async function anOption(session: Session): Promise<Row> {
+  const listed = (await session.shared(newestReviews)).find(hasItems('options'));
+  const review = listed ?? (session.settings.readOnly ? {} : createdBy(session, await session.shared(optionsAnswer)));
+  const [item] = Array.isArray(review.options) ? review.options : [];
+  if (isRow(item)) return item;
+  throw new CannotTell('needs a review of the last 30 days with additional information');
+}
+
+/** A review of this run, written at a time of its own; each is made once. */
+export const reviewAt = (name: string, days: number, time: string, more: { score?: number } = {}) =>
+  async function datedReview(session: Session) {
+    const at = (await clockOf(session)).daysAgo(days, time);
+    const params = { ...reviewParams(session), user_code: codeOf(session, 'dated'), ...more, created_at: at.iso };
+    const made = createdBy(session, await post(session, 'reviews', name, params));
+    // Clocks that went forward or back in between would move it.
+    if (String(made.created_at).slice(0, 19) === at.iso.slice(0, 19)) return { ...made, at };
+    throw new CannotTell(`a review written at ${at.iso} is shown at ${made.created_at}`);
+  };
+
+/** The overview of a service that holds a review. */
+export const readOverview = async (session: Session) => {
+  if (!session.settings.readOnly) await session.shared(reviewAnswer);
+  const found = rowOf(await session.call('GET', '/v1/reviews/overview'));
+  if (session.settings.readOnly && found.last_review_created_at === null) {
+    throw new CannotTell('the service holds no review');
+  }
+  return found;
+};
 
 const common: FieldTable = [
   ['id', 'integer', 'service identifier'],
@@ -93,8 +176,8 @@ export const reviewTables: Resource['tables'] = {
 };
 
 const tables = [
-  ...fieldStatements({ section: 'Resources, Image', of: 'an image', fields: image, sample: imageOf }),
-  ...fieldStatements({ section: 'Resources, Review option', of: 'an option', fields: option, sample: anOption }),
+  ...fieldStatements('Resources, Image', 'an image', image, imageOf),
+  ...fieldStatements('Resources, Review option', 'an option', option, anOption),
 ];
 
 const review = inSection('Resources, Review');
@@ -161,12 +244,7 @@ const optionForms: Statement[] = [
 const overview = inSection('Resources, Review overview');
 
 const overviews: Statement[] = [
-  ...fieldStatements({
-    section: 'Resources, Review overview',
-    of: 'the overview',
-    fields: overviewFields,
-    sample: readOverview,
-  }),
+  ...fieldStatements('Resources, Review overview', 'the overview', overviewFields, readOverview),
   overview('the overview bounds the dates of the reviews', async (session) => {
     const found = await session.shared(readOverview);
     const { created_at: at } = await session.shared(listedReview);

@@ -1,12 +1,9 @@
-import { clockOf } from '../clock.ts';
 import { ensure, isRow, isSame, type Row, show, succeeds } from '../expect.ts';
-import type { Answer, Params } from '../http.ts';
-import { type FieldTable, fieldStatements } from '../kinds.ts';
-import { isAmount, isPairs, type Parameter, parameterStatements, sameSecond } from '../parameters.ts';
-import { addedBy } from '../post.ts';
 import {
+  addedBy,
   aSubOrder,
   freshOrder,
+  isoOf,
   listed,
   orderOfSubOrder,
   productIdOf,
@@ -14,8 +11,17 @@ import {
   readSubOrder,
   subOrderAnswer,
 } from '../records.ts';
-import type { Session } from '../session.ts';
+import type { Answer, Params, Session } from '../session.ts';
 import { CannotTell, Differs, inSection, type Statement } from '../statement.ts';
+import {
+  type FieldTable,
+  fieldStatements,
+  isAmount,
+  isPairs,
+  type Parameter,
+  parameterStatements,
+  sameSecond,
+} from '../tables.ts';
 
 const fields: FieldTable = [
   ['id', 'integer'],
@@ -48,13 +54,11 @@ async function sample(session: Session): Promise<Row> {
   throw new CannotTell('needs an order with a sub-order on the first page of orders');
 }
 
-const time = (value: string) => async (session: Session) => (await clockOf(session)).daysAgo(1, value).iso;
-
 const parameters: readonly Parameter[] = [
   { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
   { name: 'price', value: 7800, shownAs: 'price', as: isAmount },
-  { name: 'delivery_started_at', value: time('09:10:11'), shownAs: 'delivery_started_at', as: sameSecond },
-  { name: 'delivered_at', value: time('10:11:12'), shownAs: 'delivered_at', as: sameSecond },
+  { name: 'delivery_started_at', value: isoOf(1, '09:10:11'), shownAs: 'delivery_started_at', as: sameSecond },
+  { name: 'delivered_at', value: isoOf(1, '10:11:12'), shownAs: 'delivered_at', as: sameSecond },
   { name: 'status', value: 'paid', shownAs: 'status', note: '`paid`' },
   { name: 'status', value: 'delivery_started', shownAs: 'status', note: '`delivery_started`' },
   { name: 'status', value: 'delivery_finished', shownAs: 'status', note: '`delivery_finished`' },
@@ -82,7 +86,7 @@ async function read(session: Session, id: unknown): Promise<Row> {
 const says = inSection('Endpoints, Sub-orders');
 
 export const subOrders: readonly Statement[] = [
-  ...fieldStatements({ section: 'Resources, Sub-order (inside order detail)', of: 'a sub-order', fields, sample }),
+  ...fieldStatements('Resources, Sub-order (inside order detail)', 'a sub-order', fields, sample),
   says('POST /v1/orders/:order_id/sub_orders adds a sub-order', async (session) => {
     succeeds(await session.shared(subOrderAnswer));
     await session.shared(sample);

@@ -1,12 +1,9 @@
-import { ensure, isSame, listOf, rowOf } from '../expect.ts';
-import type { FieldTable } from '../kinds.ts';
-import { pageOf, pagesOf } from '../link.ts';
-import type { Parameter } from '../parameters.ts';
-import { codeOf } from '../post.ts';
-import { aGrade, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
+import { ensure, isSame, listOf, pageOf, pagesOf, rowOf } from '../expect.ts';
+import { aGrade, codeOf, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
+import type { FieldTable, Parameter } from '../tables.ts';
 
 const path = '/v1/user_grades';
 
@@ -51,11 +48,7 @@ export const userGrade: Resource = {
   // Shows whose it is where a grade is made without a name.
   required: async (session) => ({ icon_url: `https://example.com/${session.prefix}.png` }),
   refusedWithout: ['name'],
-  parameters: {
-    create: [icon],
-    update: [{ name: 'name', value: 'Renamed', shownAs: 'name' }, icon],
-    updateByCode: [],
-  },
+  parameters: { create: [icon], update: [{ name: 'name', value: 'Renamed', shownAs: 'name' }, icon], updateByCode: [] },
   text: { sent: 'name', shownAs: 'name' },
   ofThisRun: () => ({}),
   deletesWith204: true,

@@ -1,9 +1,8 @@
 import { seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
 import { chapters } from '../../conformance/chapters.ts';
-import { cleanUp } from '../../conformance/ledger.ts';
 import { type Result, runChapters } from '../../conformance/run.ts';
-import { openSession, type Settings } from '../../conformance/session.ts';
+import { cleanUp, openSession, type Settings } from '../../conformance/session.ts';
 import { type Running, runService } from './service.ts';
 
 export const settingsFor = (url: string, more: Partial<Settings> = {}): Settings => ({

@@ -42,12 +42,7 @@ export function lifeInMedusa({ url, admin }: Medusa, goods: Goods): Step[] {
     unseen('Ada joins a customer group', () => verbs.joinGroup(ada.email, 'Silver')),
     making('promotion', 'Ada orders four shirts and a mug with a promotion of 10 %', async () => {
       await verbs.addPromotion('TEN', 10);
-      return verbs.order({
-        ...ada,
-        isKnown: true,
-        items: { 'SHIRT-M': 3, 'SHIRT-L': 1, MUG: 1 },
-        promotion: 'TEN',
-      });
+      return verbs.order({ ...ada, isKnown: true, items: { 'SHIRT-M': 3, 'SHIRT-L': 1, MUG: 1 }, promotion: 'TEN' });
     }),
     step('one of the three shirts is taken out again', () => verbs.edit(id('promotion'), { set: { 'SHIRT-M': 2 } })),
     step('all of Gus’s order is cancelled', () => verbs.cancel(id('gus'))),

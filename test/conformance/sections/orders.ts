@@ -1,11 +1,26 @@
-import { ensure, idsOf, isRow, isSuccess, type Row } from '../expect.ts';
-import type { Params } from '../http.ts';
-import { type FieldTable, fieldStatements } from '../kinds.ts';
-import { codeOf, userOf } from '../post.ts';
-import { anOrder, aSubOrder, freshOrder, fullestListed, holds, listed, orderOfSubOrder } from '../records.ts';
-import type { Resource } from '../resource.ts';
-import type { Session } from '../session.ts';
+import { ensure, idsOf, isRow, isSame, isSuccess, type Row, rowOf, show, succeeds } from '../expect.ts';
+import {
+  addedBy,
+  aGrade,
+  anOrder,
+  aSubOrder,
+  codeOf,
+  freshOrder,
+  fullestListed,
+  holds,
+  isoOf,
+  listed,
+  orderAnswer,
+  orderOfSubOrder,
+  orderParams,
+  post,
+  subOrderParams,
+  userOf,
+} from '../records.ts';
+import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
+import type { Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
+import { type FieldTable, fieldStatements, isAmount, type Parameter, sameSecond } from '../tables.ts';
 
 const path = '/v1/orders';
 
@@ -75,14 +90,12 @@ export const orderTables: Resource['tables'] = {
   listedSample: item,
 };
 
-const shapes = [
-  ...fieldStatements({
-    section: 'Resources, Order (list item)',
-    of: 'a sub-order in an order of the list',
-    fields: itemSubOrderFields,
-    sample: itemSubOrder,
-  }),
-];
+const shapes = fieldStatements(
+  'Resources, Order (list item)',
+  'a sub-order in an order of the list',
+  itemSubOrderFields,
+  itemSubOrder,
+);
 
 const lists = inSection('Endpoints, Orders, List orders');
 
@@ -131,3 +144,103 @@ const gets = [
 ];
 
 export const orderReading: readonly Statement[] = [...shapes, ...listParameters, ...gets];
+
+const optional: readonly Parameter[] = [
+  { name: 'created_at', value: isoOf(2, '01:02:03'), shownAs: 'created_at', as: sameSecond },
+  { name: 'total_price', value: 45_600, shownAs: 'total_price', as: isAmount },
+  { name: 'user_code', value: async (session) => codeOf(session, 'buyer'), shownAs: 'user_code' },
+  { name: 'user_name', value: 'Kim', shownAs: 'username' },
+  { name: 'user_phone', value: '000-0000-0001', shownAs: 'phone' },
+  { name: 'user_email', value: 'nobody@example.invalid', shownAs: 'user_email' },
+  { name: 'user_grade_id', value: async (session) => (await session.shared(aGrade)).id },
+  { name: 'store_name', value: 'Main street', note: 'an offline store order' },
+  { name: 'order_device', value: 'pc', note: '`pc`' },
+  { name: 'order_device', value: 'mobile', note: '`mobile`' },
+  { name: 'mileage', value: 100, note: 'points used' },
+];
+
+const creates = inSection('Endpoints, Orders, Create or update an order');
+
+export const order: Resource = {
+  kind: 'orders',
+  noun: 'order',
+  called: 'an order',
+  under: 'Endpoints, Orders',
+  headings: {
+    list: 'List orders',
+    get: 'Get order by id',
+    create: 'Create or update an order',
+    update: 'Update an order by id',
+    updateByCode: 'Update an order by code',
+    delete: 'Delete an order',
+  },
+  tables: orderTables,
+  answer: orderAnswer,
+  one: anOrder,
+  fresh: freshOrder,
+  required: orderParams,
+  refusedWithout: ['code', 'created_at', 'total_price'],
+  parameters: { create: optional, update: optional, updateByCode: optional },
+  text: { sent: 'user_name', shownAs: 'username' },
+  ofThisRun: (session) => ({ usernames: userOf(session) }),
+  mayChangeCode: true,
+};
+
+/** Only what the spec requires. */
+const bareAnswer = async (session: Session) => {
+  const { created_at = '', total_price = 0 } = await orderParams(session);
+  return post(session, 'orders', 'order-bare', { created_at, total_price });
+};
+
+const creation: Statement[] = [
+  creates('code, created_at and total_price alone make an order', async (session) => {
+    succeeds(await session.shared(bareAnswer));
+  }),
+  creates('without user_code the order is registered as a non-member order', async (session) => {
+    const { user_code: user } = rowOf(await session.shared(bareAnswer));
+    ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
+  }),
+  creates('code: order number, shown as it was sent', async (session) =>
+    isSame('code', rowOf(await session.shared(orderAnswer)).code, codeOf(session, 'order')),
+  ),
+];
+
+const others: Statement[] = [
+  inSection('Resources, Order (detail)')(
+    'input total_price is a float, output total_price a money object',
+    async (session) => {
+      const made = await freshOrder(session, 'with-a-float', { total_price: 12_300.5 });
+      ensure(
+        isAmount(made.total_price, 12_300.5),
+        `total_price ${show(made.total_price)}`,
+        'a money object of 12300.5',
+      );
+    },
+  ),
+  inSection('Endpoints, Orders, Update an order by id')('none of the parameters is required', async (session) => {
+    const { id } = await freshOrder(session, 'unchanged');
+    succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
+  }),
+];
+
+const deletes = inSection('Endpoints, Orders, Delete an order');
+
+const deletions: Statement[] = [
+  deletes('it also deletes the order’s sub-orders', async (session) => {
+    const { id } = await freshOrder(session, 'order-deleted-with-sub-order');
+    const form = await subOrderParams(session);
+    const { id: subId } = addedBy(await session.call('POST', `${path}/${id}/sub_orders`, { form }));
+    succeeds(await session.call('DELETE', `${path}/${id}`));
+    const query = { invoice: 'INV-2' };
+    const answer = await session.call('PUT', `${path}/${id}/sub_orders/${subId}`, { query });
+    ensure(!isSuccess(answer), answer.told, 'that the sub-order is gone');
+  }),
+];
+
+export const orderWriting: readonly Statement[] = [
+  ...shapesOf(order),
+  ...resourceStatements(order),
+  ...others,
+  ...creation,
+  ...deletions,
+];
