@@ -69,193 +69,107 @@ function effects({ shown = [], lines = [], links = [], untouched = [] }: Given):
 const hasReviews = 'it has, or may have, reviews';
 const isForeign = 'review-sync did not create it';
 
-/** A product, as a sub-order shows it: P1 in S, P1 in M, P2. */
-const of = { s: line('', small).content, m: line('', medium).content, p2: line('', { product_id: 2 }).content };
-const as = (lineCode: string, content: Content): Line => ({ lineCode, content });
-const shows = (id: number, content: Content, more?: Partial<SubOrder>) => shownAs(id, { content }, more);
-const dear = { price: { cents: 9900, currency_iso: 'KRW' } };
-const positions = [linked(as('1', of.s), 11), linked(as('2', of.p2), 12)];
+/**
+ * A case is its title and a line of `sub-orders shown | lines | links | what a push does`.
+ *
+ * Products: `s` and `m` are sizes of product 1, `plain` is product 1 without a size, `p2` is product 2. `$99` is the price, if
+ * not 10, and `#P` the product code. A sub-order with a review ends with `*`, one that may have reviews with `?`. A link is
+ * `line:product=sub-order`; a creation without a response has the sub-orders before it, `line:product=[5]`. `!` before a link:
+ * its line is not pushed now.
+ */
+const cases = `
+exact comes before similar, and similar is product and options
+  5:m 6:s$99 | 1:s | | 1 gets 6; change 6: price; keep 5 foreign
+or product and price, not the product alone
+  5:m 6:m$99 | 1:s 2:s | | 1 gets 5; change 5: product_options; create 2; keep 6 foreign
+a sub-order of another product is never similar
+  5:p2 | 1:plain | | create 1; keep 5 foreign
+a line with a new code keeps its sub-order, before a foreign one as similar
+  2:s 3:s | new:s | old:s=3 | forget old; keep 2 foreign; new gets 3
+an exact foreign one comes before a similar one of a removed line
+  2:s 3:m | new:s | old:m=3 | new gets 2; remove 3
+codes that are positions move with their products when a line is removed
+  11:s 12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12; remove 11
+or are swapped
+  11:s* 12:p2 | 1:p2 2:s | 1:s=11 2:p2=12 | 1 gets 12; 2 gets 11
+a sub-order that may have reviews gets no other product; its line gets a new one
+  11:s? 13:m | 1:p2 | 1:s=11 | create 1; keep 11 reviewed; keep 13 foreign
+nor does one that a lost creation made; a line that is exactly so takes it
+  11:s* 12:m* | 1:p2 2:s 3:p2 | 1:s=[] 3:m=[] | 2 gets 11; create 1 again; create 3 again; keep 12 reviewed
+one without does, its own
+  11:s* 12:m | 1:p2 2:p3 | 1:s=11 2:m=12 | change 12: product_id, product_options; create 1; keep 11 reviewed
+or another that is free
+  11:s* 12:m 13:p2 | 1:p3 2:p2 | 1:s=11 2:m=12 3:p2=13 | 1 gets 12; 2 gets 13; change 12: product_id, product_options; keep 11 reviewed
+codes move with the sizes of one product, and a review stays with its size
+  11:s* 12:m* | 1:m | 1:s=11 2:m=12 | 1 gets 12; keep 11 reviewed
+or with prices
+  11:s 12:s$99 | 1:s$99 | 1:s=11 2:s$99=12 | 1 gets 12; remove 11
+a price that changed alone moves no line
+  11:s 12:s$99 | 1:s$99 2:s$99 | 1:s=11 2:s$99=12 | change 11: price
+or with a product that was registered again meanwhile
+  11:s 12:p2* | 1:p9#P | 1:s=11 2:p2#P=12 | 1 gets 12; remove 11
+a line that got another product keeps its own sub-order, whatever else there is
+  13:p2 12:m 11:s | 1:p2 2:p3 | 1:s=11 2:m=12 | change 11: product_id, product_options; change 12: product_id, product_options; keep 13 foreign
+codes move with their products, though one of them is not shown
+  12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12; forget 2
+or none of them is
+  | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12; change 12: price, product_options; forget 2
+a sub-order that is not shown gets no other product; its line gets a new one
+  | 1:p2 | 1:s=11 | create 1
+it stays with its line if its product was registered again
+  | 1:p2#P | 1:s#P=11 | change 11: price, product_options
+the sub-order of a line that is not pushed now is left alone
+  11:s | new:s | !1:s=11 | create new
+so is a creation without a response of such a line
+  11:s | new:s | !1:s=[] | create new
+what a lost creation made is its line’s, though an older foreign one is exact
+  5:s 9:m | 1:s | 1:m=[5] | 1 gets 9; change 9: product_options; keep 5 foreign
+a linked sub-order is not what a lost creation made
+  11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again
+`;
+
+function contentOf(text: string): Content {
+  const [, product = '', price = '10', code] = /^(\w+)(?:\$(\d+))?(?:#(\w+))?$/.exec(text) ?? [];
+  const product_options = product.length === 1 ? { size: product.toUpperCase() } : {};
+  const product_id = product.startsWith('p') && product !== 'plain' ? Number(product.slice(1)) : 1;
+  return { product_id, price, product_options, ...(code && { product_code: code }) };
+}
+
+function caseOf(text: string): [Required<Given>, effects: string[]] {
+  const [shown = [], lines = [], links = []] = text.split('|').map((part) => part.trim().split(' ').filter(Boolean));
+  const lineOf = (one: string): Line => {
+    const [lineCode = '', content = ''] = one.split('=')[0]?.split(':') ?? [];
+    return { lineCode, content: contentOf(content) };
+  };
+  const subOrderOf = (one: string) => {
+    const { lineCode: id, content } = lineOf(one.replace(/[*?]$/, ''));
+    return shownAs(Number(id), { content }, { reviews_count: one.endsWith('?') ? null : Number(one.endsWith('*')) });
+  };
+  const linkOf = (one: string) => {
+    const [line, to = ''] = [lineOf(one.replace('!', '')), one.split('=')[1]];
+    return to.startsWith('[') ? pending(line, JSON.parse(to)) : linked(line, Number(to));
+  };
+  const untouched = links.filter((one) => one.startsWith('!')).map((one) => linkOf(one).lineCode);
+  const given = { shown: shown.map(subOrderOf), lines: lines.map(lineOf), links: links.map(linkOf), untouched };
+  return [given, (text.split('|')[3] ?? '').split(';').map((one) => one.trim())];
+}
 
 describe('lines and sub-orders', () => {
-  test.each<[string, Given, string[]]>([
-    [
-      'exact comes before similar, and similar is product and options',
-      { shown: [shows(5, of.m), shows(6, of.s, dear)], lines: [as('1', of.s)] },
-      ['1 gets 6', 'change 6: price', `keep 5: ${isForeign}`].toSorted(),
-    ],
-    [
-      'or product and price, not the product alone',
-      { shown: [shows(5, of.m), shows(6, of.m, dear)], lines: [as('1', of.s), as('2', of.s)] },
-      ['1 gets 5', 'change 5: product_options', 'create 2', `keep 6: ${isForeign}`].toSorted(),
-    ],
-    [
-      'a sub-order of another product is never similar',
-      { shown: [shows(5, of.p2)], lines: [as('1', line('').content)] },
-      ['create 1', `keep 5: ${isForeign}`],
-    ],
-    [
-      'a line with a new code keeps its sub-order, before a foreign one as similar',
-      { shown: [shows(2, of.s), shows(3, of.s)], lines: [as('new', of.s)], links: [linked(as('old', of.s), 3)] },
-      ['forget old', `keep 2: ${isForeign}`, 'new gets 3'],
-    ],
-    [
-      'an exact foreign one comes before a similar one of a removed line',
-      { shown: [shows(2, of.s), shows(3, of.m)], lines: [as('new', of.s)], links: [linked(as('old', of.m), 3)] },
-      ['new gets 2', 'remove 3'],
-    ],
-    [
-      'codes that are positions move with their products when a line is removed',
-      { shown: [shows(11, of.s), shows(12, of.p2)], lines: [as('1', of.p2)], links: positions },
-      ['1 gets 12', 'remove 11'],
-    ],
-    [
-      'or are swapped',
-      {
-        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.p2)],
-        lines: [as('1', of.p2), as('2', of.s)],
-        links: positions,
-      },
-      ['1 gets 12', '2 gets 11'],
-    ],
-    [
-      'a sub-order that may have reviews gets no other product; its line gets a new one',
-      {
-        shown: [shows(11, of.s, { reviews_count: null }), shows(13, of.m)],
-        lines: [as('1', of.p2)],
-        links: positions.slice(0, 1),
-      },
-      ['create 1', `keep 11: ${hasReviews}`, `keep 13: ${isForeign}`],
-    ],
-    [
-      'nor does one that a lost creation made; a line that is exactly so takes it',
-      {
-        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m, { reviews_count: 1 })],
-        lines: [as('1', of.p2), as('2', of.s), as('3', of.p2)],
-        links: [pending(as('1', of.s)), pending(as('3', of.m))],
-      },
-      ['2 gets 11', 'create 1 again', 'create 3 again', `keep 12: ${hasReviews}`],
-    ],
-    [
-      'one without does, its own',
-      {
-        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m)],
-        lines: [as('1', of.p2), as('2', { ...of.p2, product_id: 3 })],
-        links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12)],
-      },
-      ['change 12: product_id, product_options', 'create 1', `keep 11: ${hasReviews}`],
-    ],
-    [
-      'or another that is free',
-      {
-        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m), shows(13, of.p2)],
-        lines: [as('1', { ...of.p2, product_id: 3 }), as('2', of.p2)],
-        links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12), linked(as('3', of.p2), 13)],
-      },
-      ['1 gets 12', '2 gets 13', 'change 12: product_id, product_options', `keep 11: ${hasReviews}`],
-    ],
-    [
-      'codes move with the sizes of one product, and a review stays with its size',
-      {
-        shown: [shows(11, of.s, { reviews_count: 1 }), shows(12, of.m, { reviews_count: 1 })],
-        lines: [as('1', of.m)],
-        links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12)],
-      },
-      ['1 gets 12', `keep 11: ${hasReviews}`],
-    ],
-    [
-      'or with prices',
-      {
-        shown: [shows(11, of.s), shows(12, of.s, dear)],
-        lines: [as('1', { ...of.s, price: '99' })],
-        links: [linked(as('1', of.s), 11), linked(as('2', { ...of.s, price: '99' }), 12)],
-      },
-      ['1 gets 12', 'remove 11'],
-    ],
-    [
-      'a price that changed alone moves no line',
-      {
-        shown: [shows(11, of.s), shows(12, of.s, dear)],
-        lines: [as('1', { ...of.s, price: '99' }), as('2', { ...of.s, price: '99' })],
-        links: [linked(as('1', of.s), 11), linked(as('2', { ...of.s, price: '99' }), 12)],
-      },
-      ['change 11: price'],
-    ],
-    [
-      'or with a product that was registered again meanwhile',
-      {
-        shown: [shows(11, of.s), shows(12, of.p2, { reviews_count: 1 })],
-        lines: [as('1', { ...of.p2, product_id: 9, product_code: 'P' })],
-        links: [linked(as('1', of.s), 11), linked(as('2', { ...of.p2, product_code: 'P' }), 12)],
-      },
-      ['1 gets 12', 'remove 11'],
-    ],
-    [
-      'a line that got another product keeps its own sub-order, whatever else there is',
-      {
-        shown: [shows(13, of.p2), shows(12, of.m), shows(11, of.s)],
-        lines: [as('1', of.p2), as('2', { ...of.p2, product_id: 3 })],
-        links: [linked(as('1', of.s), 11), linked(as('2', of.m), 12)],
-      },
-      ['change 11: product_id, product_options', 'change 12: product_id, product_options', `keep 13: ${isForeign}`],
-    ],
-    [
-      'codes move with their products, though one of them is not shown',
-      { shown: [shows(12, of.p2)], lines: [as('1', of.p2)], links: positions },
-      ['1 gets 12', 'forget 2'],
-    ],
-    [
-      'or none of them is',
-      { lines: [as('1', of.p2)], links: positions },
-      ['1 gets 12', 'change 12: price, product_options', 'forget 2'],
-    ],
-    [
-      'a sub-order that is not shown gets no other product; its line gets a new one',
-      { lines: [as('1', of.p2)], links: positions.slice(0, 1) },
-      ['create 1'],
-    ],
-    [
-      'it stays with its line if its product was registered again',
-      {
-        lines: [as('1', { ...of.p2, product_code: 'P' })],
-        links: [linked(as('1', { ...of.s, product_code: 'P' }), 11)],
-      },
-      ['change 11: price, product_options'],
-    ],
-    [
-      'a product that the service deleted is corrected by no request',
-      {
-        shown: [shows(11, of.s, { product_id: null, reviews_count: 1 })],
-        lines: [as('1', of.s)],
-        links: positions.slice(0, 1),
-      },
-      [],
-    ],
-    [
-      'the sub-order of a line that is not pushed now is left alone',
-      { shown: [shows(11, of.s)], lines: [as('new', of.s)], links: positions.slice(0, 1), untouched: ['1'] },
-      ['create new'],
-    ],
-    [
-      'so is a creation without a response of such a line',
-      { shown: [shows(11, of.s)], lines: [as('new', of.s)], links: [pending(as('1', of.s))], untouched: ['1'] },
-      ['create new'],
-    ],
-    [
-      'what a lost creation made is its line’s, though an older foreign one is exact',
-      { shown: [shows(5, of.s), shows(9, of.m)], lines: [as('1', of.s)], links: [pending(as('1', of.m), [5])] },
-      ['1 gets 9', 'change 9: product_options', `keep 5: ${isForeign}`],
-    ],
-    [
-      'a linked sub-order is not what a lost creation made',
-      {
-        shown: [shows(11, of.s)],
-        lines: [as('1', of.s), as('2', of.s)],
-        links: [linked(as('1', of.s), 11), pending(as('2', of.s))],
-      },
-      ['create 2 again'],
-    ],
-  ])('%s', (_, given, expected) => {
-    expect(effects(given).sort()).toEqual(expected);
+  test.each([...cases.matchAll(/^(\S.*)\n {2}(.*)$/gm)].map(([, title, text]) => [title, text] as const))(
+    '%s',
+    (_, text = '') => {
+      const [given, expected] = caseOf(text);
+      const words: Record<string, string> = { [hasReviews]: 'reviewed', [isForeign]: 'foreign' };
+      const told = effects(given).map((one) =>
+        one.replace(/^(keep \d+): (.*)$/, (_all, kept, why) => `${kept} ${words[why]}`),
+      );
+      expect(told.sort()).toEqual(expected.sort());
+    },
+  );
+
+  test('a product that the service deleted is corrected by no request', () => {
+    const shown = [shownAs(11, line('1', small), { product_id: null, reviews_count: 1 })];
+    expect(effects({ shown, lines: [line('1', small)], links: [linked(line('1', small), 11)] })).toEqual([]);
   });
 
   test('a taken sub-order stays ours or foreign, and watched; own content stays for now', () => {
