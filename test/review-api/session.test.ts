@@ -15,7 +15,7 @@ import {
   failureOf,
   january,
   json,
-  order,
+  orderOf,
   quick,
   type Reply,
   type Seen,
@@ -26,7 +26,6 @@ import {
 } from './tiny-service.ts';
 
 const tokenOf = (seen: Seen) => seen.params.get('access_token');
-const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
 const manyOf = (count: number, call: (n: number) => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, (_, n) => call(n + 1)));
 const tokens = (answering: (seen: Seen, nth: number) => Reply) => tinyService(() => json([]), answering);
@@ -58,18 +57,6 @@ test('a 403 or 400 about the record is no refused token', async () => {
     expect(await failureOf(client(service.url).orders.get(1))).toBeInstanceOf(RefusedError);
     expect(service.tokenRequests()).toBe(1);
   }
-});
-
-test('a path that always answers 401 ends too, while other paths accept every token', async () => {
-  const service = await tinyService((seen) => (seen.path === '/v1/orders/9' ? { status: 401 } : orderOf(seen)));
-  const api = client(service.url, { concurrency: 2 });
-  let over = false;
-  const others = (async () => {
-    while (!over) await api.orders.get(1);
-  })();
-  await expect(api.orders.get(9)).rejects.toThrow(AuthenticationError);
-  over = true;
-  await others;
 });
 
 const openOver = (store?: SessionStore, now = Date.now) =>

@@ -47,14 +47,8 @@ export async function tinyService(answering: Answering, tokenAnswering: Answerin
 }
 
 export function client(baseUrl: string, options: Partial<ReviewApiOptions> = {}): ReviewApi {
-  const api = openReviewApi({
-    baseUrl,
-    clientId: 'the-app',
-    clientSecret: 'the-s3cret-of-the-app',
-    concurrency: 20,
-    retry: quick,
-    ...options,
-  });
+  const credentials = { clientId: 'the-app', clientSecret: 'the-s3cret-of-the-app' };
+  const api = openReviewApi({ baseUrl, ...credentials, concurrency: 20, retry: quick, ...options });
   onTestFinished(() => api.close());
   return api;
 }
@@ -64,6 +58,9 @@ export const json = (body: unknown, headers: Record<string, string | string[]> =
 export const order = (id: number, more: object = {}) => ({ id, code: `A-${id}`, sub_orders: [], ...more });
 
 export const january = { start_datetime: '2024-01-01 00:00:00', end_datetime: '2024-01-31 23:59:59' } as const;
+
+/** The order that a request names by its id. */
+export const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
 
 /** The error that ends a call; what the call brings where it succeeds. */
 // biome-ignore lint/suspicious/noExplicitAny: errors are judged by expectations, not by types

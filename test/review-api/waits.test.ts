@@ -1,10 +1,18 @@
-import { expect, test } from 'vitest';
-import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import {
+  type ReviewApi,
+  type ReviewApiOptions,
+  type SessionStore,
+  UnavailableError,
+  UnknownOutcomeError,
+} from '../../src/review-api/index.ts';
+import {
+  type Answering,
   client,
   failureOf,
   json,
   order,
+  orderOf,
   quick,
   type Reply,
   type Seen,
@@ -13,8 +21,11 @@ import {
   until,
 } from './tiny-service.ts';
 
-const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(-1))));
-const busy = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } });
+const wait = (status: number, seconds: number) => ({ status, headers: { 'retry-after': String(seconds) } });
+const busy = (seconds: number) => wait(429, seconds);
+/** A 503 that names a wait of an hour. */
+const hour = wait(503, 3600);
+const is = (id: number) => (seen: Seen) => seen.path.endsWith(`/${id}`);
 
 test('a 429 slows everybody, and the wait is reported', async () => {
   let opensAt: number | undefined;
@@ -158,7 +169,7 @@ test('a call that may spend 200 ms on failures gives up by then', async () => {
 });
 
 test('waits count up to the limit; those of a 429 are not what a call spends', async () => {
-  const failing = await tinyService(() => ({ status: 503, headers: { 'retry-after': '0.02' } }));
+  const failing = await tinyService(() => wait(503, 0.02));
   const retry = { ...quick, totalWaitMs: 20 };
   expect(await failureOf(client(failing.url, { retry }).orders.get(1))).toMatchObject({ attempts: 2 });
 
@@ -176,27 +187,12 @@ test.each([
   const service = await tinyService(async (seen) => {
     const isBad = seen.path.endsWith('/9');
     await after(isBad ? -aheadMs : aheadMs);
-    return isBad ? { status, headers: { 'retry-after': status === 503 ? '3600' : '0.3' } } : orderOf(seen);
+    return isBad ? wait(status, status === 503 ? 3600 : 0.3) : orderOf(seen);
   });
   const api = client(service.url, { concurrency: 8 });
   const calls = Array.from({ length: 200 }, (_none, n) => api.orders.get(n + 1, { giveUpAfterMs: 200 }));
   const failed = (await Promise.allSettled(calls)).filter((end) => end.status === 'rejected');
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
-});
-
-test('a 503 with Retry-After holds what is sent later until one was carried out', async () => {
-  const refused = Promise.withResolvers<void>();
-  const service = await tinyService(async (seen) => {
-    if (seen.path.endsWith('/2')) {
-      setTimeout(refused.resolve, 20);
-      return { status: 503, headers: { 'retry-after': '3600' } };
-    }
-    await refused.promise;
-    return orderOf(seen);
-  });
-  const api = client(service.url, { concurrency: 2 });
-  const ends = await Promise.allSettled([1, 2, 3, 4, 5].map((id) => api.orders.get(id, { giveUpAfterMs: 200 })));
-  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
 });
 
 test('a call that may not wait so long ends at once, and sends nothing', async () => {
@@ -211,101 +207,86 @@ test('a call that may not wait so long ends at once, and sends nothing', async (
   expect(service.seen).toEqual([]);
 });
 
-/** Each order is answered at once, but one gets a 503 with an hour's `Retry-After`. `isDown`: all get it. */
-function hourFor(bad: string, isDown = false) {
-  return tinyService((seen) =>
-    seen.path.endsWith(bad) || isDown ? { status: 503, headers: { 'retry-after': '3600' } } : orderOf(seen),
-  );
+/** Some orders get a 503 with an hour's `Retry-After`, the others are answered. */
+const hourFor = (isBad: (seen: Seen) => boolean, others: Answering = orderOf) =>
+  tinyService((seen, nth) => (isBad(seen) ? hour : others(seen, nth)));
+
+/** Clients of one session. They end with the test, and with them `stuck`: calls that would wait for an hour. */
+function openMany(url: string, count: number, options: Partial<ReviewApiOptions> = {}) {
+  const [session, stop] = [sharedStore(), new AbortController()];
+  const stuck: Promise<unknown>[] = [];
+  const open = () => client(url, { session, signal: stop.signal, ...options });
+  const [first, ...others] = Array.from({ length: count }, open) as [ReviewApi, ...ReviewApi[]];
+  // Before the clients are closed, which lets requests in flight finish.
+  onTestFinished(async () => {
+    stop.abort(new Error('stopped'));
+    await Promise.all(stuck);
+  });
+  const isHeld = () => until(() => session.session.heldReason === 'failed');
+  return { session, stuck, isHeld, first, others, second: others[0] as ReviewApi };
 }
 
 test('a hold for one record that another client began ends by one request of this one', async () => {
-  const service = await hourFor('/9');
-  const session = sharedStore();
-  const [first, second] = [1, 2].map(() => client(service.url, { session, concurrency: 4 }));
-  const stuck = failureOf(first?.orders.get(9, { giveUpAfterMs: 200 }) ?? Promise.reject());
-  await until(() => session.session.heldReason === 'failed');
-  expect(await Promise.all([1, 2, 3].map((id) => second?.orders.get(id)))).toHaveLength(3);
+  const service = await hourFor(is(9));
+  const { session, isHeld, first, second } = openMany(service.url, 2, { concurrency: 4 });
+  const stuck = failureOf(first.orders.get(9, { giveUpAfterMs: 200 }));
+  await isHeld();
+  expect(await Promise.all([1, 2, 3].map((id) => second.orders.get(id)))).toHaveLength(3);
   expect(session.session.heldUntilMs).toBe(0);
   expect((await stuck).status).toBe(503);
 });
 
 test('a service that is down for an hour gets one request more of each client', async () => {
-  const service = await hourFor('/9', true);
-  const session = sharedStore();
-  const stop = new AbortController();
-  const open = () => client(service.url, { session, concurrency: 4, signal: stop.signal });
-  const apis = [open(), open(), open()];
-  const calls = [failureOf(apis[0]?.orders.get(9) ?? Promise.reject())];
-  await until(() => session.session.heldReason === 'failed');
-  for (const api of apis) calls.push(...[1, 2, 3].map((id) => failureOf(api.orders.get(id))));
+  const service = await hourFor(() => true);
+  const { session, stuck, isHeld, first, others } = openMany(service.url, 3, { concurrency: 4 });
+  stuck.push(failureOf(first.orders.get(9)));
+  await isHeld();
+  for (const api of [first, ...others]) stuck.push(...[1, 2, 3].map((id) => failureOf(api.orders.get(id))));
   await until(() => service.calls().length === 4);
   // Each client looks at the store four times a second.
   await new Promise((resolve) => setTimeout(resolve, 600));
   expect(service.calls()).toHaveLength(4);
   expect(session.session.heldUntilMs).toBeGreaterThan(Date.now() + 3_500_000);
-  stop.abort(new Error('stopped'));
-  await Promise.all(calls);
 });
 
 test('a client that ended during its probe leaves the hold to the others', async () => {
-  const service = await tinyService((seen) => {
-    if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '3600' } };
-    return seen.path.endsWith('/8') ? new Promise<Reply>(() => {}) : orderOf(seen);
-  });
-  const session = sharedStore();
-  const stop = new AbortController();
-  const [first, killed, third] = [1, 2, 3].map(() => client(service.url, { session, signal: stop.signal }));
-  const calls = [failureOf(first?.orders.get(9) ?? Promise.reject())];
-  await until(() => session.session.heldReason === 'failed');
-  calls.push(failureOf(killed?.orders.get(8) ?? Promise.reject()));
+  const service = await hourFor(is(9), (seen) => (is(8)(seen) ? new Promise<Reply>(() => {}) : orderOf(seen)));
+  const { stuck, isHeld, first, others } = openMany(service.url, 3);
+  stuck.push(failureOf(first.orders.get(9)));
+  await isHeld();
+  const [killed, third] = others;
+  if (killed) stuck.push(failureOf(killed.orders.get(8)));
   await until(() => service.calls().length === 2);
   expect(await third?.orders.get(1)).toMatchObject({ id: 1 });
-  stop.abort(new Error('stopped'));
-  await Promise.all(calls);
 });
 
 test.each<[what: string, reply: Reply]>([
   ['whose token is refused', { status: 401 }],
   ['whose response is lost', 'lost'],
 ])('a request %s does not decide about a hold', async (_what, reply) => {
-  const service = await tinyService((seen, nth) => {
-    if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '3600' } };
-    return nth === 1 ? reply : orderOf(seen);
-  });
-  const session = sharedStore();
-  const [first, second] = [1, 2].map(() => client(service.url, { session, concurrency: 1 }));
-  const stuck = failureOf(first?.orders.get(9, { giveUpAfterMs: 200 }) ?? Promise.reject());
-  await until(() => session.session.heldReason === 'failed');
-  expect(await second?.orders.get(1)).toMatchObject({ id: 1 });
+  const service = await hourFor(is(9), (seen, nth) => (nth === 1 ? reply : orderOf(seen)));
+  const { isHeld, first, second } = openMany(service.url, 2, { concurrency: 1 });
+  const stuck = failureOf(first.orders.get(9, { giveUpAfterMs: 200 }));
+  await isHeld();
+  expect(await second.orders.get(1)).toMatchObject({ id: 1 });
   expect((await stuck).status).toBe(503);
 });
 
 test.each([1, 8])('records that fail with a wait of an hour, %i in all places, hold no others', async (concurrency) => {
-  const isBad = ({ path }: Seen) => Number(path.split('/').at(-1)) <= concurrency;
-  const service = await tinyService((seen) =>
-    isBad(seen) ? { status: 503, headers: { 'retry-after': '3600' } } : orderOf(seen),
-  );
-  const stop = new AbortController();
-  const { orders } = client(service.url, { concurrency, signal: stop.signal });
-  const calls = Array.from({ length: concurrency + 10 }, (_, n) => orders.get(n + 1));
-  const bad = calls.slice(0, concurrency).map((call) => failureOf(call));
+  const service = await hourFor(({ path }) => Number(path.split('/').at(-1)) <= concurrency);
+  const { stuck, first } = openMany(service.url, 1, { concurrency, session: undefined });
+  const calls = Array.from({ length: concurrency + 10 }, (_, n) => first.orders.get(n + 1));
+  stuck.push(...calls.slice(0, concurrency).map((call) => failureOf(call)));
   expect(await Promise.all(calls.slice(concurrency))).toHaveLength(10);
-  stop.abort(new Error('stopped'));
-  await Promise.all(bad);
 });
 
 test('a ban of another client is not lifted by a request that was sent before', async () => {
-  const [session, refused] = [sharedStore(), Promise.withResolvers<void>()];
-  const service = await tinyService(async (seen) => {
-    if (seen.path.endsWith('/9')) return { status: 503, headers: { 'retry-after': '60' } };
-    await refused.promise;
-    return orderOf(seen);
-  });
-  const stop = new AbortController();
-  const api = client(service.url, { session, concurrency: 2, signal: stop.signal });
-  const stuck = failureOf(api.orders.get(9));
-  const other = api.orders.get(1);
-  await until(() => session.session.heldReason !== undefined);
+  const refused = Promise.withResolvers<void>();
+  const service = await hourFor(is(9), (seen) => refused.promise.then(() => orderOf(seen)));
+  const { session, stuck, isHeld, first } = openMany(service.url, 1, { concurrency: 2 });
+  stuck.push(failureOf(first.orders.get(9)));
+  const other = first.orders.get(1);
+  await isHeld();
   const ban = { heldUntilMs: Date.now() + 3_600_000, heldReason: 'limited' };
   await session.set(ban);
   refused.resolve();
@@ -313,6 +294,4 @@ test('a ban of another client is not lifted by a request that was sent before', 
   expect(session.session).toMatchObject(ban);
   const impatient = client(service.url, { session, retry: { ...quick, maxRetryAfterMs: 1000 } });
   expect(await failureOf(impatient.orders.get(2))).toMatchObject({ name: 'LimitedError' });
-  stop.abort(new Error('stopped'));
-  await stuck;
 });
