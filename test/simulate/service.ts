@@ -81,6 +81,21 @@ export type ServiceHabits = {
 /** The fields of a review as the service shows it. */
 export type Shown = Record<string, unknown>;
 
+/** The fields of an order, and the parameters that write them. */
+const inputs = [
+  ...([
+    ['createdAt', 'created_at'],
+    ['total', 'total_price'],
+    ['userCode', 'user_code'],
+  ] as const),
+  ...([
+    ['userName', 'user_name'],
+    ['email', 'user_email'],
+    ['phone', 'user_phone'],
+    ['mileage', 'mileage'],
+  ] as const),
+] as const;
+
 const failure: Response = { status: 500, body: { error: 'it fails' } };
 
 export type Service = ReturnType<typeof createService>;
@@ -140,45 +155,21 @@ export function createService(habits: ServiceHabits, now: () => number) {
       return { status: 422, body: { error: 'missing' } };
     if (habits.refusedOrders.has(code)) return { status: 422, body: { error: 'the order is refused' } };
     if (habits.failingOrders.has(code)) return { status: habits.failingStatus, body: { error: 'it fails' } };
-    const emptied = ['user_code', 'user_name', 'user_email', 'user_phone', 'mileage'].filter(
-      (name) => form.get(name) === '',
-    );
+    const emptied = inputs.map(([, name]) => name).filter((name) => form.get(name) === '');
     if (habits.emptyValues === 'refused' && emptied.length > 0)
       return { status: 422, body: { error: `${emptied[0]} is empty` } };
     const known = orderOf(code);
-    const order: Order = known ?? {
-      ...{
-        id: nextId(),
-        code,
-        createdAt: '',
-        total: '',
-        userCode: '',
-        userName: '',
-        email: '',
-        phone: '',
-        mileage: '',
-      },
-      madeMs: now(),
-      subOrders: new Map(),
-    };
-    const given = (name: string, before: string) => {
-      const value = form.get(name);
-      return value === null || (value === '' && habits.emptyValues === 'ignored') ? before : value;
-    };
+    const empty = { createdAt: '', total: '', userCode: '', userName: '', email: '', phone: '', mileage: '' };
+    const order: Order = known ?? { id: nextId(), code, ...empty, madeMs: now(), subOrders: new Map() };
     const before = { email: order.email, phone: order.phone };
-    order.createdAt = given('created_at', order.createdAt);
-    order.total = given('total_price', order.total);
-    order.userCode = given('user_code', order.userCode);
-    order.userName = given('user_name', order.userName);
-    order.email = given('user_email', order.email);
-    order.phone = given('user_phone', order.phone);
-    order.mileage = given('mileage', order.mileage);
+    for (const [field, name] of inputs) {
+      const value = form.get(name);
+      if (value !== null && (value !== '' || habits.emptyValues !== 'ignored')) order[field] = value;
+    }
     orders.set(order.id, order);
     note({ kind: 'order', process, request, code, isNew: !known });
-    for (const [field, sent] of [
-      ['email', form.get('user_email')],
-      ['phone', form.get('user_phone')],
-    ] as const) {
+    for (const field of ['email', 'phone'] as const) {
+      const sent = form.get(`user_${field}`);
       if (!sent) continue;
       const isNews = before[field] !== sent;
       note({ kind: 'contact', process, request, code, field, value: sent, orderedAt: order.createdAt, isNews });
@@ -205,18 +196,9 @@ export function createService(habits: ServiceHabits, now: () => number) {
   }
 
   function addSubOrder(order: Order, given: URLSearchParams, by: string | undefined): SubOrder {
-    const one: SubOrder = {
-      ...{
-        id: nextId(),
-        productId: 0,
-        price: '0',
-        options: {},
-        status: 'paid',
-        deliveryStartedAt: null,
-        deliveredAt: null,
-      },
-      ...{ invoice: null, deliveryService: '', reviews: 0, reviewedMs: 0, by, createdMs: now() },
-    };
+    const dates = { deliveryStartedAt: null, deliveredAt: null, createdMs: now(), reviewedMs: 0 };
+    const empty = { productId: 0, price: '0', options: {}, status: 'paid', invoice: null, deliveryService: '' };
+    const one: SubOrder = { id: nextId(), ...empty, ...dates, reviews: 0, by };
     change(one, given);
     order.subOrders.set(one.id, one);
     return one;

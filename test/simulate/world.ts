@@ -17,27 +17,7 @@ import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import type { SimulatedDatabase, StatementFault } from './database.ts';
 import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
-import {
-  contactGraceMs,
-  type DeadLetter,
-  doneHasRead,
-  driftIsReported,
-  type Facts,
-  type Findings,
-  type FirstPost,
-  isYoung,
-  likesAre,
-  neverAllowed,
-  nothingCostsNothing,
-  obstaclesAreTriedLessOften,
-  obstaclesCostLittle,
-  ordersAreComplete,
-  policyOf,
-  reviewsAreComplete,
-  runsAreDone,
-  vanishedAreGone,
-  type WarehouseReview,
-} from './oracle.ts';
+import * as oracle from './oracle.ts';
 import { type Opened, openProcess, originOf, type Settings } from './process.ts';
 import { createScheduler, here, type Process, type Scheduler, stepsADay, within } from './scheduler.ts';
 import { createService, type Shown } from './service.ts';
@@ -51,7 +31,7 @@ export const startOf = (seed: number) => Date.parse('2026-03-02T01:00:00Z') + (s
 
 export type WorldEnd = {
   seed: number;
-  findings: Findings;
+  findings: oracle.Findings;
   story: readonly string[];
   /** The choices that make this world. */
   nature: string;
@@ -147,22 +127,9 @@ function natureOf(random: Random) {
 export type Nature = ReturnType<typeof natureOf>;
 
 /** What the installation and the service are: it stays through all days of a long world. */
-const lasting = [
-  ...['orders', 'reviews', 'cursed', 'otherSettings', 'deletes', 'feed', 'contactMaxAgeDays', 'emptyValues', 'money'],
-  ...[
-    'deadService',
-    'brokenQuery',
-    'healthy',
-    'pageSize',
-    'link',
-    'failingReview',
-    'shortTokens',
-    'batchSize',
-    'growOld',
-    'massRemovals',
-    'drift',
-  ],
-];
+const lasting =
+  `orders reviews cursed otherSettings deletes feed contactMaxAgeDays emptyValues money deadService brokenQuery
+  healthy pageSize link failingReview shortTokens batchSize growOld massRemovals drift`.split(/\s+/);
 
 /** How the service may change the fields of all reviews, and what bi.field_drift is to tell of it. */
 type Drift = { reported: string; change(shown: Shown): Shown };
@@ -223,7 +190,7 @@ export async function simulateWorld(
   }
   if (!among) await database.reset();
   const statementsBefore = database.counts.statements;
-  const findings: Findings = [];
+  const findings: oracle.Findings = [];
   const now = scheduler.now;
   const settings: Settings = {
     contactMaxAgeDays: nature.contactMaxAgeDays,
@@ -257,7 +224,7 @@ export async function simulateWorld(
   });
   const queue = createQueue(scheduler);
   const processes = new Map<string, Opened>();
-  const firstPosts = new Map<string, FirstPost>();
+  const firstPosts = new Map<string, oracle.FirstPost>();
   const repairsMs: number[] = [];
   /** Orders of which a creation may still arrive, or has left a copy: the shop leaves them alone. */
   const untouchable = new Set<string>();
@@ -489,8 +456,8 @@ export async function simulateWorld(
     if (method !== 'POST' || path !== '/v1/orders' || code === null || !by || firstPosts.has(code)) return;
     const { contactMaxAgeDays: own } = processes.get(process.name)?.settings ?? settings;
     const days = Math.min(own, by.run?.rights?.contactMaxAgeDays ?? own);
-    const isYoungNow = isYoung(now() - contactGraceMs, Date.parse(form.get('created_at') ?? ''), days);
-    firstPosts.set(code, { atMs: now(), policy: policyOf(by), isYoung: isYoungNow, run: by.run });
+    const isYoungNow = oracle.isYoung(now() - oracle.contactGraceMs, Date.parse(form.get('created_at') ?? ''), days);
+    firstPosts.set(code, { atMs: now(), policy: oracle.policyOf(by), isYoung: isYoungNow, run: by.run });
   }
 
   useNetwork(origin, {
@@ -564,50 +531,32 @@ export async function simulateWorld(
     const at = lines.length === 0 ? 0 : random.integer(0, lines.length - 1);
     const edit = (more: Partial<ShopLine>) => lines.map((one, place) => (place === at ? { ...one, ...more } : one));
     const fresh = String(past.flatMap((one) => one.lines).length + 1);
+    const edited = (more: Partial<ShopLine>): ShopOrder => ({ ...order, lines: edit(more) });
     type Change = readonly [text: string, weight: number, next: () => ShopOrder | undefined];
+    const shipped = () => ({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` });
+    const otherwise = () => ({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) });
+    const recoded = () => ({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) });
+    const [hasMany, isBack] = [lines.length > 1, nature.returns];
     const changes: Change[] = [
       ['changes its total', 1, () => ({ ...order, total: String(random.integer(10, 90)) })],
-      [
-        'ships a line',
-        3,
-        () => ({ ...order, lines: edit({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` }) }),
-      ],
-      [
-        'changes a line',
-        2,
-        () => ({
-          ...order,
-          lines: edit({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) }),
-        }),
-      ],
-      ['loses an invoice', 0.5, () => ({ ...order, lines: edit({ invoice: null }) })],
+      ['ships a line', 3, () => edited(shipped())],
+      ['changes a line', 2, () => edited(otherwise())],
+      ['loses an invoice', 0.5, () => edited({ invoice: null })],
       ['gets another line', 1, () => ({ ...order, lines: [...lines, line(`x${fresh}`)] })],
-      [
-        'gives a line another code',
-        nature.lineCodes ? 4 : 0,
-        () => ({ ...order, lines: edit({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) }) }),
-      ],
-      [
-        'loses a line',
-        nature.removals && lines.length > 1 ? 4 : 0,
-        () => ({ ...order, lines: lines.filter((_, place) => place !== at) }),
-      ],
+      ['gives a line another code', nature.lineCodes ? 4 : 0, () => edited(recoded())],
+      ['loses a line', nature.removals && hasMany ? 4 : 0, () => ({ ...order, lines: lines.toSpliced(at, 1) })],
       [
         'loses all but one line',
-        nature.massRemovals && lines.length > 1 ? 15 : 0,
+        nature.massRemovals && hasMany ? 15 : 0,
         () => ({ ...order, lines: lines.slice(0, 1) }),
       ],
       ['loses all lines', nature.emptied ? 2 : 0, () => ({ ...order, lines: [] })],
       ['is marked as deleted', nature.deletions ? 3 : 0, () => ({ ...order, deletedMs: now() })],
-      [
-        'is not deleted any more',
-        nature.returns && order.deletedMs !== null ? 8 : 0,
-        () => ({ ...order, deletedMs: null }),
-      ],
+      ['is not deleted any more', isBack && order.deletedMs !== null ? 8 : 0, () => ({ ...order, deletedMs: null })],
       ['vanishes', nature.vanishing && shop.all().length > 2 ? 3 : 0, () => undefined],
       [
         'is as it was before',
-        nature.returns && past.length > 1 ? 9 : 0,
+        isBack && past.length > 1 ? 9 : 0,
         () => ({ ...random.pick(past), deletedMs: order.deletedMs }),
       ],
       ['loses its contact', nature.contactChanges ? 2 : 0, () => ({ ...order, email: null, phone: null })],
@@ -648,33 +597,24 @@ export async function simulateWorld(
       ['commented', 1.5],
     ] as const);
     const known = [...service.reviews.values()];
+    const toldMs = Math.floor(now() / 1000) * 1000;
     // A service that loses all of its reviews is taken for one that fails.
     if (kinds === 'new' || known.length < 3) {
       const isLate = random.chance(0.2);
       const id = service.nextId();
-      const createdMs = Math.floor(now() / 1000) * 1000;
-      service.reviews.set(id, {
-        ...newReview(id, createdMs),
-        listedFromMs: isLate ? now() + random.next() * 20 * minuteMs : 0,
-      });
+      const written = newReview(id, toldMs);
+      const listedFromMs = isLate ? now() + random.next() * 20 * minuteMs : 0;
+      service.reviews.set(id, { ...written, listedFromMs });
       scheduler.tell(`review ${id} is written${isLate ? ', and listed later' : ''}`, undefined);
-    } else if (kinds === 'edited') {
-      const one = random.pick(known);
-      Object.assign(one, { message: `edited ${random.integer(1, 999)}`, updatedMs: Math.floor(now() / 1000) * 1000 });
-      scheduler.tell(`review ${one.id} is edited`, undefined);
-    } else if (kinds === 'commented') {
-      const one = random.pick(known);
-      Object.assign(one, { comments: random.integer(0, 3), updatedMs: Math.floor(now() / 1000) * 1000 });
-      scheduler.tell(`review ${one.id} has ${one.comments} comments`, undefined);
-    } else if (kinds === 'hidden') {
-      const one = random.pick(known);
-      one.listedFromMs = Number.POSITIVE_INFINITY;
-      scheduler.tell(`review ${one.id} is hidden from the lists`, undefined);
-    } else {
-      const one = random.pick(known);
-      service.reviews.delete(one.id);
-      scheduler.tell(`review ${one.id} is deleted`, undefined);
+      return;
     }
+    const one = random.pick(known);
+    if (kinds === 'edited') Object.assign(one, { message: `edited ${random.integer(1, 999)}`, updatedMs: toldMs });
+    else if (kinds === 'commented') Object.assign(one, { comments: random.integer(0, 3), updatedMs: toldMs });
+    else if (kinds === 'hidden') one.listedFromMs = Number.POSITIVE_INFINITY;
+    else service.reviews.delete(one.id);
+    const how = { commented: `has ${one.comments} comments`, hidden: 'is hidden from the lists' };
+    scheduler.tell(`review ${one.id} ${how[kinds as 'hidden'] ?? `is ${kinds}`}`, undefined);
   }
   const hasBadge = ({ id }: { id: number }) => id % 3 === 0;
   let [drifted, likesBefore]: [readonly Drift[], Map<number, number | null>] = [[], new Map()];
@@ -906,14 +846,14 @@ export async function simulateWorld(
   const ask = <Row extends pg.QueryResultRow>(text: string) =>
     scheduler.alone(() => database.ask<Row>(brand === undefined ? text : inBrand(text, brand)));
 
-  async function factsNow(): Promise<Facts> {
-    const deadLetters = await ask<DeadLetter>(
+  async function factsNow(): Promise<oracle.Facts> {
+    const deadLetters = await ask<oracle.DeadLetter>(
       `select kind, key, order_code as "orderCode", reason from sync.dead_letters where resolved_at is null order by kind, key`,
     );
     const withheld = await ask<{ code: string }>(
       `select order_code as code from sync.order_links where contact = 'withheld'`,
     );
-    const reviews = await ask<WarehouseReview & { id: string; updatedMs: string }>(
+    const reviews = await ask<oracle.WarehouseReview & { id: string; updatedMs: string }>(
       `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", likes_count as likes, (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
     );
     return {
@@ -929,30 +869,30 @@ export async function simulateWorld(
       })),
     };
   }
-  const found = (when: string, some: Findings) => findings.push(...some.map((text) => `${when}: ${text}`));
+  const found = (when: string, some: oracle.Findings) => findings.push(...some.map((text) => `${when}: ${text}`));
 
   /** What a run that said `done` has left undone. */
   async function judgeDone(): Promise<void> {
     const facts = await factsNow();
     if (nature.healthy) {
-      found('after the storm', runsAreDone(queue.runs, facts));
+      found('after the storm', oracle.runsAreDone(queue.runs, facts));
       found(
         'after the storm',
         facts.deadLetters.map(({ kind, key, reason }) => `${kind} ${key}: ${reason}`),
       );
     }
-    found('after the storm', neverAllowed(facts));
+    found('after the storm', oracle.neverAllowed(facts));
     const ended = queue.runs.toSorted((a, b) => a.endedMs - b.endedMs);
     const isDone = ({ report }: Run) => report?.outcome === 'done' && !report.counts.skipped;
     const reviewRun = ended.findLast(({ job }) => job.name === 'sync-reviews');
-    if (reviewRun && isDone(reviewRun)) found(`after ${reviewRun.id} ended done`, doneHasRead(reviewRun, facts));
+    if (reviewRun && isDone(reviewRun)) found(`after ${reviewRun.id} ended done`, oracle.doneHasRead(reviewRun, facts));
     // What a run of orders brought in line, no run that ended later may have undone.
     const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
     const run = ended.find((one) => one.job.name === 'sync-orders' && one.startedMs > changedMs && isDone(one));
     const hasOnlyDone = ended.every((one) => !one.job.name.includes('order') || one.endedMs < changedMs || isDone(one));
     const isJudged = undated.size + untouchable.size + imported.size === 0 && !nature.reviewed;
     if (run && hasOnlyDone && isJudged && !nature.repair && !nature.retry)
-      found(`after ${run.id} ended done`, ordersAreComplete(facts, { isSettled: false }));
+      found(`after ${run.id} ended done`, oracle.ordersAreComplete(facts, { isSettled: false }));
   }
 
   async function runNow(opened: Opened, name: string): Promise<Run> {
@@ -984,20 +924,20 @@ export async function simulateWorld(
       runs.push(await runNow(opened, 'sync-orders'));
     }
     const facts = await factsNow();
-    found('on a quiet day', runsAreDone(runs, facts));
-    found('on a quiet day', obstaclesCostLittle(runs, facts));
-    found('on a quiet day', ordersAreComplete(facts, { isSettled: true }));
+    found('on a quiet day', oracle.runsAreDone(runs, facts));
+    found('on a quiet day', oracle.obstaclesCostLittle(runs, facts));
+    found('on a quiet day', oracle.ordersAreComplete(facts, { isSettled: true }));
     const rescanned = runs.findLast(({ job }) => job.name === 'rescan-orders');
     if (nature.vanishing && nature.deletes === 'send' && rescanned?.report?.outcome === 'done')
-      found('on a quiet day', vanishedAreGone(facts));
-    if (nature.reviews > 0) found('on a quiet day', reviewsAreComplete(facts));
-    found('on a quiet day', neverAllowed(facts));
+      found('on a quiet day', oracle.vanishedAreGone(facts));
+    if (nature.reviews > 0) found('on a quiet day', oracle.reviewsAreComplete(facts));
+    found('on a quiet day', oracle.neverAllowed(facts));
     if (facts.deadLetters.length > 0) {
       // What fails for the first time is tried again by the next run.
       await runNow(opened, 'sync-orders');
       const { writes } = { ...service.counts };
       await runNow(opened, 'sync-orders');
-      found('on a quiet day', obstaclesAreTriedLessOften(service.counts.writes - writes));
+      found('on a quiet day', oracle.obstaclesAreTriedLessOften(service.counts.writes - writes));
     } else if (!among && random.chance(0.3)) {
       for (const of of nature.reviews > 0 && !nature.failingReview
         ? (['orders', 'reviews'] as const)
@@ -1009,7 +949,7 @@ export async function simulateWorld(
           writes: service.counts.writes - writes,
           statements: database.counts.statements - statements,
         };
-        found('on a quiet day', nothingCostsNothing(cost, of, run.report?.counts ?? {}));
+        found('on a quiet day', oracle.nothingCostsNothing(cost, of, run.report?.counts ?? {}));
       }
     }
     if (nature.drift) await judgeDrift(opened, facts);
@@ -1037,14 +977,14 @@ export async function simulateWorld(
    * Promise 5: what the service leaves out of all reviews stays, until somebody says that it is gone. A field that comes
    * and goes by record is no drift.
    */
-  async function judgeDrift(opened: Opened, { reviews }: Facts): Promise<void> {
+  async function judgeDrift(opened: Opened, { reviews }: oracle.Facts): Promise<void> {
     const expected = drifted.map(({ reported }) => reported);
     // A field that some records of a while lacked is gone once a hundred lack it.
     if (expected.includes('likes_count gone')) await runNow(opened, 'reconcile-reviews');
-    found('after a drift', driftIsReported(await toldDrift(), expected));
+    found('after a drift', oracle.driftIsReported(await toldDrift(), expected));
     found(
       'after a drift',
-      likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes),
+      oracle.likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes),
     );
     likesBefore = new Map(reviews.map(({ id, likes }) => [id, likes]));
     const isGone = expected.includes('likes_count gone');
@@ -1062,12 +1002,12 @@ export async function simulateWorld(
     await pass(2 * minuteMs);
     await runNow(opened, 'sync-reviews');
     const rest = expected.filter((text) => text !== 'likes_count gone');
-    found('after it was accepted', driftIsReported(await toldDrift(), rest));
+    found('after it was accepted', oracle.driftIsReported(await toldDrift(), rest));
     const held = (await factsNow()).reviews.filter(({ id }) => touched.some((one) => one.id === id));
     if (isGone)
       found(
         'after it was accepted',
-        likesAre(held, () => null),
+        oracle.likesAre(held, () => null),
       );
   }
 
