@@ -1,73 +1,34 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { type Outage, openOutage } from '../base/outage.ts';
+import { openOutage } from '../base/outage.ts';
 import { takersOfBrands } from '../queue/connection.ts';
-import { openQueueServer, openQueues, type QueueServer, type Queues } from '../queue/index.ts';
-import {
-  openRateLimit,
-  openReviewApi,
-  type RequestFacts,
-  type ReviewApi,
-  ReviewApiError,
-  type Wait,
-} from '../review-api/index.ts';
+import { openQueueServer, openQueues } from '../queue/index.ts';
+import { openRateLimit, openReviewApi, type RequestFacts, ReviewApiError, type Wait } from '../review-api/index.ts';
 import type { Pages } from '../reviews/read/reader.ts';
 import { windowsAtATime } from '../reviews/read/window.ts';
-import { openShop, type Shop } from '../shop/index.ts';
+import { openShop } from '../shop/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
-import { type FieldShapes, openFieldShapes } from '../warehouse/field-shapes.ts';
-import { openPool, openWarehouse, type Warehouse, type WarehousePool } from '../warehouse/index.ts';
-import { type OrderStore, openOrderStore } from '../warehouse/orders/order-store.ts';
+import { openFieldShapes } from '../warehouse/field-shapes.ts';
+import { openPool, openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { openOrderStore } from '../warehouse/orders/order-store.ts';
 import { type Config, type Deployment, shortLockSeconds } from './config.ts';
 import { requireSameService, sharedSession } from './require-same-service.ts';
 import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
-export type App = AsyncDisposable & {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly now: () => Date;
-  readonly warehouse: Warehouse;
-  readonly shop: Shop;
-  readonly api: ReviewApi;
-  readonly queues: Queues;
-  /** State of pushing orders. One per process, so that its statements batch many orders. */
-  readonly orderStore: OrderStore;
-  /** What this process shares over all windows of reviews that it reads. */
-  readonly pages: Pages;
-  /** Slots for the slices of orders that this process reads or compares at the same time. */
-  readonly sliceSlots: LimitFunction;
-  /** Slots for the orders that this process pushes at the same time. */
-  readonly orderSlots: LimitFunction;
-  /** Which fields the service shows. */
-  readonly fieldShapes: FieldShapes;
-  /** Shared by all loops of this process that use the warehouse. */
-  readonly warehouseOutage: Outage;
-  /** Called for each wait with its reason. */
-  readonly onWait: ((wait: Wait) => void) | undefined;
-  /** The wait that ends last of those that have not ended; undefined: nothing waits. */
-  currentWait(): Wait | undefined;
-  /** Ends all work in flight; unfinished jobs return to the queue. */
-  readonly abort: AbortController;
-  close(): Promise<void>;
-};
+export type App = Awaited<ReturnType<typeof openApp>>;
 
 export type AppOptions = {
   log: Logger;
   now?: () => Date;
-  onWait?: (wait: Wait) => void;
+  onWait?: ((wait: Wait) => void) | undefined;
   onRequestEnd?: (request: RequestFacts) => void;
   /** Connections of a process that serves several brands; they stay open. */
   shared?: SharedConnections | undefined;
 };
 
-/** `looks`: for the status, which does not wait long for locks of other sessions. */
-export type SharedConnections = AsyncDisposable & {
-  warehouse: WarehousePool;
-  looks: WarehousePool;
-  queue: QueueServer;
-};
+export type SharedConnections = Awaited<ReturnType<typeof openShared>>;
 
 /**
  * Connections to the warehouse of a process that serves several brands, however many these are. One brand holds half
@@ -78,9 +39,10 @@ const connectionsOfBrands = 36;
 const connectionsOfLooks = 4;
 
 /** @throws ReviewSyncError if the queue does not respond. */
-export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deployment): Promise<SharedConnections> {
+export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deployment) {
   await using opened = new AsyncDisposableStack();
   const warehouse = opened.use(openPool({ url, connections: connectionsOfBrands }));
+  // For the status, which does not wait long for locks of other sessions.
   const looks = opened.use(openPool({ url, connections: connectionsOfLooks, lockSeconds: shortLockSeconds }));
   const queue = opened.use(await openQueueServer(queueUrl, takersOfBrands));
   const all = opened.move();
@@ -105,7 +67,7 @@ const ordersAtATime = 384;
  * @throws ReviewSyncError when warehouse or queue do not respond, the warehouse is not migrated, or it belongs to
  *   another service.
  */
-export async function openApp(config: Config, options: AppOptions): Promise<App> {
+export async function openApp(config: Config, options: AppOptions) {
   const { log, now = () => new Date() } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
@@ -139,32 +101,40 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
       signal: abort.signal,
     }),
   );
-  const orderStore = openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
+  // As many pages land as are requested at a time.
+  const pages: Pages = { slots: pLimit(2 * concurrency), guess: 1, areNumbersRight: false };
   const all = opened.move();
+  const close = () => all.disposeAsync();
   return {
     config,
     log,
     now,
     ...waits,
     warehouse,
+    /** Shared by all loops of this process that use the warehouse. */
     warehouseOutage: openOutage(log, 'warehouse'),
+    /** Which fields the service shows. */
     fieldShapes,
     shop,
     api,
     queues,
-    orderStore,
-    // As many pages land as are requested at a time.
-    pages: { slots: pLimit(2 * concurrency), guess: 1, areNumbersRight: false },
+    /** State of pushing orders. One per process, so that its statements batch many orders. */
+    orderStore: openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 }),
+    /** What this process shares over all windows of reviews that it reads. */
+    pages,
+    /** Slots for the slices of orders that this process reads or compares at the same time. */
     sliceSlots: pLimit(slicesAtATime),
+    /** Slots for the orders that this process pushes at the same time. */
     orderSlots: pLimit(ordersAtATime),
+    /** Ends all work in flight; unfinished jobs return to the queue. */
     abort,
-    close: () => all.disposeAsync(),
-    [Symbol.asyncDispose]: () => all.disposeAsync(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
-/** Passes waits on, and remembers the one that ends last. */
-function keepLastWait(pass: AppOptions['onWait']): Pick<App, 'onWait' | 'currentWait'> {
+/** Passes waits on, and remembers the one that ends last. `currentWait`: that one, if it has not ended. */
+function keepLastWait(pass: AppOptions['onWait']): Pick<AppOptions, 'onWait'> & { currentWait(): Wait | undefined } {
   let last: Wait | undefined;
   return {
     onWait(wait) {

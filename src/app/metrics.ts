@@ -3,14 +3,7 @@ import type { Counts } from '../base/counts.ts';
 import type { RequestFacts } from '../review-api/index.ts';
 import type { StatusReport } from './status-report.ts';
 
-export type Metrics = {
-  onRequestEnd(request: RequestFacts): void;
-  onStep(step: string, counts: Counts | undefined, seconds: number): void;
-  /** The text for Prometheus, with the current state of warehouse and queue. */
-  render(): Promise<string>;
-  /** The same for one of several brands. If its state cannot be read, only the counters of this process. */
-  ofBrand(): Promise<object[]>;
-};
+export type Metrics = ReturnType<typeof openMetrics>;
 
 export const metricsContentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
@@ -22,7 +15,7 @@ export const renderBrands = async (all: readonly Metrics[]): Promise<string> =>
  * Opens the metrics: counters of this process, and gauges of the whole system that `report` is read for at each scrape.
  * Names and units follow Prometheus' conventions; no label holds a customer's data.
  */
-export function openMetrics(report: () => Promise<StatusReport>, brand?: string): Metrics {
+export function openMetrics(report: () => Promise<StatusReport>, brand?: string) {
   const registry = new Registry();
   if (brand !== undefined) registry.setDefaultLabels({ brand });
   const registers = [registry];
@@ -54,28 +47,25 @@ export function openMetrics(report: () => Promise<StatusReport>, brand?: string)
   });
   const show = stateGauges(registers);
   return {
-    onRequestEnd({ method, path, status, durationMs }) {
+    onRequestEnd({ method, path, status, durationMs }: RequestFacts): void {
       const route = routeOf(path);
       requests.inc({ method, route, status: status ?? 'none' });
       latency.observe({ method, route }, durationMs / 1000);
     },
-    onStep(step, counts, seconds) {
+    onStep(step: string, counts: Counts | undefined, seconds: number): void {
       steps.observe({ step, outcome: counts ? 'done' : 'failed' }, seconds);
       for (const [kind, n] of Object.entries(counts ?? {})) if (n > 0) records.inc({ step, kind }, n);
     },
-    async render() {
+    /** The text for Prometheus, with the current state of warehouse and queue. */
+    async render(): Promise<string> {
       show(await report());
       return registry.metrics();
     },
-    async ofBrand() {
-      const isRead = await report()
-        .then(show)
-        .then(
-          () => true,
-          () => false,
-        );
+    /** The same for one of several brands. If its state cannot be read, only the counters of this process. */
+    async ofBrand(): Promise<object[]> {
+      const [state] = await Promise.allSettled([report().then(show)]);
       const all = await registry.getMetricsAsJSON();
-      return isRead ? all : all.filter(({ type }) => String(type) !== 'gauge');
+      return state.status === 'fulfilled' ? all : all.filter(({ type }) => String(type) !== 'gauge');
     },
   };
 }

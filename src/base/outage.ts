@@ -2,23 +2,19 @@ import { describeWithHint } from './errors.ts';
 import type { Logger } from './log.ts';
 
 /** An outage of one system, which many loops of a process meet at the same time. */
-export type Outage = {
-  /** Some work could not use the system. */
-  failed(error: unknown): void;
-  /** Some work could use it. */
-  worked(): void;
-};
+export type Outage = ReturnType<typeof openOutage>;
 
 /** An outage that goes on is logged again after so many milliseconds. */
 const sayAgainMs = 60_000;
 
 /** Logs an outage as it begins, once a minute, and as it ends. @param system as an operator names it: `warehouse`. */
-export function openOutage(log: Logger, system: string): Outage {
+export function openOutage(log: Logger, system: string) {
   let sinceMs: number | undefined;
   let saidMs = 0;
   const seconds = () => Math.round((performance.now() - (sinceMs ?? 0)) / 1000);
   return {
-    failed(error) {
+    /** Some work could not use the system. */
+    failed(error: unknown): void {
       const nowMs = performance.now();
       const isNew = sinceMs === undefined;
       sinceMs ??= nowMs;
@@ -27,7 +23,8 @@ export function openOutage(log: Logger, system: string): Outage {
       const facts = { system, error: describeWithHint(error), ...(!isNew && { seconds: seconds() }) };
       log.warn(facts, `the ${system} cannot be used; trying again`);
     },
-    worked() {
+    /** Some work could use it. */
+    worked(): void {
       if (sinceMs === undefined) return;
       log.info({ system, seconds: seconds() }, `the ${system} can be used again`);
       sinceMs = undefined;

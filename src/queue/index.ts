@@ -21,30 +21,7 @@ export type QueueCounts = Record<'scheduled' | 'runs' | 'steps', Record<string, 
  * One queue in which cron puts a job for each run that is due, and one queue for each run that has not ended: it holds
  * the run's own job and its steps. So a process takes the jobs of the runs that it is to carry out, and no others.
  */
-export type Queues = AsyncDisposable & {
-  readonly url: string;
-  readonly kind: 'redis' | 'postgres';
-  readonly classes: QueueClasses;
-  /** False if the warehouse could not say which queues are ours. */
-  readonly areOurs: boolean;
-  /** Runs that are due by their schedule, under `prefix` and the name of the job. */
-  readonly scheduled: BullQueue;
-  readonly prefix: string;
-  /** The schedules of all that share the queue. */
-  schedulers(): Promise<Scheduler[]>;
-  /** The queue of a run, opened when it is first asked for. */
-  ofRun(runId: string): Promise<BullQueue>;
-  /** Puts the run's own job into the run's queue. Does nothing if the job is there. */
-  add(jobName: string, runId: string): Promise<void>;
-  progress(runId: string): Promise<RunProgress>;
-  /** Whether the run's job is in the queue and has not ended. */
-  isAlive(runId: string): Promise<boolean>;
-  /** Removes a run's queue with everything in it, unless a job of it is in the hands of a process. */
-  drop(runId: string): Promise<void>;
-  /** Jobs by state: runs that are due, and the jobs and steps of these runs. */
-  counts(runIds: readonly string[]): Promise<QueueCounts>;
-  close(): Promise<void>;
-};
+export type Queues = Awaited<ReturnType<typeof openQueues>>;
 
 /** A run that fails because of a broken connection is retried for fifteen seconds: its stages are safe to repeat. */
 export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay: 1000 } } as const;
@@ -61,19 +38,7 @@ const countedStates = ['active', 'waiting', 'waiting-children', 'delayed', 'fail
 export const dueIds = 'repeat:';
 
 /** The connections to the server of QUEUE_URL and the open queues, which the brands of a process share. */
-export type QueueServer = AsyncDisposable & {
-  readonly url: string;
-  readonly classes: QueueClasses;
-  /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
-  queue(name: string, isKept?: boolean): Promise<BullQueue>;
-  /** The schedules of a queue, as of now or later. */
-  schedulers(queue: BullQueue): Promise<Scheduler[]>;
-  /** The ids of its jobs in each of `countedStates`, as of now or later. */
-  jobIds(queue: BullQueue): Promise<string[][]>;
-  close(): Promise<void>;
-};
-
-export type Scheduler = Awaited<ReturnType<BullQueue['getJobSchedulers']>>[number];
+export type QueueServer = Awaited<ReturnType<typeof openQueueServer>>;
 
 /** BullMQ reads one by one, and all brands ask: those who ask during a reading share the next one. */
 function sharedReading<T>(read: (queue: BullQueue) => Promise<T>): (queue: BullQueue) => Promise<T> {
@@ -95,7 +60,7 @@ function sharedReading<T>(read: (queue: BullQueue) => Promise<T>): (queue: BullQ
  * @param takers queues that jobs are taken from at a time.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond.
  */
-export async function openQueueServer(url: string, takers?: number): Promise<QueueServer> {
+export async function openQueueServer(url: string, takers?: number) {
   const classes = await queueClasses(url, undefined, takers);
   const open = async (name: string): Promise<BullQueue> => {
     const queue = new classes.Queue(`review-sync-${name}`, {
@@ -130,7 +95,8 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
   return {
     url,
     classes,
-    queue(name, isKept = false) {
+    /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
+    queue(name: string, isKept = false): Promise<BullQueue> {
       const known = isKept ? kept : opened;
       const queue = known.get(name) ?? open(name);
       known.delete(name);
@@ -144,7 +110,9 @@ export async function openQueueServer(url: string, takers?: number): Promise<Que
       }
       return queue;
     },
+    /** The schedules of a queue, as of now or later. */
     schedulers: sharedReading((queue) => queue.getJobSchedulers()),
+    /** The ids of its jobs in each of `countedStates`, as of now or later. */
     jobIds: sharedReading((queue) => Promise.all(countedStates.map((state) => queue.getRanges([state], 0, -1)))),
     close,
     [Symbol.asyncDispose]: close,
@@ -164,7 +132,7 @@ export type QueueNames = { installation: string; brand?: string | undefined; dep
  * @param shared the server of the process, which stays open; undefined: one of their own.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
  */
-export async function openQueues(url: string, names: QueueNames | string, shared?: QueueServer): Promise<Queues> {
+export async function openQueues(url: string, names: QueueNames | string, shared?: QueueServer) {
   const { installation, brand, deployment } = typeof names === 'string' ? { installation: names } : names;
   const server = shared ?? (await openQueueServer(url));
   const scheduled = await server
@@ -202,20 +170,27 @@ export async function openQueues(url: string, names: QueueNames | string, shared
 
   return {
     url,
-    kind: isRedis(url) ? 'redis' : 'postgres',
+    kind: isRedis(url) ? ('redis' as const) : ('postgres' as const),
     classes: server.classes,
-    prefix: brand === undefined ? '' : `${brand}/`,
-    schedulers: () => server.schedulers(scheduled),
+    /** False if the warehouse could not say which queues are ours. */
     areOurs: installation !== '',
+    /** Runs that are due by their schedule, under `prefix` and the name of the job. */
     scheduled,
+    prefix: brand === undefined ? '' : `${brand}/`,
+    /** The schedules of all that share the queue. */
+    schedulers: () => server.schedulers(scheduled),
+    /** The queue of a run, opened when it is first asked for. */
     ofRun,
-    async add(jobName, runId) {
-      await respondsInTime(ofRun(runId).then((queue) => queue.add(jobName, {}, { jobId: runId, ...runAttempts })));
-    },
-    progress: (runId) => respondsInTime(ofRun(runId).then((queue) => progressOf(queue, runId))),
-    isAlive: (runId) => respondsInTime(ofRun(runId).then((queue) => isAliveIn(queue, runId))),
-    drop: (runId) => respondsInTime(drop(runId)),
-    counts: (runIds) => respondsInTime(counts(runIds)),
+    /** Puts the run's own job into the run's queue. Does nothing if the job is there. */
+    add: (jobName: string, runId: string) =>
+      respondsInTime(ofRun(runId).then((queue) => queue.add(jobName, {}, { jobId: runId, ...runAttempts }))),
+    progress: (runId: string) => respondsInTime(ofRun(runId).then((queue) => progressOf(queue, runId))),
+    /** Whether the run's job is in the queue and has not ended. */
+    isAlive: (runId: string) => respondsInTime(ofRun(runId).then((queue) => isAliveIn(queue, runId))),
+    /** Removes a run's queue with everything in it, unless a job of it is in the hands of a process. */
+    drop: (runId: string) => respondsInTime(drop(runId)),
+    /** Jobs by state: runs that are due, and the jobs and steps of these runs. */
+    counts: (runIds: readonly string[]) => respondsInTime(counts(runIds)),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,10 +1,10 @@
 import { type App, openApp, type SharedConnections } from '../app/app.ts';
 import { type Config, type Deployment, shortLockSeconds } from '../app/config.ts';
-import { type Metrics, openMetrics } from '../app/metrics.ts';
-import { type StatusReport, statusReport } from '../app/status-report.ts';
+import { openMetrics } from '../app/metrics.ts';
+import { statusReport } from '../app/status-report.ts';
 import type { Logger } from '../base/log.ts';
 import { throttled } from '../base/timeout.ts';
-import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { openWarehouse } from '../warehouse/index.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import { cached } from './cached.ts';
 
@@ -12,11 +12,7 @@ import { cached } from './cached.ts';
  * An App with metrics of its requests, and the cached status report. The report has connections of its own: it must not
  * take those that store webhooks, and a table that somebody has locked makes it fail, not wait.
  */
-export type MeasuredApp = {
-  app: App;
-  metrics: Metrics;
-  reports: { warehouse: Warehouse; get(): Promise<StatusReport> };
-};
+export type MeasuredApp = Awaited<ReturnType<typeof openMeasuredApp>>;
 
 /** How long a report is cached, in milliseconds. Prometheus scrapes every 15 s or more. */
 const reportMs = 5000;
@@ -27,7 +23,7 @@ export async function openMeasuredApp(
   log: Logger,
   opened: AsyncDisposableStack,
   shared?: SharedConnections,
-): Promise<MeasuredApp> {
+) {
   const { warehouseDatabaseUrl: url, brand } = config;
   const looks = { url, brand, connections: 2, lockSeconds: shortLockSeconds, shared: shared?.looks };
   const warehouse = opened.use(await openWarehouse(looks));

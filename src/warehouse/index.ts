@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import pg from 'pg';
 import { surviveLostConnections } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
@@ -14,23 +14,10 @@ import { reviewLists } from './reviews/review-columns.ts';
  */
 export type Db = Kysely<unknown>;
 
-export type Warehouse = AsyncDisposable & {
-  readonly db: Db;
-  /** Whose schemas it is; undefined: those without a brand. */
-  readonly brand: string | undefined;
-  /** The connections of `db`, for the rate limiter, which does not use Kysely, and for statements with a name. */
-  readonly pool: Connections;
-  /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
-  readonly landings: LimitFunction;
-  /** Columns of reviews that the service shows no more, as a person said (src/warehouse/field-shapes.ts). */
-  readonly acceptedGone: Set<string>;
-  /** Product ids by code that this process has stored already: they need no statement. */
-  readonly knownProducts: Map<string, number>;
-  close(): Promise<void>;
-};
+export type Warehouse = Awaited<ReturnType<typeof openWarehouse>>;
 
 /** The connections of a process. */
-export type WarehousePool = AsyncDisposable & { readonly pool: pg.Pool; close(): Promise<void> };
+export type WarehousePool = ReturnType<typeof openPool>;
 
 export type WarehouseOptions = PoolOptions & {
   /** Whose schemas it is; undefined: those without a brand. */
@@ -70,7 +57,7 @@ const longestIdleSeconds = 150;
 const closeMs = 2000;
 
 /** Opens connections to the warehouse. The first statement connects. */
-export function openPool(options: PoolOptions): WarehousePool {
+export function openPool(options: PoolOptions) {
   const pool = new pg.Pool({
     connectionString: withSearchPath(options.url, 'pg_catalog', {
       idle_in_transaction_session_timeout: `${longestIdleSeconds}s`,
@@ -103,21 +90,27 @@ export function openPool(options: PoolOptions): WarehousePool {
 }
 
 /** Opens the warehouse. */
-export async function openWarehouse(options: WarehouseOptions): Promise<Warehouse> {
+export async function openWarehouse(options: WarehouseOptions) {
   const { brand, shared } = options;
   const own = shared ?? openPool(options);
-  const pool = brand === undefined ? own.pool : connectionsOfBrand(own.pool, brand, options.connections);
+  const pool: Connections = brand === undefined ? own.pool : connectionsOfBrand(own.pool, brand, options.connections);
   const close = async () => {
     if (!shared) await own.close();
   };
   const ofDb = { connect: () => pool.connect(), end: close, options: {} };
+  const db: Db = new Kysely({ dialect: new PostgresDialect({ pool: ofDb }) });
   return {
-    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool: ofDb }) }),
+    db,
+    /** Whose schemas it is; undefined: those without a brand. */
     brand,
+    /** The connections of `db`, for the rate limiter, which does not use Kysely, and for statements with a name. */
     pool,
+    /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
     landings: pLimit(3),
-    knownProducts: new Map(),
-    acceptedGone: new Set(),
+    /** Product ids by code that this process has stored already: they need no statement. */
+    knownProducts: new Map<string, number>(),
+    /** Columns of reviews that the service shows no more, as a person said (src/warehouse/field-shapes.ts). */
+    acceptedGone: new Set<string>(),
     close,
     [Symbol.asyncDispose]: close,
   };
