@@ -15,14 +15,17 @@ export type AlertDeps = {
   post(text: string): Promise<void>;
 };
 
-/** An issue as an alert posts it. `key` identifies the issue. */
-export type AlertIssue = { key: string; what: string; hint: string; isUrgent: boolean };
+/**
+ * Something that needs a person's attention, and the next step. `key` identifies the issue: it stays the same while `what`
+ * changes. `isUrgent`: the issue is posted to ALERT_WEBHOOK_URL.
+ */
+export type Issue = { key: string; what: string; hint: string; isUrgent: boolean };
 
 /**
  * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message
  * and its record may post that message again.
  */
-export async function postIssues(deps: AlertDeps, issues: readonly AlertIssue[]): Promise<void> {
+export async function postIssues(deps: AlertDeps, issues: readonly Issue[]): Promise<void> {
   const { db, now } = deps;
   const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
     isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],

@@ -1,4 +1,4 @@
-import { driftKey } from '../alerts/post-issues.ts';
+import { driftKey, type Issue } from '../alerts/post-issues.ts';
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { holdText } from '../review-api/index.ts';
@@ -9,16 +9,6 @@ import { differingSystems } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
 import { driftText, utc, waitingText } from './status-view.ts';
 import { refusalsOfNote, tokenRefusedHint, tokenRefusedText } from './token-refused.ts';
-
-/** Something that needs a person's attention, and the next step. */
-export type Issue = {
-  /** Identifies the issue: it stays the same while `what` changes. */
-  key: string;
-  what: string;
-  hint: string;
-  /** Whether the issue is posted to ALERT_WEBHOOK_URL. */
-  isUrgent: boolean;
-};
 
 /** The issues of a report, the most important first. Decides by columns and counts, never by a stored text. */
 export function issuesOf(report: StatusReport): Issue[] {
@@ -54,32 +44,25 @@ function queueDown({ queue }: StatusReport): Issue[] {
 
 /** A run of a stopped or killed worker: what it may do is done as soon as somebody continues it. */
 function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
-  return leftRuns.map((run) => {
-    const steps =
-      run.stepsLeft === undefined ? '' : `, ${counted(run.stepsLeft, 'step')} wait${run.stepsLeft === 1 ? 's' : ''}`;
+  return leftRuns.flatMap((run) => {
+    const steps = run.stepsLeft === undefined ? '' : `, ${counted(run.stepsLeft, 'step waits', 'steps wait')}`;
     const differing = differingSystems(run.systems, systems).map(({ what }) => `; ${what}`);
-    return {
-      key: `left run ${run.id}`,
-      what:
-        `${run.job} (begun ${run.startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC) has not ended and no process ` +
-        `carries it out${steps}. ${mayDo(run)}${differing.join('')}`,
-      hint: `review-sync worker continues it; review-sync runs end ${run.id} ends it`,
-      isUrgent: false,
-    };
+    const what =
+      `${run.job} (begun ${utc(run.startedAt).slice(0, 16)} UTC) has not ended and no process ` +
+      `carries it out${steps}. ${mayDo(run)}${differing.join('')}`;
+    const hint = `review-sync worker continues it; review-sync runs end ${run.id} ends it`;
+    return note(`left run ${run.id}`, what, hint);
   });
 }
 
 /** The interface has no versions: nobody says what the service adds or drops. */
 function drift({ drift: found }: StatusReport): Issue[] {
-  return found.slice(0, mostDriftIssues).map((one) => ({
-    key: `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType} ${one.firstSeenAt.toISOString()}`,
-    what: driftText(one),
-    hint:
-      one.change === 'gone' && one.record === 'review'
-        ? `ask the makers of the service; if it stays so: review-sync migrate --accept-gone ${one.field}`
-        : 'nothing is lost; see bi.field_drift',
-    isUrgent: true,
-  }));
+  return found.slice(0, mostDriftIssues).flatMap((one) => {
+    const key = `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType} ${one.firstSeenAt.toISOString()}`;
+    const accept = `ask the makers of the service; if it stays so: review-sync migrate --accept-gone ${one.field}`;
+    const isGone = one.change === 'gone' && one.record === 'review';
+    return urgent(key, driftText(one), isGone ? accept : 'nothing is lost; see bi.field_drift');
+  });
 }
 const mostDriftIssues = 10;
 

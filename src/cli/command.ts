@@ -22,12 +22,6 @@ export type Terminal = {
   isTerminal: boolean;
 };
 
-/**
- * A brand among others. `isLast`: the command ends with it. `lockSeconds`: how long it may wait for a lock of another
- * session in the warehouse, so that a locked brand holds up no other.
- */
-export type Turn = { isLast: boolean; lockSeconds: number };
-
 export type Context = {
   /** Reads the configuration; throws a UsageError that names every wrong variable. */
   config(): Config;
@@ -42,8 +36,8 @@ export type Context = {
   environment: Readonly<Record<string, string | undefined>>;
   /** The brand of the command; undefined without BRANDS_DIR, and if the command serves all brands. */
   brand: string | undefined;
-  /** The command does one brand after the other; undefined: only this one. */
-  turn: Turn | undefined;
+  /** No other brand follows. */
+  isLast: boolean;
   /** The brands to serve; without BRANDS_DIR one without a name. Reads the files again. */
   brands(): Brand[];
 };

@@ -1,5 +1,5 @@
 import { type Brand, readBrands } from '../app/brands.ts';
-import { readWarehouseUrl, shortLockSeconds } from '../app/config.ts';
+import { readWarehouseUrl } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
 import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
 import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
@@ -38,8 +38,8 @@ export async function inBrands(
   }
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
-    const turn = { isLast: brand === brands.at(-1), lockSeconds: shortLockSeconds };
-    const report = await ofBrand(around, brand, () => work(openContext(around, brand, turn)));
+    const context = openContext(around, brand, { isLast: brand === brands.at(-1) });
+    const report = await ofBrand(around, brand, () => work(context));
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
   }

@@ -1,6 +1,6 @@
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
-import { readLogLevel, readWarehouseConfig } from '../app/config.ts';
-import type { Context, Turn } from './command.ts';
+import { readLogLevel, readWarehouseConfig, shortLockSeconds } from '../app/config.ts';
+import type { Context } from './command.ts';
 import type { Surroundings } from './program.ts';
 
 type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
@@ -9,12 +9,13 @@ type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
  * What a command works with. Kept apart from program.ts, so that `--help` loads neither configuration nor log.
  *
  * @param brand the brand that the command is for; default: the only one, without BRANDS_DIR.
+ * @param among the command does one brand after the other. A brand whose tables are locked must not hold up the others.
  */
-export function openContext(around: Around, brand?: Brand, turn?: Turn): Context {
+export function openContext(around: Around, brand?: Brand, among?: { isLast: boolean }): Context {
   const { signal, draw, isTerminal, writeLog } = around;
   const own: Brand = brand ?? { name: undefined, environment: around.environment };
   const { name, environment } = own;
-  const { lockSeconds } = turn ?? {};
+  const lockSeconds = among && shortLockSeconds;
   const prefix = name === undefined ? '' : `${name}: `;
   return {
     config: () => ({ ...configOf(own), lockSeconds }),
@@ -29,7 +30,7 @@ export function openContext(around: Around, brand?: Brand, turn?: Turn): Context
     signal,
     environment,
     brand: name,
-    turn,
+    isLast: among?.isLast ?? true,
     brands: () => readBrands(around.environment) ?? [{ name: undefined, environment: around.environment }],
   };
 }

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { Issue } from '../../src/alerts/post-issues.ts';
 import { postIssues } from '../../src/alerts/post-issues.ts';
-import { type Issue, issuesOf } from '../../src/app/alert-rules.ts';
+import { issuesOf } from '../../src/app/alert-rules.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';

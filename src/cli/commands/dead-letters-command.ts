@@ -25,40 +25,25 @@ export const command: Command = {
     commander
       .command('list', { isDefault: true })
       .description('open dead letters, by reason')
-      .action(() => run(inApp(list)));
+      .action(() => run(list));
     commander
       .command('show <id>')
       .description('one dead letter with its record, which may hold customers’ data')
-      .action((id: string) =>
-        run(
-          inApp((app) => show(app, parseId(id))),
-          'one',
-        ),
-      );
+      .action((id: string) => run(show(parseId(id)), 'one'));
     commander
       .command('retry [ids...]')
       .description('retry open dead letters, all or these; discarded ones by their ids')
-      .action((ids: string[]) =>
-        run(
-          inApp((app, context) => retry(context, app, ids.map(parseId))),
-          ids.length > 0 ? 'one' : 'each',
-        ),
-      );
+      .action((ids: string[]) => run(retry(ids.map(parseId)), ids.length > 0 ? 'one' : 'each'));
     commander
       .command('discard <ids...>')
       .description(
         'close these without syncing them; each stays closed until its record is synced or fails for another reason',
       )
-      .action((ids: string[]) =>
-        run(
-          inApp((app) => discard(app, ids.map(parseId))),
-          'one',
-        ),
-      );
+      .action((ids: string[]) => run(discard(ids.map(parseId)), 'one'));
   },
 };
 
-async function list(app: App): Promise<Report> {
+const list = inApp(async (app) => {
   const groups = await groupDeadLetters(app.warehouse.db);
   if (groups.length === 0) return { text: 'No dead letters.', json: [] };
   const rows = groups.map((group) => [
@@ -75,7 +60,7 @@ async function list(app: App): Promise<Report> {
       'Corrected records are synced by the next run, or at once by: retry.',
   ].join('\n\n');
   return { text, json: groups };
-}
+});
 
 /** @throws UsageError if one of the ids is of no dead letter. */
 async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
@@ -85,20 +70,24 @@ async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLette
   throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: review-sync dead-letters' });
 }
 
-async function show(app: App, id: number): Promise<Report> {
-  const [found] = await requireKnown(app, [id]);
-  const deadLetter = { ...found, payload: await payloadOf(app.warehouse.db, id) };
-  return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
-}
+const show = (id: number) =>
+  inApp(async (app) => {
+    const [found] = await requireKnown(app, [id]);
+    const deadLetter = { ...found, payload: await payloadOf(app.warehouse.db, id) };
+    return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
+  });
 
-async function discard(app: App, ids: number[]): Promise<Report> {
-  await requireKnown(app, ids);
-  const discarded = await discardDeadLetters(app.warehouse.db, ids);
-  return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
-}
+const discard = (ids: number[]) =>
+  inApp(async (app) => {
+    await requireKnown(app, ids);
+    const discarded = await discardDeadLetters(app.warehouse.db, ids);
+    return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
+  });
 
 /** Retries all that are open, or those of the records of `ids`. */
-async function retry(context: Context, app: App, ids: number[]): Promise<Report> {
+const retry = (ids: number[]) => inApp((app, context) => retryOf(context, app, ids));
+
+async function retryOf(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
   const named = await requireKnown(app, ids);
   await reopenDiscarded(db, ids);

@@ -150,7 +150,7 @@ export const command: Command = {
 async function migrateInTurn(context: Context, options: Options): Promise<Report> {
   const [migrated] = await Promise.allSettled([migrate(context, options)]);
   const isFailed = migrated.status === 'rejected';
-  if (context.brand !== undefined && context.turn?.isLast !== false) {
+  if (context.brand !== undefined && context.isLast) {
     await completeUnion(context).catch((error: unknown) => {
       if (!isFailed) throw error;
       context.terminal.say(describeWithHint(error));

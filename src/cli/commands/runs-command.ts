@@ -1,10 +1,9 @@
-import type { App } from '../../app/app.ts';
 import { mayDo } from '../../app/may-do.ts';
 import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/end-run.ts';
 import { openRuns, unattendedRuns } from '../../warehouse/runs/runs.ts';
-import type { Command, Report } from '../command.ts';
+import type { Command } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { inApp } from '../ui/with-app.ts';
 
@@ -13,20 +12,15 @@ export const command: Command = {
     commander
       .command('list', { isDefault: true })
       .description('runs that have not ended, what they may do, and whether a process carries them out')
-      .action(() => run(inApp(list)));
+      .action(() => run(list));
     commander
       .command('end <id>')
       .description('end a run: what waits of it is not carried out any more; work that is done is kept')
-      .action((id: string) =>
-        run(
-          inApp((app) => end(app, id)),
-          'one',
-        ),
-      );
+      .action((id: string) => run(end(id), 'one'));
   },
 };
 
-async function list({ warehouse }: App): Promise<Report> {
+const list = inApp(async ({ warehouse }) => {
   const runs = await openRuns(warehouse.db);
   const unattended = new Set((await unattendedRuns(warehouse.db)).map(({ id }) => id));
   if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
@@ -41,11 +35,12 @@ async function list({ warehouse }: App): Promise<Report> {
     'review-sync worker continues what nobody carries out. End one: review-sync runs end <id>.',
   ].join('\n\n');
   return { text, json: runs };
-}
+});
 
-async function end(app: App, id: string): Promise<Report> {
-  if (await endRun(app, id, 'a person ended it: runs end')) {
-    return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
-  }
-  throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: review-sync runs' });
-}
+const end = (id: string) =>
+  inApp(async (app) => {
+    if (await endRun(app, id, 'a person ended it: runs end')) {
+      return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
+    }
+    throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: review-sync runs' });
+  });

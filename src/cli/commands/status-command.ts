@@ -1,4 +1,5 @@
-import { type Issue, issuesOf } from '../../app/alert-rules.ts';
+import type { Issue } from '../../alerts/post-issues.ts';
+import { issuesOf } from '../../app/alert-rules.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { openStatusSource } from '../../app/status-source.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';

@@ -9,9 +9,8 @@ import { type OrderVerification, verifyOrders } from '../../orders/compare/verif
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
-import { requireShopQueries, withApp } from '../ui/with-app.ts';
+import { requireShopQueries, withProgress } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
@@ -55,14 +54,13 @@ Orders of the service that review-sync never pushed, and that are not in the sho
 async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   // Wrong days are reported before anything is opened.
   spanOfDays(days, context.config().api.timeZone);
-  const progress = openProgress(context.terminal, 'verify reviews', 'windows');
-  return withApp(context, progress, async (app) => {
+  return withProgress(context, 'verify reviews', 'windows', async (app, progress) => {
     const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, days, { repair });
     if (repair) await recount(app.warehouse.db);
     const isFine = report.problems.length === 0 && (report.differing === 0 || report.repaired);
     return { text: drawReviews(report, repair), json: report, incomplete: !isFine };
-  }).finally(() => progress.stop());
+  });
 }
 
 function drawReviews(report: Verification, repair: boolean): string {
@@ -114,8 +112,7 @@ function conclusion({ differing, repaired, unrepairable, problems }: Verificatio
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const { orderDeletes: deletes } = context.config();
   const rights = ownPushRights(context.config(), 'repair', days);
-  const progress = openProgress(context.terminal, 'verify orders', 'orders');
-  return withApp(context, progress, async (app) => {
+  return withProgress(context, 'verify orders', 'orders', async (app, progress) => {
     await requireShopQueries(app);
     if (repair) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
@@ -125,7 +122,7 @@ async function runVerifyOrders(context: Context, { repair = false, ...days }: Op
     const isFine =
       notCompared === 0 && (differing === 0 || report.repair?.left === 0) && (extra === 0 || deletes === 'off');
     return { text: drawOrders(report, deletes), json: report, incomplete: !isFine };
-  }).finally(() => progress.stop());
+  });
 }
 
 function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string {

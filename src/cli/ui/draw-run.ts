@@ -6,8 +6,8 @@ import { type Following, followRun, runToEnd } from '../../runs/run-to-end.ts';
 import { type RunRequest, startRun } from '../../runs/start-run.ts';
 import { unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
-import { openProgress, type Progress } from './progress.ts';
-import { requireShopQueries, withApp } from './with-app.ts';
+import type { Progress } from './progress.ts';
+import { requireShopQueries, withProgress } from './with-app.ts';
 
 const following = ({ signal }: Context, progress: Progress): Following => ({
   signal,
@@ -55,8 +55,7 @@ export function drawRun(title: string, report: RunReport): Report {
 
 /** A command that runs one job to its end and reports it. @param unit of its steps. */
 export function runJob(context: Context, title: string, unit: string, job: AnyRunJob<App>): Promise<Report> {
-  const progress = openProgress(context.terminal, title, unit);
-  return withApp(context, progress, async (app) => {
+  return withProgress(context, title, unit, async (app, progress) => {
     if (job.readsShop) await requireShopQueries(app);
     return drawRun(title, await drawToEnd(context, progress, app, { job }));
   });

@@ -2,19 +2,13 @@ import { formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
 import type { Terminal } from '../command.ts';
 
-export type Progress = {
-  /** @param note totals so far. */
-  update(done: number, total: number | undefined, note?: string): void;
-  /** Shows the reason of a wait, and its end if that is known. A reason is shown once until there is progress. */
-  wait(reason: string, untilMs?: number): void;
-  stop(): void;
-};
+export type Progress = ReturnType<typeof openProgress>;
 
 /** Minimum time between lines of a log. */
 export const lineEveryMs = 2000;
 
 /** One line with rate and time left: drawn again and again with a bar on a terminal, written every two seconds elsewhere. */
-export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now): Progress {
+export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now) {
   const startedMs = now();
   const shown = new Set<string>();
   let [doneBefore, shownAtMs, shownUntilMs] = [0, Number.NEGATIVE_INFINITY, 0];
@@ -22,7 +16,8 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   let isDrawn = false;
   let wait: { text: string; untilMs: number } | undefined;
   return {
-    update(done, total, note = '') {
+    /** @param note totals so far. */
+    update(done: number, total: number | undefined, note = ''): void {
       if (done !== doneBefore) shown.clear();
       doneBefore = done;
       if (total === 0) return;
@@ -40,7 +35,8 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       [writtenMs, written] = [now(), text];
       terminal.say(`${label}: ${text} · ${time}`);
     },
-    wait(reason, untilMs = Number.POSITIVE_INFINITY) {
+    /** Shows the reason of a wait, and its end if that is known. A reason is shown once until there is progress. */
+    wait(reason: string, untilMs = Number.POSITIVE_INFINITY): void {
       const text = waiting(reason, Number.isFinite(untilMs) ? untilMs : undefined);
       if (Number.isFinite(untilMs)) wait = { text, untilMs };
       // While the service is down, each of many requests waits for a reason of its own.
@@ -51,7 +47,7 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       isDrawn = false;
       terminal.say(text);
     },
-    stop() {
+    stop(): void {
       if (isDrawn) terminal.say('');
       isDrawn = false;
     },

@@ -23,6 +23,17 @@ export async function withApp<T>(
   return await work(app);
 }
 
+/** The same for a command that shows its progress. @param unit of what it counts. */
+export function withProgress<T>(
+  context: Context,
+  label: string,
+  unit: string,
+  work: (app: App, progress: Progress) => Promise<T>,
+): Promise<T> {
+  const progress = openProgress(context.terminal, label, unit);
+  return withApp(context, progress, (app) => work(app, progress)).finally(() => progress.stop());
+}
+
 /** The work of a command with all systems that shows no progress. */
 export const inApp =
   (work: (app: App, context: Context) => Promise<Report>): Work =>

@@ -1,4 +1,5 @@
-import { type Issue, issuesOf } from '../../app/alert-rules.ts';
+import type { Issue } from '../../alerts/post-issues.ts';
+import { issuesOf } from '../../app/alert-rules.ts';
 import type { StatusReport } from '../../app/status-report.ts';
 import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { counted } from '../../base/counts.ts';
