@@ -2,16 +2,23 @@
 -- orders whose push has begun, or, among orders of which no push has begun, the first by its code. An order with an id gives way
 -- to one with the same id only. An order that has left the shop without a sub-order at the service goes before none: the shop may
 -- have corrected its code.
--- $1 text[]: codes. Index: order_links_by_key.
+-- $1 text[]: codes. Indexes: order_links_by_key, dead_letters_of_open_orders.
 with asked as (
   select a.code collate "C" as code, sync.code_key(a.code) as key, own.order_id, own.contact is not null as is_begun
   from unnest($1::text[]) as a (code) left join sync.order_links own on own.order_code = a.code
 )
-select a.code as "orderCode", l.order_code as code, l.order_id as "orderId"
+select a.code as "orderCode", l.order_code as code, l.order_id as "orderId", null as "shownCode"
 from asked a join sync.order_links l on sync.code_key(l.order_code) = a.key
 where l.order_code <> a.code and (l.order_id is not null or l.contact is not null)
   and (a.order_id is null or a.order_id = l.order_id)
   and (l.fingerprint is not null or l.due_at is not null or l.lease_owner is not null or l.contact = 'forgotten'
     or exists (select from sync.sub_order_links s where s.order_code = l.order_code and s.sub_order_id is not null))
 union all
-select a.code, b.code, null from asked a join asked b on b.key = a.key where b.code < a.code and not (a.is_begun or b.is_begun)
+select a.code, b.code, null, null from asked a join asked b on b.key = a.key where b.code < a.code and not (a.is_begun or b.is_begun)
+union all
+-- The service has shown another order for this one.
+select a.code, l.order_code, l.order_id, d.payload ->> 'other_code'
+from asked a
+join sync.dead_letters d on d.order_code = a.code and d.resolved_at is null and d.kind = 'order'
+join sync.order_links l on sync.code_key(l.order_code) = sync.code_key(d.payload ->> 'other_code') and l.order_code <> a.code
+where a.order_id is null

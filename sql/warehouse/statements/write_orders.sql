@@ -2,12 +2,13 @@
 -- $1: one object an order, with the columns of `given`; lines: [{lineCode, subOrderId, content, isOurs, idsBefore, linkedAt}] that are
 -- new or have changed, lineCodes: those of all lines that stay. Without both, only the lease is renewed.
 -- $2 bigint: requests are sent next, and the lease is renewed for so many milliseconds. Null: the push is recorded: what was sent,
--- and lines that wait for a product id; dead letters that are not among the new ones are closed; the lease is given back.
+-- and lines that wait for a product id; dead letters that are not among the new ones are closed; the lease is given back. An order
+-- that was made due after its lease, whose due_at was dueAt, stays due.
 -- Indexes: the primary keys, dead_letters_of_open_orders.
 with given as materialized (
   select * from jsonb_to_recordset($1::jsonb) as g (
     "orderCode" text, token text, "orderId" bigint, fingerprint text, "sentFields" jsonb, "userGradeCode" text, "userGradeId" bigint,
-    "orderedAt" timestamptz, "failedPushes" integer, "isAnswered" boolean, "dueAfterMs" bigint, lines jsonb, "lineCodes" jsonb, waiting jsonb,
+    "orderedAt" timestamptz, "failedPushes" integer, "isAnswered" boolean, "dueAt" timestamptz, "dueAfterMs" bigint, lines jsonb, "lineCodes" jsonb, waiting jsonb,
     "deadLetters" jsonb
   )
 ),
@@ -28,7 +29,8 @@ recorded as (
     user_grade_code = o."userGradeCode", user_grade_id = o."userGradeId", ordered_at = coalesce(o."orderedAt", l.ordered_at),
     pushed_at = case when o."isAnswered" then clock_timestamp() else l.pushed_at end, failed_pushes = o."failedPushes", absent_since = null,
     waiting_lines = nullif(o.waiting, '{}'), waiting_since = case when o.waiting <> '{}' then coalesce(l.waiting_since, now()) end,
-    due_at = clock_timestamp() + o."dueAfterMs" * interval '1 millisecond',
+    due_at = case when date_trunc('milliseconds', l.due_at) is distinct from o."dueAt" then l.due_at
+      else clock_timestamp() + o."dueAfterMs" * interval '1 millisecond' end,
     lease_owner = null, lease_expires_at = null
   from leased o where l.order_code = o.order_code and $2::bigint is null
 ),

@@ -1,4 +1,5 @@
 import type { Counts } from '../../base/counts.ts';
+import { isSameCode } from '../../base/normal-text.ts';
 import { MalformedResponseError, type Category as TheirCategory } from '../../review-api/index.ts';
 import { type Category, readCategory } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
@@ -48,6 +49,10 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
       const body = { code, name, parent_category_code: parentCode, status };
       current = await records.attempt(category, (options) => api.categories.upsert(body, options));
       if (current === undefined) continue;
+      if (!isSameCode(current.code, code)) {
+        records.fail(category, `the service holds this code and ${JSON.stringify(current.code)} for one`);
+        continue;
+      }
       theirs?.byCode.set(code, current);
       theirs?.byId.set(current.id, current);
       await saveCatalogLink(db, 'category', { code, id: current.id, fingerprint: hash });

@@ -110,10 +110,16 @@ function readLines(order: Order, rows: readonly RawRow[], products: Ids) {
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 
 /** The dead letter of an order that cannot be read, or must not be sent. */
-export function orderDeadLetter(raw: RawRow, reason: string): NewDeadLetter {
+export function orderDeadLetter(raw: RawRow, reason: string, alike: readonly AlikeOrder[] = []): NewDeadLetter {
   const code = raw.code ?? '';
-  return { kind: 'order', key: code, orderCode: code, reason, payload: raw };
+  const other_code = shownCode(alike);
+  const payload = other_code === undefined ? raw : { order: raw, other_code };
+  return { kind: 'order', key: code, orderCode: code, reason, payload };
 }
+
+/** The code of another order that the service has shown for this one: its dead letter keeps it (alike_orders.sql). */
+export const shownCode = (alike: readonly AlikeOrder[]): string | undefined =>
+  alike.flatMap((one) => one.shownCode ?? [])[0];
 
 /** The key of a line's dead letter: no two lines have the same, also if a code has a slash. */
 export const lineKey = (orderCode: string, lineCode: string) =>
@@ -213,5 +219,5 @@ function compact<T extends object>(body: T): T {
 
 /** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
 export const alikeFault = (other: string) =>
-  `the service may hold this code and ${JSON.stringify(other)} for one, which differ only in case, spaces, accents or Unicode ` +
-  'form: nothing of this order is sent until it shows two orders. Let orders.sql give one of them a code that differs otherwise';
+  `the service may hold this code and ${JSON.stringify(other)} for one: nothing of this order is sent until the service ` +
+  'shows two orders. Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros';

@@ -12,9 +12,16 @@ export type Shown = OrderDetail | 'absent' | 'unknown';
 
 /**
  * What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. `kept`: fields
- * that the service did not clear.
+ * that the service did not clear. `other`: the code of the order that the service shows for this one.
  */
-export type PushFailure = { lineCode?: string; reason: string; failure: FailureKind; held?: number; kept?: string[] };
+export type PushFailure = {
+  lineCode?: string;
+  reason: string;
+  failure: FailureKind;
+  held?: number;
+  kept?: string[];
+  other?: string | null;
+};
 
 /** What is known of an order: what the warehouse remembers, and what the requests of this push have shown so far. */
 export type OrderMemory = Readonly<{

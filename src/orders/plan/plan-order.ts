@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type OrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
+import { isSameCode } from '../../base/normal-text.ts';
+import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
   contactFields,
@@ -41,10 +42,9 @@ export type OrderPlan = PlannedRequests & {
  *
  * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
  *    refused or held back, it goes on without contact (promises 6 and 7).
- * 2. If the service may hold the code for that of another order, POST it without customer and lines, and stop if the
- *    response shows the other order.
+ * 2. If the service may hold the code for that of another order, POST it without customer and lines.
  * 3. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
- *    service shows more that the shop does not have, once more with these.
+ *    service shows more that the shop does not have, once more with these. Stop if a response shows another order.
  * 4. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
  *    shows whether the service cleared the field.
  *
@@ -84,10 +84,10 @@ export function planOrder(
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
-  const other = typeof shown === 'object' && order.alike.find((one) => one.orderId === shown.id);
-  if (other) {
-    const stop = { reason: alikeFault(other.code), failure: 'permanent' } as const;
-    return { ...plan, memory: { ...memory, orderId: null, stop } };
+  const other = typeof shown === 'object' ? otherOrder(order, shown) : undefined;
+  if (other !== undefined) {
+    const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.shownCode } as const;
+    return { ...plan, memory: { ...given, stop } };
   }
   const [alike] = typeof shown === 'string' ? order.alike : [];
   if (alike) return { ...plan, requests: [firstLook(order)], looksFirstFor: alike.code };
@@ -103,6 +103,12 @@ export function planOrder(
   const requests = [...postsOf(bodies, memory), ...lines.requests, ...(isLookedAt ? [look] : [])];
   return { ...plan, requests, memory: lines.memory };
 }
+
+/** The other order that the service shows for this one. */
+const otherOrder = ({ code, alike }: DesiredOrder, shown: OrderDetail) =>
+  isSameCode(shown.code, code)
+    ? alike.find(({ orderId }) => orderId === shown.id)
+    : { code: shown.code, shownCode: shown.code };
 
 function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): OrderRequest {
   return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };

@@ -55,7 +55,8 @@ export async function readOrders(
     const otherFault = otherOrderFault(order.order, own.link);
     const fault = otherFault ?? (other === undefined ? undefined : alikeFault(other));
     if (fault === undefined) return { ...own, order: { ...order, alike: alikeOf.get(code) ?? [] }, isOther: false };
-    return { ...own, deadLetter: orderDeadLetter(raw.order, fault), isOther: otherFault !== undefined };
+    const deadLetter = orderDeadLetter(raw.order, fault, alikeOf.get(code));
+    return { ...own, deadLetter, isOther: otherFault !== undefined };
   });
 }
 

@@ -4,7 +4,7 @@ import { sleep } from '../../base/timeout.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { isErrorOfTheData } from '../../warehouse/index.ts';
 import { recordUnreadable } from '../../warehouse/orders/due-orders.ts';
-import { makeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
+import { makeAlikeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { firstDecision, type PushRights } from '../contact-rule.ts';
@@ -147,12 +147,9 @@ async function bringInLine(
   else attempt.responded();
   // Only an order that the shop has deleted is looked up.
   const isAbsent = shown === 'absent';
-  // What was sent may have gone to one of these, which is to be as it was.
-  if (stop && order.alike.length > 0)
-    await makeDue(
-      deps.db,
-      order.alike.map(({ code }) => code),
-    );
+  // The other order may have this one's contents now. Its own push restores it.
+  const others = [...order.alike.map(({ code }) => code), ...(stop?.other ? [stop.other] : [])];
+  if (stop && others.length > 0) await makeAlikeDue(deps.db, order.code, others);
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
   return countsOf(order, memory, results, isAbsent);

@@ -2,6 +2,7 @@ import { isSameCode } from '../../base/normal-text.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { looksAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
+import { alikeFault } from '../plan/desired-order.ts';
 import type { OrderMemory, PushFailure, Shown } from '../plan/order-memory.ts';
 import { emptyFields, isRemoval, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
 import type { LineLink, LineRequest } from '../plan/sub-orders.ts';
@@ -34,9 +35,10 @@ export async function sendAll(
     const path = wireOf(request, orderId)?.path;
     if (isDone && isRemoval(request)) log.info({ order: code, path }, 'removed at the service what the shop lacks');
     if ('lineCode' in request) continue;
-    const isOther =
-      request.kind === 'post order' && isDone && orderId !== 0 && (sent.value as OrderDetail).id !== orderId;
-    if (!isDone || isOther) break;
+    if (!isDone) break;
+    if (request.kind !== 'post order' || orderId === 0) continue;
+    const shown = sent.value as OrderDetail;
+    if (shown.id !== orderId || !isSameCode(shown.code, code)) break;
   }
   return results;
 }
@@ -85,10 +87,11 @@ export async function findOrder(
   const isOurs = shownCode !== undefined && isSameCode(shownCode, code);
   if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
   const found = await sendOne((options) => orders.getByCode(code, options));
+  const isOther = found.kind === 'done' && !isSameCode(found.value.code, code);
+  if (known && (isOther || found.kind === 'failed')) return { kind: 'absent' };
+  if (isOther) return { kind: 'failed', reason: alikeFault(found.value.code), failure: 'permanent' };
   if (found.kind !== 'failed') return found;
-  return known
-    ? { kind: 'absent' }
-    : { ...found, reason: `the service does not look orders up by code: ${found.reason}` };
+  return { ...found, reason: `the service does not look orders up by code: ${found.reason}` };
 }
 
 const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.request;

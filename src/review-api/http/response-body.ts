@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../base/json-text.ts';
-import { isSameCode } from '../../base/normal-text.ts';
 import type { HttpResponse } from './call.ts';
 import { brokeOff, parsed } from './decode.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
@@ -76,16 +75,6 @@ export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (isPage(bytes)) throw new ShapeError(`expected no web page, got HTML with status ${status}`);
   if (brokeOff(bytes.toString())) throw new ShapeError(`expected no error, got a fatal one with status ${status}`);
   if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
-}
-
-/**
- * The record, which was requested or written by its code. A service may write it otherwise (isSameCode).
- *
- * @throws ShapeError for another record.
- */
-export function withSameCode<Item extends { code: string | null }>(item: Item, ours: string): Item {
-  if (item.code !== null && isSameCode(item.code, ours)) return item;
-  throw new ShapeError('expected the record with this code, got another one');
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isSameCode } from '../../base/normal-text.ts';
 import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
-import { ignoreBody, parseJson, reading, withSameCode, withSameId } from '../http/response-body.ts';
+import { ignoreBody, parseJson, reading, withSameId } from '../http/response-body.ts';
 import { integer, list, readShape, record, type Shape, ShapeError, textOrNull } from '../http/shape.ts';
 import { MalformedResponseError, PageLimitError } from '../review-api-errors.ts';
 import { requireCode, requireId, requireWithin } from './check.ts';
@@ -82,18 +82,18 @@ export function operationsByCode<
   const read = reading(shape, what);
   return {
     /**
-     * The record with this code of the shop. Codes are compared without spaces around them and without case, as services
-     * do. If the service responds with a list, the record is read by the id that the list shows.
+     * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for one
+     * record. If the service responds with a list, the record is read by the id that the list shows; codes are compared
+     * without spaces around them and without case, as services do.
      *
      * @throws NotFoundError if the service has no such record.
-     * @throws MalformedResponseError for another record, a list that lacks this one, or a field of another type than the
-     *   spec's.
+     * @throws MalformedResponseError for a list that lacks this record, or a field of another type than the spec's.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
       const found = await send(call, (response) => {
         const body = parseJson(response);
-        return Array.isArray(body) ? idIn(body, code) : withSameCode(readShape(shape, body, what), code);
+        return Array.isArray(body) ? idIn(body, code) : readShape(shape, body, what);
       });
       return typeof found === 'number' ? get(found, options) : found;
     },
@@ -113,14 +113,14 @@ export function operationsByCode<
     /**
      * Creates the record, or updates the record with this code. Safe to repeat.
      *
+     * @returns the record of the response. Compare its code: a service may hold two codes for one record.
      * @throws RefusedError if the service does not accept a field.
-     * @throws MalformedResponseError if the response shows a record of another code.
      * @example await api.orders.upsert({ code: 'A-1', created_at: '2026-01-31T09:00:00+09:00', total_price: '12.50' });
      */
     async upsert(body: Body, options: CallOptions = {}): Promise<Item> {
       requireCode(body.code);
       const call = { method: 'POST', path, params: params(body), ...options } as const;
-      return send(call, (response) => withSameCode(read(response), body.code));
+      return send(call, read);
     },
   };
 }

@@ -74,6 +74,8 @@ export type AlikeOrder = Readonly<{
   code: string;
   /** The id of the other one at the service; null: not known yet. */
   orderId: number | null;
+  /** The other code by which the service has shown an order for this one; null: it has not. */
+  shownCode: string | null;
 }>;
 
 /** The other orders that go before these; before an order with an id only those with the same one. */
@@ -101,3 +103,11 @@ export const makeDue = (db: Db, codes: readonly string[]) => write(db)`
   insert into sync.order_links as known (order_code, due_at)
   select distinct code collate "C" as code, clock_timestamp() from unnest(${codes}::text[]) as code order by code
   on conflict (order_code) do update set due_at = excluded.due_at`;
+
+/** Makes the other orders due whose codes a service may hold for one of these. */
+export const makeAlikeDue = (db: Db, code: string, others: readonly string[]) => write(db)`
+  update sync.order_links set due_at = clock_timestamp() where order_code in (
+    select order_code from sync.order_links
+    where sync.code_key(order_code) in (select sync.code_key(c) from unnest(${others}::text[]) as c) and order_code <> ${code}
+    order by order_code for update
+  )`;

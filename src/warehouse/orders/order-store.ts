@@ -215,5 +215,6 @@ const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[
 const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
   ...push,
   ...lineColumns(leased, push.lines),
+  dueAt: leased.link.dueAt,
   waiting: Object.fromEntries(push.waiting.map(({ lineCode, productCode }) => [lineCode, productCode])),
 });
