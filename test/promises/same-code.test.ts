@@ -182,6 +182,21 @@ test.for([
   },
 );
 
+test('a service that fails on the look at two codes makes no dead letter about them', async ({ world }) => {
+  await world.place(of('xK3f', 'kim', 1));
+  await world.sync();
+  await world.place(of('Xk3F', 'lee', 3));
+  for (const failing of [/^\/v1\/orders\/\d+$/, /^\/v1\/orders$/]) {
+    world.serviceRule(({ method, path }) => (method === 'GET' && failing.test(path) ? { status: 500 } : 'pass'));
+    expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+    expect(await world.openDeadLetters()).toMatchObject([{ key: 'Xk3F', reason: expect.stringContaining('500') }]);
+  }
+  world.serviceRule(() => 'pass');
+  await world.timePasses('1 day');
+  await world.sync();
+  expect(await world.openDeadLetters()).toEqual([]);
+});
+
 test('the second of two codes is not sent while nobody knows what became of the first', async ({ world }) => {
   // So many that the service would count as down if it had failed.
   const pairs = Array.from({ length: 6 }, (_, n) => [`xK${n}`, `Xk${n}`] as const);

@@ -45,15 +45,14 @@ export async function readOrders(
   const sent = raws.filter((raw) => !isNever(raw)).map(({ order }) => order.code ?? '');
   const alike = await alikeOrders(db, sent);
   const alikeOf = Map.groupBy(alike, ({ orderCode }) => orderCode);
-  const confused = await mayBeConfused(deps, alike, links);
+  const alikeFaultOf = await alikeFaults(deps, alike, links);
   return raws.map((raw, at): ReadOrder => {
     const code = asked[at] as string;
     const own = { code, raw, link: links.get(code) };
     const order = desiredOrder(raw, products, grades, deletes);
     if (!('lines' in order)) return { ...own, deadLetter: order, isOther: false };
-    const other = confused.get(code);
     const otherFault = otherOrderFault(order.order, own.link);
-    const fault = otherFault ?? (other === undefined ? undefined : alikeFault(other));
+    const fault = otherFault ?? alikeFaultOf.get(code);
     if (fault === undefined) return { ...own, order: { ...order, alike: alikeOf.get(code) ?? [] }, isOther: false };
     const deadLetter = orderDeadLetter(raw.order, fault, alikeOf.get(code));
     return { ...own, deadLetter, isOther: otherFault !== undefined };
@@ -61,38 +60,45 @@ export async function readOrders(
 }
 
 /**
- * Which of these orders the service may confuse with one that goes before it, or has the same id.
+ * Why these orders are not sent: the service may confuse them with one that goes before them, or has shown it for them. Asks
+ * about all at once, so that an outage costs the time of one.
  *
- * @returns the code of that other order, by code.
+ * @returns the fault, by code.
  */
-async function mayBeConfused(
+async function alikeFaults(
   deps: Deps,
   alike: readonly AlikeOrder[],
   links: ReadonlyMap<string, OrderLink>,
 ): Promise<Map<string, string>> {
-  const confused = new Map<string, string>();
   const read = openRequests(deps);
-  for (const one of alike) {
-    const hasId = (links.get(one.orderCode)?.orderId ?? null) !== null;
-    if (hasId || !(await tellsApart(deps.api, read, one))) confused.set(one.orderCode, one.code);
-  }
-  return confused;
+  const faults = await Promise.all(
+    alike.map(async (one) => {
+      const hasId = (links.get(one.orderCode)?.orderId ?? null) !== null;
+      const fault = hasId ? alikeFault(one.code) : await faultUnlessApart(deps.api, read, one);
+      return [one.orderCode, fault] as const;
+    }),
+  );
+  return new Map(faults.filter((one): one is [string, string] => one[1] !== undefined));
 }
 
 /**
- * Whether the service seems to tell the codes apart: it shows the other order by its id with exactly its code, and no order, or a
- * second one, by this code. A code that may be the form in which a service keeps the other one proves nothing.
+ * Undefined if the service seems to tell the codes apart: it shows the other order by its id with exactly its code, and no order,
+ * or a second one, by this code. A code that may be the form in which a service keeps the other one proves nothing.
  */
-async function tellsApart(
+async function faultUnlessApart(
   { orders }: OrderDeps['api'],
   read: Send,
   { orderCode, code, orderId }: AlikeOrder,
-): Promise<boolean> {
-  if (orderId === null || keptForms(orderCode).includes(code)) return false;
+): Promise<string | undefined> {
+  if (orderId === null || keptForms(orderCode).includes(code)) return alikeFault(code);
   const other = await read((options) => orders.get(orderId, options));
-  if (other.kind !== 'done' || other.value.code !== code) return false;
-  const own = await read((options) => orders.getByCode(orderCode, options));
-  return own.kind === 'absent' || (own.kind === 'done' && own.value.code === orderCode && own.value.id !== orderId);
+  const own = other.kind === 'done' ? await read((options) => orders.getByCode(orderCode, options)) : other;
+  // An outage says nothing about the codes.
+  if (own.kind === 'failed' && own.failure === 'transient') return own.reason;
+  const isOther = other.kind === 'done' && other.value.code === code;
+  const isApart =
+    own.kind === 'absent' || (own.kind === 'done' && own.value.code === orderCode && own.value.id !== orderId);
+  return isOther && isApart ? undefined : alikeFault(code);
 }
 
 /** The forms in which a service may keep a code: without some spaces, marks or accents, composed or not, in one case. */
