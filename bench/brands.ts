@@ -48,7 +48,8 @@ for (const name of names) {
   opened.defer(() => service.close());
   await cp(packagePath('sql', 'shop'), join(folder, name), { recursive: true });
   const lines = {
-    SHOP_DATABASE_URL: shop,
+    // Two brands with one address and one orders.sql are refused.
+    SHOP_DATABASE_URL: `${shop}?application_name=${name}`,
     REVIEW_API_BASE_URL: service.url,
     REVIEW_API_CLIENT_ID: name,
     REVIEW_API_CLIENT_SECRET: name,

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, UsageError } from '../base/errors.ts';
 import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
@@ -102,8 +102,9 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
 }
 
 /**
- * The fault of a brand that shares an account or a brand id with another one. With a shared account, the orders of two
- * shops would be pushed to it. With a shared brand id, its webhooks would be stored twice.
+ * The fault of a brand that shares an account, its orders or a brand id with another one. With a shared account, the orders
+ * of two shops would be pushed to it. With the orders of another brand, as after a copy of its file, two brands would mail
+ * one customer. With a shared brand id, its webhooks would be stored twice.
  */
 function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
   if (brand.fault) return {};
@@ -118,6 +119,15 @@ function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
         fault: new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' }),
       };
     }
+    const orders = ordersOf(brand.environment);
+    if (orders !== undefined && orders === ordersOf(other.environment)) {
+      const what = `The brands ${names} have the same SHOP_DATABASE_URL and the same orders.sql: both would mail the customers of that shop`;
+      return {
+        fault: new UsageError(what, {
+          hint: 'Correct the line, or let each orders.sql select the orders of its brand.',
+        }),
+      };
+    }
     const id = brandIdsOf(brand.environment).find((one) => brandIdsOf(other.environment).includes(one));
     if (id !== undefined) return { fault: new UsageError(`The brands ${names} both have ${id} in WEBHOOK_BRAND_IDS`) };
   }
@@ -127,6 +137,12 @@ function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
 function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
   const [baseUrl, clientId] = [address.trim(), client.trim()];
   return baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
+}
+
+/** Where the orders of a brand come from; undefined: unknown. */
+function ordersOf({ SHOP_DATABASE_URL: url = '', SHOP_SQL_DIR: folder = '' }: Environment): string | undefined {
+  const file = join(folder, 'orders.sql');
+  return url.trim() !== '' && existsSync(file) ? `${url.trim()} ${readFileSync(file, 'utf8')}` : undefined;
 }
 
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>

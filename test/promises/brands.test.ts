@@ -1,4 +1,4 @@
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -238,6 +238,11 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
   await brands.write('a', { WEBHOOK_BRAND_IDS: '2' });
   expect(await failureOf('b')).toBe('The brands a and b both have 2 in WEBHOOK_BRAND_IDS');
   await brands.write('a');
+  expect(await failureOf('b')).toBeUndefined();
+  await brands.write('b', { SHOP_DATABASE_URL: brands.worlds.a?.shopUrl ?? '' });
+  for (const name of ['a', 'b'])
+    expect(await failureOf(name)).toMatch(/^The brands a and b have the same SHOP_DATABASE_URL and the same orders\.sql/);
+  await appendFile(join(brands.folder, 'b', 'orders.sql'), "where st.store_name = 'b'\n");
   expect(await failureOf('b')).toBeUndefined();
   await writeFile(join(brands.folder, 'Big-Name.env'), '');
   expect(await failureOf('Big-Name')).toMatch(/has no usable name/);
