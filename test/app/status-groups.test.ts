@@ -32,7 +32,7 @@ test('gaps and dead letters that differ in values are a line each; --json lists 
   expect(lines?.[0]).toMatch(/^review +300 .*expected created_at/);
   const list = await world.cli('dead-letters');
   expect(list.stdout.match(/^review .*$/gm)).toHaveLength(3);
-  const json = JSON.parse((await world.cli('status', '--json')).stdout);
+  const json = await world.json('status');
   expect(json.openGaps).toHaveLength(301);
   expect(json.deadLetters).toHaveLength(4);
   const [categories] = json.deadLetters.filter(({ kind }: DeadLetterGroup) => kind === 'category');

@@ -42,7 +42,7 @@ test('with --json a command that fails prints one document with the error', asyn
   }
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse('drop table sync.runs cascade');
-  const { status, stdout } = await world.cli('status', '--json');
+  const { status, stdout } = await world.cli('status --json');
   const message = 'relation "sync.run_rows" does not exist';
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
 });
@@ -76,7 +76,7 @@ test('a queue that was never migrated is named by every command that needs it', 
     'serve',
     'dead-letters retry',
   ]) {
-    const { status, stderr } = await world.cli(...command.split(' '));
+    const { status, stderr } = await world.cli(command);
     expect([command, status, stderr]).toEqual([command, 1, said]);
     expect(stderr).not.toContain('node_modules');
   }

@@ -74,6 +74,9 @@ export async function queryAgain<Row extends Record<string, unknown>>(
   }
 }
 
+/** The values of rows that have one column. */
+export const valuesOf = (rows: readonly Record<string, unknown>[]) => rows.map((row) => Object.values(row)[0]);
+
 function poolOf(url: string): pg.Pool {
   const known = pools.get(url);
   if (known) return known;

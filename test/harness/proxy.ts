@@ -129,10 +129,17 @@ export const startChangingProxy = (target: string, change: Change) =>
     return { ...answer, text: answer.body === undefined ? '' : JSON.stringify(answer.body) };
   });
 
+/** Changes each review that a list shows. */
+export const inLists = (change: (review: Fields) => void): Change => ({
+  answer({ body }, { path }) {
+    if (path === '/v1/reviews' && Array.isArray(body)) for (const one of body as Fields[]) change(one);
+  },
+});
+
 const is = (call: Call, method: string, path: RegExp) => call.method === method && path.test(call.path);
 export const all = (noun: string) => new RegExp(`^/v1/${noun}$`);
 
-type Fields = Record<string, unknown>;
+export type Fields = Record<string, unknown>;
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
 /** Changes each object of the answer, at any depth. */

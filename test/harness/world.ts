@@ -15,6 +15,7 @@ import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
 import { beginRun, findRun, type Run } from '../../src/warehouse/runs/runs.ts';
 import { addressOf, type CliEnd, runCli, startHere } from './cli.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
+import { type Change, startChangingProxy } from './proxy.ts';
 
 export type World = AsyncDisposable & {
   shopUrl: string;
@@ -29,16 +30,27 @@ export type World = AsyncDisposable & {
   atService<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   shop<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   openApp(): Promise<App>;
-  /** Runs a command to its end in this world, see `runCli`. */
-  cli(...args: string[]): Promise<CliEnd>;
+  /** Runs a command to its end in this world, see `runCli`. The first argument may be several words. */
+  cli(...command: string[]): Promise<CliEnd>;
+  /** What the command writes to standard output. */
+  prints(...command: string[]): Promise<string>;
+  /** The same as `cli`. What the command writes to standard output must have these texts. */
+  says(command: string, ...texts: (string | RegExp)[]): Promise<CliEnd>;
+  /** What the command says with `--json`. */
+  json(...command: string[]): Promise<Json>;
   /** From now on commands reach the service through this proxy, see proxy.ts, which closes with the world. */
   through<P extends { url: string; close(): Promise<void> }>(start: (target: string) => Promise<P>): Promise<P>;
+  /** The same, through one that changes calls and answers. */
+  changing(change: Change): Promise<unknown>;
   /**
    * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
    * @param job the name of the job: `sync-orders`.
    */
   run(job: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command'): Promise<RunReport>;
 };
+
+// biome-ignore lint/suspicious/noExplicitAny: what a command says is judged by expectations, not by types
+type Json = any;
 
 export type WorldOptions = {
   /** `sample`: sixty orders of the sample shop, with the reviews of their products at the service. */
@@ -80,6 +92,13 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     return app;
   };
   let shared: Promise<App> | undefined;
+  const cli = (...[words = '', ...more]: string[]) => runCli([...words.split(' '), ...more], environment);
+  const through: World['through'] = async (start) => {
+    const proxy = await start(service.url);
+    all.defer(() => proxy.close());
+    environment.REVIEW_API_BASE_URL = proxy.url;
+    return proxy;
+  };
   return {
     shopUrl,
     warehouseUrl,
@@ -91,13 +110,16 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     atService: (text, values) => queryAgain(serviceDatabase, text, values),
     shop: (text, values) => queryAgain(shopUrl, text, values),
     openApp: open,
-    cli: (...args) => runCli(args, environment),
-    async through(start) {
-      const proxy = await start(service.url);
-      all.defer(() => proxy.close());
-      environment.REVIEW_API_BASE_URL = proxy.url;
-      return proxy;
+    cli,
+    prints: async (...command) => (await cli(...command)).stdout,
+    async says(command, ...texts) {
+      const end = await cli(command);
+      for (const text of texts) expect(end.stdout).toMatch(text);
+      return end;
     },
+    json: async (...command) => JSON.parse((await cli(...command, '--json')).stdout),
+    through,
+    changing: (change) => through((target) => startChangingProxy(target, change)),
     async run(name, asked, startedBy) {
       const job = jobs.find((one) => one.name === name);
       if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
@@ -238,6 +260,7 @@ export const runOf = (job: string, given: Partial<Run> = {}): Run => ({
 const throughQueue = <T>(plan: T): T => JSON.parse(JSON.stringify(plan)) as T;
 
 export const hourMs = 3_600_000;
+export const daysAgo = (days: number) => new Date(Date.now() - days * 24 * hourMs);
 
 /** A review of that moment, for `seedReviews`. */
 export function reviewAt(moment: Date | number, more: Partial<SeedReview> = {}): SeedReview {

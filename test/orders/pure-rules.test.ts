@@ -480,9 +480,10 @@ describe('the requests of one record', () => {
     expect(sent.kind === 'failed' ? sent.failure : sent.kind).toBe(ends);
   });
 
-  test('fail for no record if the credentials are refused for all', async () => {
-    const refused = new AuthenticationError(at(401), true);
-    await expect(open()(() => Promise.reject(refused))).rejects.toBe(refused);
+  test('fail for no record if credentials are refused for all, or no token can be read', async () => {
+    const ofToken = new MalformedResponseError({ ...at(200), path: '/oauth/token' });
+    for (const error of [new AuthenticationError(at(401), true), ofToken])
+      await expect(open()(() => Promise.reject(error))).rejects.toBe(error);
   });
 
   test('after a failure are sent once; the lease is checked before each attempt', async () => {

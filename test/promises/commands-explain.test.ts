@@ -11,7 +11,7 @@ async function sync(world: World): Promise<void> {
   const review = reviewAt(Date.now() - 86_400_000);
   await seedReviews(world.serviceDatabaseUrl, [review, review, review]);
   await world.warehouse('alter table warehouse.reviews add constraint bad check (id <> 1)');
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 1 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 1 });
 }
 
 test('show, retry and discard name what is no dead letter, and change nothing', async ({ world }) => {
@@ -26,40 +26,40 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
       expect(await world.cli('dead-letters', command, id)).toMatchObject({ status: 2, stderr });
     }
   }
-  expect(await world.cli('dead-letters', 'discard', '1', '4711')).toMatchObject({ status: 2 });
-  const list = (await world.cli('dead-letters')).stdout;
+  expect(await world.cli('dead-letters discard 1 4711')).toMatchObject({ status: 2 });
+  const list = await world.prints('dead-letters');
   expect(list).toMatch(
     /^kind +count +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +1 +20\d\d-\d\d-\d\dT\S+ +\S.*\n\nShow one: /,
   );
-  const shown = await world.cli('dead-letters', 'show', '1');
+  const shown = await world.cli('dead-letters show 1');
   expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, kind: 'review', key: '1', payload: { message: 'a review' } });
   const others = await world.warehouse<{ id: string }>(`insert into sync.dead_letters
     (kind, key, reason, payload, resolved_at) values ('category', 'a', 'r', '{}', null), ('category', 'b', 'r', '{}', now()),
     ('category', 'c', 'r', '{}', null) returning id`);
   const [another, closed, third] = others.map(({ id }) => String(id)) as [string, string, string];
-  const retried = await world.cli('dead-letters', 'retry', '1', closed, '--json');
+  const retried = await world.cli('dead-letters retry 1', closed, '--json');
   expect([retried.status, JSON.parse(retried.stdout)]).toEqual([1, { tried: 1, resolved: 0, open: 3 }]);
-  expect((await world.cli('dead-letters', 'retry', '1')).stdout).toBe(
+  expect(await world.prints('dead-letters retry 1')).toBe(
     '0 of 1 record: synced, or gone from the shop. Open: 3; see: review-sync dead-letters\n',
   );
   // Others that are open are no failure of the one that was named.
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await world.cli('dead-letters', 'retry', '1')).toMatchObject({
+  expect(await world.cli('dead-letters retry 1')).toMatchObject({
     status: 0,
     stdout: '1 of 1 record: synced, or gone from the shop. Open: 2; see: review-sync dead-letters\n',
   });
-  expect((await world.cli('dead-letters', 'discard', another)).stdout).toBe('1 of 1 discarded.\n');
+  expect(await world.prints('dead-letters discard', another)).toBe('1 of 1 discarded.\n');
   const open = 'select id::integer from sync.dead_letters where resolved_at is null';
   expect(await world.warehouse(open)).toEqual([{ id: Number(third) }]);
-  expect(await world.cli('dead-letters', 'discard', third)).toMatchObject({ status: 0 });
-  expect(await world.cli('dead-letters', 'retry', third, '4711')).toMatchObject({ status: 2 });
+  expect(await world.cli('dead-letters discard', third)).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters retry', third, '4711')).toMatchObject({ status: 2 });
   expect(await world.warehouse(open)).toEqual([]);
-  expect((await world.cli('dead-letters')).stdout).toBe('No dead letters.\n');
+  expect(await world.prints('dead-letters')).toBe('No dead letters.\n');
   // The record of one that is closed may be open under another id; nothing is left of a webhook that was discarded.
   const [old, , webhook] = await world.warehouse<{ id: string }>(`insert into sync.dead_letters
     (kind, key, reason, payload, resolved_at, is_discarded) values ('webhook', 'd', 'r', '[]', now(), false),
     ('webhook', 'd', 'r', '[{}]', null, false), ('webhook', 'e', 'r', '[]', now(), true) returning id`);
-  expect(await world.cli('dead-letters', 'retry', `${old?.id}`, `${webhook?.id}`)).toMatchObject({
+  expect(await world.cli('dead-letters retry', `${old?.id}`, `${webhook?.id}`)).toMatchObject({
     status: 1,
     stdout: expect.stringMatching(
       new RegExp(`^\\d of 1 record: .*\nNot retried: ${webhook?.id} is discarded, and a webhook`),
@@ -70,11 +70,11 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
 test('without its shop queries a command that reads the shop exits 2, a worker goes on', async ({ world }) => {
   world.environment.SHOP_SQL_DIR = '/nowhere';
   for (const command of ['sync orders', 'sync catalog', 'backfill orders', 'verify orders', 'sync orders --dry-run']) {
-    const end = await world.cli(...command.split(' '));
+    const end = await world.cli(command);
     expect([command, end.status, end.stderr]).toEqual([command, 2, expect.stringContaining('/nowhere/')]);
   }
   expect(await world.warehouse('select from sync.runs')).toEqual([]);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   const worker = startHere(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
   await worker.says('orders and catalog cannot be synced: The shop query /nowhere/orders.sql is missing');
   await worker.says('worker ready');
@@ -82,10 +82,10 @@ test('without its shop queries a command that reads the shop exits 2, a worker g
 
 test('explain review shows what the warehouse holds while the service is down', async ({ world }) => {
   await sync(world);
-  expect(await world.cli('explain', 'review', '987654')).toMatchObject({ status: 1 });
-  expect((await world.cli('explain', 'review', '1')).stdout).toContain('the dead letter gives the reason');
+  expect(await world.cli('explain review 987654')).toMatchObject({ status: 1 });
+  await world.says('explain review 1', 'the dead letter gives the reason');
   (await world.through(startRuleProxy)).use(() => ({ status: 503 }));
-  const explained = await world.cli('explain', 'review', '2');
+  const explained = await world.cli('explain review 2');
   expect(explained).toMatchObject({ status: 1, stderr: expect.stringMatching(/^waiting until .* UTC: /m) });
   expect(explained.stdout).toContain('The service could not be asked about the review: ');
   expect(explained.stdout).toContain('a review');

@@ -112,7 +112,7 @@ test('each field that changes or is cleared is sent alone, and nothing else is',
     before = { orders: { ...before.orders, ...after.orders }, lines: {} };
   }
   expect(await sentBy(world)).toEqual({ orders: {}, lines: {} });
-  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });
 
 /** The fields that the shop may clear, but for the grade and the status of a line: the service may show one of its own. */
@@ -202,7 +202,7 @@ test('a kept phone number does not keep an e-mail address from being cleared', a
     expect(await world.openDeadLetters()).toMatchObject(named);
   }
   const [letter] = await world.warehouse('select id::text from sync.dead_letters');
-  expect(await world.cli('dead-letters', 'discard', String(letter?.id))).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters discard', String(letter?.id))).toMatchObject({ status: 0 });
   expect(await world.openDeadLetters()).toEqual([]);
 });
 

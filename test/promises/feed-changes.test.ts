@@ -12,7 +12,7 @@ test('a feed without :since, or no feed and no updated_at, ends the command', as
   await using world = await openWorld({ environment: { SHOP_SQL_DIR } });
   const { shop } = await world.openApp();
   const sync = async (sentence: RegExp) =>
-    expect(await world.cli('sync', 'orders')).toMatchObject({ status: 2, stderr: expect.stringMatching(sentence) });
+    expect(await world.cli('sync orders')).toMatchObject({ status: 2, stderr: expect.stringMatching(sentence) });
   await sync(/does not use its parameter :since/);
   const feed = 'select order_no as code, modified_at as changed_at from shop.orders where modified_at >= :since';
   await writeFile(join(SHOP_SQL_DIR, 'changed_orders.sql'), feed);
@@ -53,7 +53,7 @@ test('a changed query is said by the next run, status and doctor until a backfil
   expect(await said('sync', 'orders')).toBe(true);
   expect(await looks()).toEqual([true, true]);
 
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill orders')).toMatchObject({ status: 0 });
   expect(await looks()).toEqual([false, false]);
 });
 

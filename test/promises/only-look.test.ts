@@ -31,8 +31,8 @@ async function makeDifferences(world: OrderWorld): Promise<void> {
     order('BAD', line('1', 7)),
   );
   await world.shop(`update o set order_device = 'television' where code = 'BAD'`);
-  expect((await world.cli('sync', 'orders')).status).toBe(1);
-  expect((await world.cli('sync', 'reviews')).status).toBe(0);
+  expect((await world.cli('sync orders')).status).toBe(1);
+  expect((await world.cli('sync reviews')).status).toBe(0);
   await world.warehouse(`update sync.order_links set lease_owner = 'dead', lease_expires_at = now() - interval '1 hour'
     where order_code = 'BROKEN OFF'`);
   await world.shop(`

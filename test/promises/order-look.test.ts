@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
+
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 
 /** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
@@ -20,20 +20,19 @@ test('preview and explain show rows, requests and differences, and send nothing'
     update o set total_price = 150, order_device = 'pc' where code = 'A';
     update l set status = 'delivered' where order_code = 'A';
     insert into l (order_code, line_code, product_id) values ('A', '2', 9)`);
-  const end = await world.cli('preview', 'order', 'A');
-  expect(end).toMatchObject({ status: 0, stderr: '' });
-  expect(end.stdout).toContain('A@example.com');
-  expect(end.stdout).toMatch(
+  const end = await world.says(
+    'preview order A',
     /^The next run that reads this order sends:\nPOST \/v1\/orders\n\{\n {2}"code": "A",.*\nNothing was sent\.\n$/ms,
+    'A@example.com',
+    'The lines add up to 13 % of total_price.',
+    'total_price: the shop has 150, the service 10000 cents of KRW',
+    'status: the shop has delivered, the service paid',
+    'line 2: the service has no sub-order for it',
+    notShown,
   );
-  expect(end.stdout).toContain('The lines add up to 13 % of total_price.');
-  expect(end.stdout).toContain('total_price: the shop has 150, the service 10000 cents of KRW');
-  expect(end.stdout).toContain('status: the shop has delivered, the service paid');
-  expect(end.stdout).toContain('line 2: the service has no sub-order for it');
-  expect(end.stdout).toContain(notShown);
   // The shop has no mileage: there is nothing to compare.
-  expect(end.stdout).not.toContain('mileage');
-  const previewed = JSON.parse((await world.cli('preview', 'order', 'A', '--json')).stdout);
+  expect(end).toMatchObject({ status: 0, stderr: '', stdout: expect.not.stringContaining('mileage') });
+  const previewed = await world.json('preview order A');
   expect(previewed.requests).toMatchObject([
     { method: 'POST', path: '/v1/orders', body: { code: 'A', total_price: '150', user_email: 'A@example.com' } },
     { method: 'PUT', path: '/v1/orders/1/sub_orders/1', body: { status: 'delivered' } },
@@ -42,57 +41,42 @@ test('preview and explain show rows, requests and differences, and send nothing'
   expect(previewed.nothingToSend).toBeUndefined();
 
   // Explain compares with the same function, and shows nobody's name or address.
-  const { stdout: json } = await world.cli('explain', 'order', 'A', '--json');
+  const { stdout: json } = await world.cli('explain order A --json');
   expect(JSON.parse(json).service).toMatchObject({ user_email: '(a value)' });
   expect(json).not.toMatch(/Minji|@example.com/);
   await world.shop(`update o set user_email = 'other@example.com' where code = 'A'`);
-  const explained = await world.cli('explain', 'order', 'A');
-  expect(explained.stdout).toContain('total_price: the shop has 150');
-  expect(explained.stdout).toContain('user_email: the shop has a value, the service a value');
-  expect(explained.stdout).toContain(notShown);
-  expect(explained.stdout).not.toContain('@example.com');
+  const differs = ['total_price: the shop has 150', 'user_email: the shop has a value, the service a value', notShown];
+  expect((await world.says('explain order A', ...differs)).stdout).not.toContain('@example.com');
   expect(writes(world)).toEqual([]);
 
   // If the service cannot be asked, nobody says whether there is a difference.
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
-  const unasked = await world.cli('preview', 'order', 'A');
-  expect(unasked).toMatchObject({ status: 1 });
-  expect(unasked.stdout).toContain('The service could not be asked about the order');
-  expect(unasked.stdout).not.toContain('difference');
-  expect(await world.cli('explain', 'order', 'A')).toMatchObject({ status: 1 });
+  const unasked = await world.says('preview order A', 'The service could not be asked about the order');
+  expect(unasked).toMatchObject({ status: 1, stdout: expect.not.stringContaining('difference') });
+  expect(await world.cli('explain order A')).toMatchObject({ status: 1 });
 });
 
 test('preview says what the next run would really send, and what it leaves out', async ({ world }) => {
   await pushThree(world);
-  expect(JSON.parse((await world.cli('preview', 'order', 'B', '--json')).stdout)).toMatchObject({
-    nothingToSend: 'unchanged',
-    withheld: [],
-  });
+  expect(await world.json('preview order B')).toMatchObject({ nothingToSend: 'unchanged', withheld: [] });
+  const notSent = 'The next run sends nothing: the order has not changed since it was pushed. A push would send:\nPOST';
+  await world.says('preview order B', notSent);
   await world.shop(`insert into o (code, created_at, user_email, user_phone)
     values ('OLD', now() - interval '60 days', 'old@example.com', '010-1111-2222')`);
-  expect((await world.cli('preview', 'order', 'B')).stdout).toContain(
-    'The next run sends nothing: the order has not changed since it was pushed. A push would send:\nPOST',
-  );
-  const old = await world.cli('preview', 'order', 'OLD', '--json');
-  expect(JSON.parse(old.stdout)).toMatchObject({
-    atService: 'absent',
-    withheld: ['user_email', 'user_phone'],
-    requests: [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }],
-  });
-  expect(JSON.parse(old.stdout).requests[0].body).not.toHaveProperty('user_email');
-  expect((await world.cli('preview', 'order', 'OLD')).stdout).toMatch(
-    /Left out by the contact rule: user_email and user_phone\. The order is too old \(.*\n\nThe service has no such order\./,
-  );
+  const old = await world.json('preview order OLD');
+  const requests = [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }];
+  expect(old).toMatchObject({ atService: 'absent', withheld: ['user_email', 'user_phone'], requests });
+  expect(old.requests[0].body).not.toHaveProperty('user_email');
+  const tooOld =
+    /Left out by the contact rule: user_email and user_phone\. The order is too old \(.*\n\nThe service has no such order\./;
+  await world.says('preview order OLD', tooOld);
   await world.place(order('WAITS', line('1', 'P404')));
-  expect((await world.cli('preview', 'order', 'WAITS')).stdout).toContain(
-    'Line 1 is not sent: it waits until the service is known to have product P404.',
-  );
-  await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge')`);
-  expect((await world.cli('preview', 'order', 'BAD')).stdout).toContain('would be a dead letter: order_device');
-  await world.shop(`insert into o (code, order_device) values ('BAD2', 'fridge');
+  const waits = 'Line 1 is not sent: it waits until the service is known to have product P404.';
+  await world.says('preview order WAITS', waits);
+  await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge'), ('BAD2', 'fridge');
     insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[1]')`);
-  const dry = await world.cli('sync', 'orders', '--dry-run', '--json');
-  expect(JSON.parse(dry.stdout)).toMatchObject({
+  await world.says('preview order BAD', 'would be a dead letter: order_device');
+  expect(await world.json('sync orders --dry-run')).toMatchObject({
     ...{ orders: 7, unchanged: 3, toSend: 2, waitingLines: 1, faulty: 3 },
     faults: [
       { count: 2, example: 'BAD', reason: expect.stringContaining('order_device') },
@@ -100,15 +84,10 @@ test('preview says what the next run would really send, and what it leaves out',
     ],
   });
   await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
-  expect((await world.cli('preview', 'order', 'WAITS')).stdout).toContain(
-    'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off',
-  );
-  for (const command of ['preview', 'explain']) {
-    expect(await world.cli(command, 'order', 'NONE')).toMatchObject({
-      status: 1,
-      stdout: expect.stringContaining('The shop has no order NONE.'),
-    });
-  }
+  const deleted = 'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off';
+  await world.says('preview order WAITS', deleted);
+  for (const command of ['preview order NONE', 'explain order NONE'])
+    expect(await world.says(command, 'The shop has no order NONE.')).toMatchObject({ status: 1 });
   expect(writes(world)).toEqual([]);
 });
 
@@ -118,42 +97,36 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
     update o set total_price = 150, order_device = 'pc' where code = 'A';
     insert into o (code, order_device) values ('D', 'pc'), ('E', 'fridge');
     insert into l (order_code, line_code, product_id) values ('D', '1', 9), ('D', '2', 9)`);
-  const diff = ['backfill', 'orders', '--dry-run', '--diff'];
-  const end = await world.cli(...diff);
-  expect(end.status).toBe(0);
-  expect(end.stdout).toContain(
+  const diff = 'backfill orders --dry-run --diff';
+  const { status, stdout } = await world.says(
+    diff,
     'order A: would change\n  total_price: the shop has 150, the service 10000 cents of KRW',
-  );
-  expect(end.stdout).toContain('order D: would be created, with 2 sub-orders');
-  expect(end.stdout).toContain('order E: cannot be sent: order_device');
-  // What the service does not show is said once for all orders.
-  expect(end.stdout).not.toContain(notShown);
-  expect(end.stdout).toContain('Could not be compared, since the service does not show it: order_device (1 order).');
-  expect(end.stdout).not.toContain('@example.com');
-  expect(end.stdout).toContain(
+    'order D: would be created, with 2 sub-orders',
+    'order E: cannot be sent: order_device',
+    'Could not be compared, since the service does not show it: order_device (1 order).',
     '5 orders read, 2 of them cost no request; 3 orders looked at: 1 would be created, 1 would change, 0 would be sent without ' +
       'a difference in what the service shows, 0 could not be compared, 1 cannot be sent and would become dead letters.\nNothing',
   );
-  const capped = JSON.parse((await world.cli(...diff, '--limit', '1', '--json')).stdout);
-  expect(capped).toMatchObject({ isCut: true });
-  expect(capped.orders).toHaveLength(1);
-  expect((await world.cli(...diff, '--limit', '1')).stdout).toMatch(
-    /1 order looked at: .*\nOnly the first 1 order were looked at: there may be more \(--limit\)\.\nNothing was sent or written\.\n$/,
-  );
+  // What the service does not show is said once for all orders.
+  expect([status, stdout]).toEqual([0, expect.not.stringContaining(notShown)]);
+  expect(stdout).not.toContain('@example.com');
+  expect(await world.json(`${diff} --limit 1`)).toMatchObject({ isCut: true, orders: [{}] });
+  const cut =
+    /1 order looked at: .*\nOnly the first 1 order were looked at: there may be more \(--limit\)\.\nNothing was sent or written\.\n$/;
+  await world.says(`${diff} --limit 1`, cut);
   // Neither --diff nor --limit alone begins a backfill.
-  for (const options of [['--diff'], ['--limit', '100']]) {
-    expect(await world.cli('backfill', 'orders', ...options)).toMatchObject({ status: 0, stdout: end.stdout });
-  }
+  for (const options of ['--diff', '--limit 100'])
+    expect(await world.cli(`backfill orders ${options}`)).toMatchObject({ status: 0, stdout });
   expect(writes(world)).toEqual([]);
-  expect(await world.cli(...diff, '--limit', 'many')).toMatchObject({ status: 2 });
+  expect(await world.cli(`${diff} --limit many`)).toMatchObject({ status: 2 });
 });
 
 test('verify finds what differs or is missing, and repairs it without any address', async ({ world }) => {
   await pushThree(world);
-  const verify = (...more: string[]) => world.cli('verify', 'orders', ...more);
-  const report = async (...more: string[]) => JSON.parse((await verify(...more, '--json')).stdout);
-  const same = expect.stringContaining('Shop and service agree in all that could be compared.');
-  expect(await verify()).toMatchObject({ status: 0, stdout: same });
+  const verify = (...more: string[]) => world.cli('verify orders', ...more);
+  const report = (...more: string[]) => world.json('verify orders', ...more);
+  const same = 'Shop and service agree in all that could be compared.';
+  expect(await world.says('verify orders', same)).toMatchObject({ status: 0 });
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
   await world.place(order('NEW', { user_email: 'new@example.com' }));
@@ -168,14 +141,12 @@ test('verify finds what differs or is missing, and repairs it without any addres
     { field: 'price', shop: '10', isShown: true },
     { field: 'status', shop: 'paid', service: 'lost', isShown: true },
   ]);
-  const text = await verify();
-  expect(text.status).toBe(1);
-  expect(text.stdout).toMatch(
+  const text = await world.says(
+    'verify orders',
     /^order A\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
-  );
-  expect(text.stdout).toMatch(
     /: order_device \(1 order\)\.\n\nTo push again what is missing or differs: review-sync verify orders --repair\n$/,
   );
+  expect(text.status).toBe(1);
   expect(writes(world)).toEqual([]);
 
   await world.atService(`update reference_service.sub_orders set invoice = 'X' where order_id = 1`);
@@ -193,10 +164,9 @@ test('verify finds what differs or is missing, and repairs it without any addres
   expect(await world.atService('select status, price::text, invoice from reference_service.sub_orders')).toEqual(
     Array.from({ length: 3 }, () => ({ status: 'paid', price: '10', invoice: null })),
   );
-  const emails = await world.atService('select code, user_email from reference_service.orders order by code');
-  expect(emails.map(({ code, user_email }) => `${code} ${user_email}`)).toEqual([
-    ...['A A@example.com', 'B null', 'C C@example.com', 'NEW null'],
-  ]);
+  const emails = await world.atService('select code, user_email as email from reference_service.orders order by code');
+  const expected = ['A A@example.com', 'B null', 'C C@example.com', 'NEW null'];
+  expect(emails.map(({ code, email }) => `${code} ${email}`)).toEqual(expected);
   expect(await verify()).toMatchObject({ status: 0 });
   await world.atService('update reference_service.orders set total_price = 5');
   const all = expect.stringMatching(/\n3 orders repaired; none differs any more\.\n$/);
@@ -220,30 +190,32 @@ test('verify names contact that was sent and is another one at the service, and 
   const others = ['OLD', 'WITHHELD', 'FORGOTTEN', 'DELETED'];
   await world.place(...['A', 'MASKED', 'HIDDEN', 'SPELT', ...others].map((code) => order(code, contact(code))));
   await world.sync();
-  await world.warehouse(`update sync.order_links set contact = lower(order_code)
-    where order_code in ('WITHHELD', 'FORGOTTEN')`);
+  await world.warehouse(
+    `update sync.order_links set contact = lower(order_code) where order_code in ('WITHHELD', 'FORGOTTEN')`,
+  );
   for (const end of [world.shop, world.atService]) {
     const orders = end === world.shop ? 'o' : 'reference_service.orders';
     await end(`update ${orders} set created_at = '2020-01-01T00:00:00Z' where code = 'OLD'`);
   }
   await world.rememberDates();
   await world.shop(`update o set deleted_at = now() where code = 'DELETED'`);
-  await world.atService(`update reference_service.orders set user_email = 'wrong@example.com', user_phone = '02-9'
-    where code <> 'DELETED'`);
-  await world.atService(`update reference_service.orders set user_email = 'm***@example.com', user_phone = '010-****-2222'
-    where code = 'MASKED'`);
-  await world.atService(`update reference_service.orders set user_email = 'SPELT@EXAMPLE.com', user_phone = '01011112222'
-    where code = 'SPELT'`);
-  await world.atService(`update reference_service.orders set user_email = null, user_phone = null
-    where code in ('DELETED', 'HIDDEN')`);
-  const verify = (...more: string[]) => world.cli('verify', 'orders', ...more);
-  const found = await verify();
-  expect(found).toMatchObject({ status: 1 });
-  expect(found.stdout).toMatch(
+  for (const [email, phone, which] of [
+    ['wrong@example.com', '02-9', `not in ('DELETED', 'HIDDEN')`],
+    ['m***@example.com', '010-****-2222', `= 'MASKED'`],
+    ['SPELT@EXAMPLE.com', '01011112222', `= 'SPELT'`],
+    [null, null, `in ('DELETED', 'HIDDEN')`],
+  ]) {
+    const statement = `update reference_service.orders set user_email = $1, user_phone = $2 where code ${which}`;
+    await world.atService(statement, [email, phone]);
+  }
+  const verify = (...more: string[]) => world.cli('verify orders', ...more);
+  const found = await world.says(
+    'verify orders',
     /^8 orders of the shop: 7 the same, 1 different, 0 not compared\.\n\norder A\n {2}user_email: /,
+    '  user_phone: the shop has a value, the service a value\n',
+    'the service does not show it: user_email (1 order), user_phone (1 order).',
   );
-  expect(found.stdout).toContain('  user_phone: the shop has a value, the service a value\n');
-  expect(found.stdout).toContain('the service does not show it: user_email (1 order), user_phone (1 order).');
+  expect(found.status).toBe(1);
   expect(found.stdout + (await verify('--json')).stdout).not.toMatch(/@example|1111|02-9/);
 
   // Promise 7: a repair carries no contact.
@@ -262,22 +234,22 @@ test('verify says which orders it could not compare', async ({ world }) => {
     insert into l (order_code, line_code, product_code) values ('C', '2', 'not yet known')`);
   await world.shop(`insert into o (code, order_device) values ('E', 'fridge')`);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/2' ? { status: 403 } : 'pass'));
-  const end = await world.cli('verify', 'orders', '--json');
+  const end = await world.cli('verify orders --json');
   expect(end.status).toBe(1);
   expect(JSON.parse(end.stdout)).toMatchObject({ orders: 4, equal: 1, differing: 0, notCompared: 3 });
-  const text = await world.cli('verify', 'orders');
-  expect(text.stdout).toContain('order A could not be compared: line 2: ');
-  expect(text.stdout).toContain('order B could not be compared');
-  expect(text.stdout).toContain('order E could not be compared: order_device');
-  expect(text.stdout).toContain('No order is known to differ; 3 could not be compared.');
+  await world.says(
+    'verify orders',
+    ...['A could not be compared: line 2: ', 'B could not be compared', 'E could not be compared: order_device'],
+    'No order is known to differ; 3 could not be compared.',
+  );
   world.serviceRule(() => 'pass');
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
-  const repair = await world.cli('verify', 'orders', '--repair', '--json');
+  const repair = await world.cli('verify orders --repair --json');
   expect(repair.status).toBe(1);
   expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
   await world.atService(`update reference_service.orders set total_price = 6 where code = 'A'`);
-  const left = expect.stringContaining('0 orders repaired; 1 still differs: A. See why with: review-sync explain');
-  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1, stdout: left });
+  const left = '0 orders repaired; 1 still differs: A. See why with: review-sync explain';
+  expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
 });
 
 test('verify counts what stays at the service, or names the command that deletes it', async ({ world }) => {
@@ -285,44 +257,42 @@ test('verify counts what stays at the service, or names the command that deletes
   await world.shop(`delete from o where code = 'C'`);
   await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, created_at, updated_at)
     select order_id, product_id, price, created_at, updated_at from reference_service.sub_orders cross join generate_series(1, 2) where order_id = 2`);
-  const counted = JSON.parse((await world.cli('verify', 'orders', '--json')).stdout);
-  expect(counted).toMatchObject({ equal: 2, unmatched: { subOrders: 2, orders: 1, codes: ['B'] } });
-  const off = await world.cli('verify', 'orders');
-  expect(off.status).toBe(0);
-  expect(off.stdout).toContain('2 sub-orders at the service without a line in the shop, kept, in 1 order: B.');
-  expect(off.stdout).toContain(
+  const unmatched = { subOrders: 2, orders: 1, codes: ['B'] };
+  expect(await world.json('verify orders')).toMatchObject({ equal: 2, unmatched });
+  const off = await world.says(
+    'verify orders',
+    '2 sub-orders at the service without a line in the shop, kept, in 1 order: B.',
     '1 pushed order left the shop: C. Nothing is deleted at the service with ORDER_DELETES=off.',
+    '2 orders of the shop: 2 the same, 0 different, 0 not compared.',
   );
-  expect(off.stdout).toContain('2 orders of the shop: 2 the same, 0 different, 0 not compared.');
-  const send = await runCli(['verify', 'orders'], { ...world.environment, ORDER_DELETES: 'send' });
-  expect(send.status).toBe(1);
-  expect(send.stdout).toMatch(
-    /created in the last ORDER_RESCAN_DAYS, .*: review-sync sync reconcile\. Delete older ones at the service by hand\./,
-  );
-  expect(send.stdout).not.toMatch(/--repair|ORDER_DELETES/);
+  expect(off.status).toBe(0);
+  world.environment.ORDER_DELETES = 'send';
+  const hint =
+    /created in the last ORDER_RESCAN_DAYS, .*: review-sync sync reconcile\. Delete older ones at the service by hand\./;
+  const send = await world.says('verify orders', hint);
+  expect(send).toMatchObject({ status: 1, stdout: expect.not.stringMatching(/--repair|ORDER_DELETES/) });
 });
 
 test('of an order that neither the shop nor the service has nothing is missing', async ({ world }) => {
   await pushThree(world);
   await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'B'`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
-  const verified = await world.cli('verify', 'orders', '--repair');
-  expect(verified).toMatchObject({ status: 0, stdout: expect.stringContaining('1 deleted in the shop, not compared') });
-  const previewed = JSON.parse((await world.cli('preview', 'order', 'B', '--json')).stdout);
-  expect(previewed).toMatchObject({ nothingToSend: 'deleted in the shop', requests: [] });
-  const diff = JSON.parse((await world.cli('backfill', 'orders', '--dry-run', '--diff', '--json')).stdout);
-  expect(diff).toMatchObject({ orders: [{ code: 'B', kind: 'deleted' }] });
+  const verified = await world.says('verify orders --repair', '1 deleted in the shop, not compared');
+  expect(verified.status).toBe(0);
+  const nothing = { nothingToSend: 'deleted in the shop', requests: [] };
+  expect(await world.json('preview order B')).toMatchObject(nothing);
+  const orders = [{ code: 'B', kind: 'deleted' }];
+  expect(await world.json('backfill orders --dry-run --diff')).toMatchObject({ orders });
   await world.sync();
   expect(writes(world)).toEqual([]);
   // One that a repair deletes does not differ any more.
   await world.shop(`update o set deleted_at = now() where code = 'C'`);
-  const environment = { ...world.environment, ORDER_DELETES: 'send' };
-  const repair = await runCli(['verify', 'orders', '--repair', '--json'], environment);
-  expect(JSON.parse(repair.stdout).repair).toMatchObject({ repaired: 1, left: 0, counts: { orders_deleted: 1 } });
+  world.environment.ORDER_DELETES = 'send';
+  const repair = { repaired: 1, left: 0, counts: { orders_deleted: 1 } };
+  expect(await world.json('verify orders --repair')).toMatchObject({ repair });
   await world.shop(`delete from o where code = 'C'`);
-  const explained = await runCli(['explain', 'order', 'C'], environment);
-  expect(explained.status).toBe(0);
-  expect(explained.stdout).toContain('the shop does not have the order any more, nor has the service');
+  const gone = 'the shop does not have the order any more, nor has the service';
+  expect(await world.says('explain order C', gone)).toMatchObject({ status: 0 });
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
@@ -331,23 +301,15 @@ test('where the shop ignores case, explain and preview show the shop’s own cod
     alter table o alter column code type text collate nocase;
     insert into o (code) values ('a1'), ('B1')`);
   await world.sync();
-  for (const command of ['explain', 'preview']) {
-    const end = await world.cli(command, 'order', 'A1');
-    expect(end.stdout).toContain('The shop’s code of A1 is a1.');
-    expect(end.stdout).not.toContain('Never pushed');
-    expect(JSON.parse((await world.cli(command, 'order', 'A1', '--json')).stdout)).toMatchObject({
-      code: 'a1',
-      shop: { order: { code: 'a1' } },
-    });
-    expect((await world.cli(command, 'order', 'a1')).stdout).not.toContain('The shop’s code of');
-  }
-  expect(JSON.parse((await world.cli('explain', 'order', 'A1', '--json')).stdout).link).toMatchObject({
-    orderCode: 'a1',
-  });
-  // The same where an order was pushed under the other spelling, which the shop has no more.
+  // The other order was pushed under a spelling that the shop has no more.
   await world.shop(`delete from o where code = 'B1'; insert into o (code) values ('b1')`);
-  for (const command of ['explain', 'preview']) {
-    expect((await world.cli(command, 'order', 'B1')).stdout).toContain('The shop’s code of B1 is b1.');
-    expect(JSON.parse((await world.cli(command, 'order', 'B1', '--json')).stdout)).toMatchObject({ code: 'b1' });
+  for (const command of ['explain order', 'preview order']) {
+    const { stdout } = await world.says(`${command} A1`, 'The shop’s code of A1 is a1.');
+    expect(stdout).not.toContain('Never pushed');
+    expect(await world.json(command, 'A1')).toMatchObject({ code: 'a1', shop: { order: { code: 'a1' } } });
+    expect(await world.prints(command, 'a1')).not.toContain('The shop’s code of');
+    await world.says(`${command} B1`, 'The shop’s code of B1 is b1.');
+    expect(await world.json(command, 'B1')).toMatchObject({ code: 'b1' });
   }
+  expect(await world.json('explain order A1')).toMatchObject({ link: { orderCode: 'a1' } });
 });

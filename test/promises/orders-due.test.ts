@@ -48,11 +48,11 @@ test('dead-letters retry retries all, and is incomplete if a line cannot be read
   await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
   await world.place(order('A', { total_price: -1e15 }, line('1', 7), line('2', 7, { price: -1e15 })), order('B'));
   world.serviceRule(({ form }) => (refused.includes(form.get('code') ?? '') ? { status: 422 } : 'pass'));
-  expect((await world.cli('sync', 'orders')).status).toBe(1);
+  expect((await world.cli('sync orders')).status).toBe(1);
   expect(await world.openDeadLetters()).toHaveLength(26);
   world.serviceRule(() => 'pass');
   await world.shop(`update o set total_price = 7 where code = 'A'`);
-  const retry = (...ids: string[]) => world.cli('dead-letters', 'retry', ...ids);
+  const retry = (...ids: string[]) => world.cli('dead-letters retry', ...ids);
   const [ofA] = await world.warehouse(`select id::text from sync.dead_letters where key = 'A'`);
   const stdout = expect.stringMatching(/^1 of 1 record: .* Open: 26;/);
   expect(await retry(String(ofA?.id))).toMatchObject({ status: 1, stdout });
@@ -62,18 +62,4 @@ test('dead-letters retry retries all, and is incomplete if a line cannot be read
   await world.shop('update l set price = 7');
   expect(await retry()).toMatchObject({ status: 0 });
   expect(await world.atService('select from reference_service.sub_orders')).toHaveLength(27);
-});
-
-const smallBatches = orderTest.extend('worldOptions', { environment: { ORDER_BATCH_SIZE: '2' } });
-
-smallBatches('more orders without a code than a batch holds keep no first push from its end', async ({ world }) => {
-  await world.shop(
-    `insert into o (code) select '' from generate_series(1, 5); insert into o (code) values ('A'), ('B')`,
-  );
-  expect((await world.run('sync-orders')).outcome).toBe('done');
-  // No run reads the orders without a code; doctor names them.
-  expect((await world.cli('doctor')).stdout).toMatch(
-    /orders\.sql: 5 rows that runs may not find, such as: code is an empty text, expected a value \(an order created at 20/,
-  );
-  expect(await world.atService('select from reference_service.orders')).toHaveLength(2);
 });

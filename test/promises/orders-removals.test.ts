@@ -27,7 +27,7 @@ test('as many removed lines go as the allowance reaches, all of an order or none
   await useUpAllowance(world, allowance.perDay - 5);
   // Six are more than the allowance.
   await world.shop(`delete from l where line_code::integer > 2 or (order_code <> 'O9' and line_code = '2'); ${touch}`);
-  const end = await world.cli('sync', 'orders', '--json');
+  const end = await world.cli('sync orders --json');
   expect(end.status).toBe(1);
   const report = JSON.parse(end.stdout) as { counts: Record<string, number>; error: string };
   const held = { orders_pushed: 9, orders_held: 4, removals_held: 9, sub_orders_removed: 5 };
@@ -44,7 +44,7 @@ test('as many removed lines go as the allowance reaches, all of an order or none
   // Held back twice, they are to be tried again in minutes, and the shop has no change that was not read.
   await world.shop(`update o set updated_at = now() - interval '1 day'`);
   expect(await world.sync()).toMatchObject({ orders_held: 4 });
-  expect(await world.cli('sync', 'orders', '--allow-removals')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync orders --allow-removals')).toMatchObject({ status: 0 });
   expect(await world.atService(subOrders)).toEqual([{ n: 10 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });
@@ -55,8 +55,8 @@ test('an order that lost all its lines, or a line its code, keeps its sub-orders
   const before = await world.atService(ids);
   await world.shop(`create table kept as select * from l; delete from l where order_code = 'O1';
     update l set line_code = '' where order_code = 'O2' and line_code = '2'; ${touch}`);
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
-  expect(await world.cli('verify', 'orders', '--repair')).toMatchObject({ status: 1 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
+  expect(await world.cli('verify orders --repair')).toMatchObject({ status: 1 });
   expect(await world.atService(ids)).toEqual(before);
   const reason = expect.stringMatching(/^the shop shows no line of the order any more, .* has 2 of its sub-orders/);
   expect(await world.openDeadLetters()).toMatchObject([
@@ -64,7 +64,7 @@ test('an order that lost all its lines, or a line its code, keeps its sub-orders
     { kind: 'order_line', reason: expect.stringContaining('line_code') },
   ]);
   await world.shop(`delete from l; insert into l select * from kept; ${touch}`);
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.atService(ids)).toEqual(before);
 });

@@ -19,10 +19,10 @@ test('a discarded order stays so until it fails for another reason', async ({ wo
     world.warehouse('update sync.dead_letters set is_discarded = true, resolved_at = now() where resolved_at is null');
   expect(await failing(refused(422))).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
   const [letter] = await world.warehouse('select id from sync.dead_letters');
-  expect(await world.cli('dead-letters', 'discard', String(letter?.id))).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters discard', String(letter?.id))).toMatchObject({ status: 0 });
   expect(await failing(refused(422))).toEqual({ outcome: 'done', open: [], isTried: true });
   // By its id it can be tried again all the same.
-  const retried = await world.cli('dead-letters', 'retry', String(letter?.id));
+  const retried = await world.cli('dead-letters retry', String(letter?.id));
   expect(retried).toMatchObject({ status: 1, stdout: expect.stringMatching(/^0 of 1 record: .* Open: 1/) });
   // Recorded by the push, and by the reading of the shop.
   await world.shop(`update l set product_id = 0 where order_code = 'O2'`);

@@ -25,6 +25,13 @@ test('of commands that start the same backfill at once one starts it, the others
   expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([{ id: reports[0]?.run, outcome: 'done' }]);
 });
 
+test('a backfill of orders that is begun again ends the open one', async ({ openWorld }) => {
+  const world = await openWorld({ shop: 'sample' });
+  for (const _run of [1, 2]) expect(await world.cli('backfill orders --detach')).toMatchObject({ status: 0 });
+  const runs = 'select outcome from sync.runs order by started_at';
+  expect(await world.warehouse(runs)).toEqual([{ outcome: 'abandoned' }, { outcome: null }]);
+});
+
 test('Ctrl-C of a command that joined a run ends it for the other command, too', async ({ world: here }) => {
   await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
   here.service.setFaults({ latencyMs: 1000 });

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { startChangingProxy } from '../harness/proxy.ts';
+import { valuesOf } from '../harness/database.ts';
+import { all, type Fields, inAnswers, inLists } from '../harness/proxy.ts';
 import { hourlyReviews, openWorld, testIn, type World } from '../harness/world.ts';
 
 /** Worlds whose service has thirty reviews. */
@@ -17,15 +18,14 @@ const replies = `
 
 /** Gives a review comments, and moves its date, by which `sync reviews` finds it. */
 const comment = (world: World, id: number, comments: unknown[]) =>
-  world.atService('update reference_service.reviews set comments = $2, updated_at = now() where id = $1', [
-    id,
-    JSON.stringify(comments),
-  ]);
+  world.atService(
+    `update reference_service.reviews set comments = '${JSON.stringify(comments)}', updated_at = now() where id = ${id}`,
+  );
 const asked = ({ service }: World) => service.requests()['GET /v1/reviews/:id'] ?? 0;
 
 test('a review whose number of comments moved is read by its id, once', async ({ world }) => {
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   const before = asked(world);
   const at = '2026-03-01T09:00:00.250+09:00';
   await comment(world, 1, [
@@ -37,12 +37,9 @@ test('a review whose number of comments moved is read by its id, once', async ({
     { created_at: '10:00:00+09:00' },
     { created_at: '300000-01-01' },
   ]);
-  await comment(
-    world,
-    2,
-    Array.from({ length: 5000 }, (_, n) => ({ id: n, message: 'x'.repeat(100) })),
-  );
-  expect((await world.cli('sync', 'reviews')).stdout).toMatch(/2 comments|comments +2/);
+  const many = Array.from({ length: 5000 }, (_, n) => ({ id: n, message: 'x'.repeat(100) }));
+  await comment(world, 2, many);
+  await world.says('sync reviews', /2 comments|comments +2/);
   const found = await world.warehouse(replies);
   expect(found.slice(0, 4)).toEqual([
     { review: 1, position: 1, at: new Date('2026-03-01T00:00:00Z'), isByShop: true },
@@ -53,39 +50,34 @@ test('a review whose number of comments moved is read by its id, once', async ({
   expect(found.slice(4, 7).map(({ at }) => at)).toEqual([null, null, null]);
   expect(found).toHaveLength(5007);
   expect(asked(world)).toBe(before + 2);
-  expect(
-    await world.warehouse(
-      `select comment ->> 'message' as text from warehouse.review_comments where review_id = 1 and id = '7'`,
-    ),
-  ).toEqual([{ text: 'Sorry!' }]);
+  const text = `select comment ->> 'message' from warehouse.review_comments where review_id = 1 and id = '7'`;
+  expect(valuesOf(await world.warehouse(text))).toEqual(['Sorry!']);
 
   // They vanish, and nothing else is asked for.
   await comment(world, 1, []);
   await comment(world, 2, []);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   expect(await world.warehouse(replies)).toEqual([]);
   expect(asked(world)).toBe(before + 4);
 });
 
 test('a service that shows no comments costs five requests a run, until it does', async ({ world }) => {
-  await world.cli('sync', 'reviews');
+  await world.cli('sync reviews');
   const before = asked(world);
   world.service.hideFields(['comments']);
   await world.atService(`update reference_service.reviews set comments = '[{"id": 1}, {"id": 2}]', updated_at = now()`);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   expect(asked(world)).toBe(before + 5);
-  const [{ n } = { n: 0 }] = await world.warehouse<{ n: number }>(
-    'select count(*)::integer as n from warehouse.reviews',
-  );
+  const n = (await world.warehouse('select from warehouse.reviews')).length;
   expect(n).toBeGreaterThan(20);
 
   world.service.hideFields([]);
   // Those that failed wait for ten minutes.
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   expect(asked(world)).toBe(before + n);
   await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select count(*)::integer as n from bi.replies')).toEqual([{ n: 2 * n }]);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 
@@ -93,66 +85,54 @@ test('a service that shows no comments costs five requests a run, until it does'
   world.service.hideFields(['comments']);
   await world.warehouse(`update sync.field_shapes set last_seen_at = last_seen_at - interval '2 hours'`);
   await world.atService(`update reference_service.reviews set comments = '[]', updated_at = now()`);
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
-  expect((await world.cli('status')).stdout).toContain(
-    'comments of a review that is read by its id is missing from all',
-  );
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  await world.says('status', 'comments of a review that is read by its id is missing from all');
 });
 
 test('a review that is gone is asked for no more, and one that comes back is', async ({ world }) => {
-  await world.cli('sync', 'reviews');
+  await world.cli('sync reviews');
   const due = async () =>
-    (await world.warehouse('select review_id::integer as id from sync.comments_due')).map(({ id }) => id);
+    valuesOf(await world.warehouse('select review_id::integer from sync.comments_due order by 1'));
   world.service.hideFields(['comments']);
   for (const id of [1, 2, 3, 4]) await comment(world, id, [{ id }]);
-  await world.cli('sync', 'reviews');
-  expect((await due()).sort()).toEqual([1, 2, 3, 4]);
+  await world.cli('sync reviews');
+  expect(await due()).toEqual([1, 2, 3, 4]);
   const { warehouse } = await world.openApp();
   await markDeleted(warehouse.db, [1], new Date());
   await world.atService(`update reference_service.reviews set user_code = 'minji', updated_at = now() where id = 2`);
-  expect((await due()).sort()).toEqual([2, 3, 4]);
+  expect(await due()).toEqual([2, 3, 4]);
   // The list still shows the first one.
-  await world.cli('sync', 'reviews');
-  expect(await world.cli('forget', 'user', 'minji', '--apply')).toMatchObject({ status: 0 });
-  expect((await due()).sort()).toEqual([1, 3, 4]);
+  await world.cli('sync reviews');
+  expect(await world.cli('forget user minji --apply')).toMatchObject({ status: 0 });
+  expect(await due()).toEqual([1, 3, 4]);
 
   // The service shows one in its lists and not by its id.
   world.service.hideFields([]);
-  await world.through((target) =>
-    startChangingProxy(target, {
-      answer(answer, { path }) {
-        if (path === '/v1/reviews/3') answer.status = 404;
-      },
-    }),
-  );
+  await world.changing(inAnswers('GET', all('reviews/3'), (answer) => Object.assign(answer, { status: 404 })));
   const again = async () => {
     await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '1 day'`);
-    await world.cli('sync', 'reviews');
+    await world.cli('sync reviews');
   };
   for (let attempts = 2; attempts < 6; attempts += 1) await again();
   expect(await due()).toEqual([3]);
   await again();
   expect(await due()).toEqual([]);
-  expect(await world.warehouse('select review_id::integer from warehouse.review_comments order by 1')).toEqual(
-    [1, 4].map((review_id) => ({ review_id })),
-  );
+  const read = 'select review_id::integer from warehouse.review_comments order by 1';
+  expect(valuesOf(await world.warehouse(read))).toEqual([1, 4]);
 });
 
 test('a review of which a list counts a hidden comment is not read again each time', async ({ world }) => {
-  await world.through((target) =>
-    startChangingProxy(target, {
-      answer({ body }, { path }) {
-        if (path === '/v1/reviews/1') Object.assign(body as object, { comments_count: 1 });
-        if (!/^\/v1\/reviews$/.test(path) || !Array.isArray(body)) return;
-        for (const one of body) if (one.id === 1) one.comments_count = 2;
-      },
-    }),
-  );
+  await world.changing({
+    answer({ body }, { path }) {
+      if (path === '/v1/reviews/1') Object.assign(body as object, { comments_count: 1 });
+      if (path === '/v1/reviews') for (const one of body as Fields[]) if (one.id === 1) one.comments_count = 2;
+    },
+  });
   await comment(world, 1, [{ id: 1 }]);
-  await world.cli('sync', 'reviews');
+  await world.cli('sync reviews');
   const before = asked(world);
   await world.atService('update reference_service.reviews set likes_count = 99, updated_at = now() where id = 1');
-  await world.cli('sync', 'reviews');
+  await world.cli('sync reviews');
   expect(await world.warehouse(replies)).toHaveLength(1);
   expect(asked(world)).toBe(before);
 });
@@ -165,15 +145,13 @@ test('comments are read later if the response is older, a 404, no list, or odd',
     5: { comments: {} },
   };
   let areWrong = true;
-  await world.through((target) =>
-    startChangingProxy(target, {
-      answer(answer, { path }) {
-        const [, id] = /^\/v1\/reviews\/(\d+)$/.exec(path) ?? [];
-        if (areWrong && id) Object.assign(answer.body as object, wrong[Number(id)]);
-        if (areWrong && id === '3') answer.status = 404;
-      },
-    }),
-  );
+  await world.changing({
+    answer(answer, { path }) {
+      const [, id] = /^\/v1\/reviews\/(\d+)$/.exec(path) ?? [];
+      if (areWrong && id) Object.assign(answer.body as object, wrong[Number(id)]);
+      if (areWrong && id === '3') answer.status = 404;
+    },
+  });
   await world.run('sync-reviews');
   for (const id of [1, 2, 3, 4, 5]) await comment(world, id, [{ id }]);
   // The second is a dead letter, which the next list closes.
@@ -187,19 +165,14 @@ test('comments are read later if the response is older, a 404, no list, or odd',
 
 test('migrate --promote makes a column of a field of extra, which later pages fill', async ({ world }) => {
   const tiers: Record<number, unknown> = { 1: 'gold', 2: 7, 3: "it's", 4: null };
-  await world.through((target) =>
-    startChangingProxy(target, {
-      answer({ body }, { path }) {
-        if (!/^\/v1\/reviews$/.test(path) || !Array.isArray(body)) return;
-        for (const one of body) Object.assign(one, { loyalty_tier: tiers[one.id], points: one.id * 1.5 });
-      },
-    }),
-  );
-  await world.cli('sync', 'reviews');
+  const change = (one: Fields) =>
+    Object.assign(one, { loyalty_tier: tiers[Number(one.id)], points: Number(one.id) * 1.5 });
+  await world.changing(inLists(change));
+  await world.cli('sync reviews');
   const before = world.service.requests()['GET /v1/reviews'];
   const promoted = 'migrate --promote extra.loyalty_tier:text'.split(' ');
   expect(await world.cli(...promoted)).toMatchObject({ status: 0 });
-  expect(await world.cli('migrate', '--promote', 'extra.points:bigint')).toMatchObject({ status: 0 });
+  expect(await world.cli('migrate --promote extra.points:bigint')).toMatchObject({ status: 0 });
   const columns =
     'select loyalty_tier as tier, points from bi.reviews where review_id between 1 and 4 order by review_id';
   expect(await world.warehouse(columns)).toEqual([
@@ -212,21 +185,14 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
 
   tiers[1] = 'silver';
   await world.atService('update reference_service.reviews set updated_at = now() where id = 1');
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   expect((await world.warehouse(columns))[0]).toEqual({ tier: 'silver', points: null });
-  expect(await world.cli('verify', 'reviews')).toMatchObject({ status: 0 });
-  expect((await world.cli(...promoted)).stdout).toContain('was already');
+  expect(await world.cli('verify reviews')).toMatchObject({ status: 0 });
+  expect(await world.prints(...promoted)).toContain('was already');
   for (const wrong of [
-    'extra.points:text',
-    'extra.score:text',
-    'extra.brand:text',
-    'extra.Score:text',
-    'extra.Points:bigint',
-    'extra.at:date',
-    'loyalty_tier:text',
-    'extra.a"b:text',
-    'extra.f:__proto__',
+    ...['extra.points:text', 'extra.score:text', 'extra.brand:text', 'extra.Score:text', 'extra.Points:bigint'],
+    ...['extra.at:date', 'loyalty_tier:text', 'extra.a"b:text', 'extra.f:__proto__'],
   ])
-    expect(await world.cli('migrate', '--promote', wrong)).toMatchObject({ status: 2 });
+    expect(await world.cli('migrate --promote', wrong)).toMatchObject({ status: 2 });
   expect(await world.cli('migrate')).toMatchObject({ status: 0 });
 });

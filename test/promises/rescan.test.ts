@@ -24,10 +24,10 @@ async function pushOrders(world: OrderWorld, count = 5): Promise<void> {
 const rescan = (world: OrderWorld) => world.run('rescan-orders');
 /** A rescan beside the reconcile of reviews, as a user starts it; what its run of orders reports. */
 async function reconcile(world: OrderWorld, ...args: string[]) {
-  const end = await world.cli('sync', 'reconcile', '--json', ...args);
+  const end = await world.cli('sync reconcile --json', ...args);
   return { ...JSON.parse(end.stdout).runs.orders, status: end.status, all: JSON.parse(end.stdout) };
 }
-const status = async (world: OrderWorld) => JSON.parse((await world.cli('status', '--json')).stdout);
+const status = async (world: OrderWorld) => await world.json('status');
 const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
 async function dayPasses(world: OrderWorld): Promise<void> {
   await world.warehouse(aDayPasses);
@@ -105,7 +105,7 @@ test('an order that vanished is reported, and stays while ORDER_DELETES is off',
   const report = await status(world);
   expect(report.absentOrders).toMatchObject({ orders: 2, examples: ['O1', 'O2'] });
   expect(report.issues).toContainEqual(expect.objectContaining({ key: 'absent orders', isUrgent: false }));
-  expect((await world.cli('status')).stdout).toContain('2 pushed orders (O1, O2) left the shop');
+  await world.says('status', '2 pushed orders (O1, O2) left the shop');
   expect(writes(world)).toEqual([]);
   // The service takes no order at that moment, and removals of one were held back before.
   await world.shop(`update l set status = 'delivered'`);
@@ -172,7 +172,7 @@ test('a truncated table deletes nothing until somebody says that it is right', a
   await pushOrders(world);
   await world.shop('truncate o, l');
   expect(await reconcile(world)).toMatchObject({ status: 1, error: expect.stringContaining('migrate --same-shop') });
-  expect(await world.cli('migrate', '--same-shop')).toMatchObject({ status: 0 });
+  expect(await world.cli('migrate --same-shop')).toMatchObject({ status: 0 });
   await missForADay(world, 'select');
   const error = expect.stringContaining('--allow-removals');
   expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete', status: 1, error });
@@ -226,9 +226,7 @@ test('what stops the rescan does not stop the reconcile of reviews, nor the othe
   expect(reviewless.status).toBe(1);
   expect(reviewless.all.runs.reviews.outcome).not.toBe('done');
   expect(reviewless).toMatchObject({ outcome: 'done', counts: { orders_pushed: 5 } });
-  expect((await world.cli('sync', 'reconcile')).stdout).toMatch(
-    /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. /s,
-  );
+  await world.says('sync reconcile', /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. /s);
 });
 
 test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async ({ world }) => {
@@ -244,7 +242,7 @@ test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async 
   expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
   // Nobody continues it.
   world.serviceRule(() => 'pass');
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/reviews'))).toEqual([]);
   expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
 });

@@ -26,28 +26,28 @@ test('a backfill of a day, and verify --repair of it, bring in that day and no o
   );
   for (const command of ['backfill reviews', 'verify reviews --repair']) {
     await world.warehouse('delete from warehouse.reviews');
-    await world.cli(...command.split(' '), '--from', '2026-03-02', '--to', '2026-03-02');
+    await world.cli(command, '--from', '2026-03-02', '--to', '2026-03-02');
     expect(await world.warehouse('select message from warehouse.reviews order by created_at')).toEqual(
       times.slice(1, 3).map((message) => ({ message })),
     );
   }
-  await world.cli('backfill', 'reviews');
+  await world.cli('backfill reviews');
   expect((await ids(world)).warehouse).toHaveLength(times.length);
 });
 
 test('a dry run says windows and requests; --gaps reads only what is lacking', async ({ world }) => {
   await seedReviews(world.serviceDatabaseUrl, reviews(200, 86_400 / 2));
-  const dry = await world.cli('backfill', 'reviews', '--dry-run', '--json');
+  const dry = await world.cli('backfill reviews --dry-run --json');
   const plan = JSON.parse(dry.stdout) as { windows: unknown[]; requests: number };
   expect(plan.windows).toHaveLength(3);
-  const planned = async (...more: string[]) => (await world.cli('backfill', 'reviews', '--dry-run', ...more)).stdout;
+  const planned = async (...more: string[]) => await world.prints('backfill reviews --dry-run', ...more);
   const some = ['--from', '2026-03-01', '--to', '2026-04-30'];
   const both = /^2 windows, about \d+ requests:\n {2}2026-03-01 … .*\n {2}.* … 2026-04-30\nNothing was written\.\n$/;
   expect(await planned(...some)).toMatch(both);
   expect(await world.warehouse('select id from sync.export_windows')).toEqual([]);
   const before = world.service.requests()['GET /v1/reviews'] ?? 0;
-  await world.cli('backfill', 'reviews', ...some);
-  await world.cli('backfill', 'reviews', '--gaps');
+  await world.cli('backfill reviews', ...some);
+  await world.cli('backfill reviews --gaps');
   expect((await ids(world)).warehouse).toEqual((await ids(world)).service);
   const overlap = await world.warehouse(`
     select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
@@ -73,7 +73,7 @@ test('a backfill has as many requests in flight as allowed, each for another win
     await eight.promise;
     return 'pass';
   });
-  const end = await world.cli('backfill', 'reviews', '--from', '2024-01-01', '--to', '2024-12-31');
+  const end = await world.cli('backfill reviews --from 2024-01-01 --to 2024-12-31');
   expect(end).toMatchObject({ status: 0 });
   const pages = proxy.requests.filter(({ form }) => isPage(form.get('limit')));
   expect(new Set(pages.map(({ form }) => form.get('start_datetime'))).size).toBeGreaterThanOrEqual(8);

@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import { readWindowStep } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
-import { runCli } from '../harness/cli.ts';
-import { type Change, startChangingProxy, startRuleProxy } from '../harness/proxy.ts';
+import { valuesOf } from '../harness/database.ts';
+import { type Answer, all, type Fields, inAnswers, startRuleProxy } from '../harness/proxy.ts';
 import { hourlyReviews, reviewAt, runOf, syncHourly, type World, worldTest } from '../harness/world.ts';
 
 const day = 86_400_000;
@@ -11,12 +11,10 @@ const day = 86_400_000;
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 const gone = async (world: World) =>
-  (await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id')).map(
-    ({ id }) => id,
-  );
-/** From now on the service's answers are changed so. */
-const answering = (world: World, answer: Change['answer'] & {}) =>
-  world.through((url) => startChangingProxy(url, { answer }));
+  valuesOf(await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id'));
+const messages = async (world: World, which = 'true') =>
+  valuesOf(await world.warehouse(`select message from warehouse.reviews where ${which} order by id`));
+const requested = (world: World) => world.service.requests()['GET /v1/reviews'] ?? 0;
 const reconcile = (world: World) => world.run('reconcile-reviews');
 
 test('a review that is listed late is found, also beside one of 1993', async ({ world }) => {
@@ -24,9 +22,7 @@ test('a review that is listed late is found, also beside one of 1993', async ({ 
   const late = [new Date('1993-05-05'), new Date(Date.now() - 10 * day)].map((at) => reviewAt(at, { message: 'late' }));
   await seedReviews(world.serviceDatabaseUrl, late);
   expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
-  expect(
-    await world.warehouse(`select count(*)::integer as late from warehouse.reviews where message = 'late'`),
-  ).toEqual([{ late: 1 }]);
+  expect(await messages(world, `message = 'late'`)).toHaveLength(1);
 });
 
 test('the newest days are read each time, all else once a month', async ({ world }) => {
@@ -34,21 +30,21 @@ test('the newest days are read each time, all else once a month', async ({ world
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(70, 5 * 24));
   await world.run('sync-reviews');
   const requests = async () => {
-    const before = world.service.requests()['GET /v1/reviews'] ?? 0;
+    const before = requested(world);
     await reconcile(world);
-    return (world.service.requests()['GET /v1/reviews'] ?? 0) - before;
+    return requested(world) - before;
   };
-  const [all, again] = [await requests(), await requests()];
+  const [whole, again] = [await requests(), await requests()];
   await world.warehouse(`update sync.export_windows set started_at = started_at - interval '31 days'`);
   // A window is one page, and a look at the other end of its list.
-  expect([all, again, await requests()]).toEqual([19, 7, 19]);
+  expect([whole, again, await requests()]).toEqual([19, 7, 19]);
 });
 
 test('verify finds what is missing, stale, extra or restored, and repairs it', async ({ world }) => {
   await syncHourly(world, 150);
-  const verify = (...more: string[]) => world.cli('verify', 'reviews', ...more);
-  const same = expect.stringContaining('Service and warehouse hold the same reviews.');
-  expect(await verify()).toMatchObject({ status: 0, stdout: same });
+  const verify = (...more: string[]) => world.cli('verify reviews', ...more);
+  const same = await world.says('verify reviews', 'Service and warehouse hold the same reviews.');
+  expect(same).toMatchObject({ status: 0 });
   await world.warehouse(`delete from warehouse.reviews where id in (3, 4);
     update warehouse.reviews set message = 'other', extra = '{}' where id = 5;
     update warehouse.reviews set tag_name = 'old', extra = '{"comments": ["old"]}' where id = 7`);
@@ -67,14 +63,13 @@ test('verify finds what is missing, stale, extra or restored, and repairs it', a
   const kinds = ['3 missing', '4 missing', '5 stale', '6 reverted', '7 reverted', '150 extra'];
   expect(byId.map(({ id, kind }) => `${id} ${kind}`)).toEqual(kinds);
   expect(byId[2]).toMatchObject({ fields: expect.arrayContaining(['message']) });
-  const text = (await verify()).stdout;
-  for (const sentence of [
-    '3 of * is not in the warehouse',
-    '5 of * differs in message',
-    '6 of * has an older updated_at at the service than in the warehouse, and differs in message',
-    '150 of * is gone from the service',
-  ])
-    expect(text).toMatch(new RegExp(`^review ${sentence.replace('*', '20\\d\\d-\\d\\d-\\d\\d')}`, 'm'));
+  await world.says(
+    'verify reviews',
+    /^review 3 of 20\d\d-\d\d-\d\d is not in the warehouse/m,
+    /^review 5 of \S+ differs in message/m,
+    /^review 6 of \S+ has an older updated_at at the service than in the warehouse, and differs in message/m,
+    /^review 150 of \S+ is gone from the service/m,
+  );
   const repaired = expect.stringContaining('6 reviews differ; all of them are repaired now.');
   expect(await verify('--repair')).toMatchObject({ status: 0, stdout: repaired });
   // Analysts see what was repaired.
@@ -86,20 +81,20 @@ test('verify finds what is missing, stale, extra or restored, and repairs it', a
 
   // A repair of an old day, although the newest reviews of the warehouse are gone too.
   await world.atService('delete from reference_service.reviews where id in (9, 147, 148, 149)');
-  const [row] = await world.warehouse<{ day: string }>(
-    `select (created_at at time zone 'Asia/Seoul')::date::text as day from warehouse.reviews where id = 9`,
-  );
-  expect(await verify('--from', row?.day ?? '', '--to', row?.day ?? '', '--repair')).toMatchObject({ status: 0 });
+  const dayOf9 = `select (created_at at time zone 'Asia/Seoul')::date::text from warehouse.reviews where id = 9`;
+  const [its] = valuesOf(await world.warehouse(dayOf9));
+  expect(await world.cli(`verify reviews --from ${its} --to ${its} --repair`)).toMatchObject({ status: 0 });
   expect(await gone(world)).toEqual([9, 150]);
   // A review whose date went back, and that no list shows.
   await world.atService(
     `update reference_service.reviews set message = 'hidden', updated_at = updated_at - interval '1 day' where id = 20`,
   );
-  await answering(world, (answer, { path }) => {
-    if (path === '/v1/reviews') answer.body = (answer.body as { id: number }[]).filter(({ id }) => id !== 20);
-  });
+  const hide = (answer: Answer) => {
+    answer.body = (answer.body as { id: number }[]).filter(({ id }) => id !== 20);
+  };
+  await world.changing(inAnswers('GET', all('reviews'), hide));
   expect(await verify('--repair')).toMatchObject({ status: 0 });
-  expect(await world.warehouse(`select from warehouse.reviews where message = 'hidden'`)).toHaveLength(1);
+  expect(await messages(world, `message = 'hidden'`)).toHaveLength(1);
 });
 
 test('the views of bi follow a run of hours, counted again at most once a minute', async ({ world }) => {
@@ -121,30 +116,24 @@ test('the views of bi follow a run of hours, counted again at most once a minute
 });
 
 test('verify never offers to repair, or says it did, what the warehouse cannot hold', async ({ world }) => {
-  const odd = new Map<unknown, unknown>([
-    [3, 0],
-    [4, 'four'],
-    [5, null],
-  ]);
-  await answering(world, ({ body }, { path }) => {
-    for (const one of path.startsWith('/v1/reviews')
-      ? ([body].flat() as { id: unknown; likes_count: unknown }[])
-      : []) {
-      if (one.id === 2) one.likes_count = 'many';
-      if (odd.has(one.id)) one.id = odd.get(one.id);
-    }
+  const odd: Record<string, unknown> = { 3: 0, 4: 'four', 5: null };
+  await world.changing({
+    answer({ body }, { path }) {
+      if (!path.startsWith('/v1/reviews')) return;
+      for (const one of [body].flat() as Fields[]) {
+        if (one.id === 2) one.likes_count = 'many';
+        if (String(one.id) in odd) one.id = odd[String(one.id)];
+      }
+    },
   });
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(12));
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 1 });
-  const verify = (...more: string[]) => world.cli('verify', 'reviews', ...more);
-  const { status, stdout } = await verify('--json');
-  expect(status).toBe(1);
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 1 });
+  const verify = (...more: string[]) => world.cli('verify reviews', ...more);
   // Each review whose id cannot be held counts, on the day of its date.
-  const { differing, differences } = JSON.parse(stdout);
+  const { differing, differences } = await world.json('verify reviews');
   expect(differing).toBe(4);
-  expect(differences).toEqual(
-    expect.arrayContaining([null, null, null, 2].map((id) => expect.objectContaining({ id, kind: 'refused' }))),
-  );
+  const refused = [null, null, null, 2].map((id) => expect.objectContaining({ id, kind: 'refused' }));
+  expect(differences).toEqual(expect.arrayContaining(refused));
   expect(differences).not.toContainEqual(expect.objectContaining({ day: null }));
   const unrepairable = expect.stringMatching(
     /^review without a usable id of \S+ cannot be held by the warehouse as it is.*\n4 reviews differ\. The warehouse cannot hold 4 of them/ms,
@@ -152,7 +141,7 @@ test('verify never offers to repair, or says it did, what the warehouse cannot h
   for (const more of [[], ['--repair']])
     expect(await verify(...more)).toMatchObject({ status: 1, stdout: unrepairable });
   const [letter] = await world.warehouse(`select id::text from sync.dead_letters where key = '2'`);
-  expect(await world.cli('dead-letters', 'discard', String(letter?.id))).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters discard', String(letter?.id))).toMatchObject({ status: 0 });
   expect(await verify('--repair')).toMatchObject({ status: 1, stdout: unrepairable });
   await world.warehouse('delete from warehouse.reviews where id = 6');
   expect(await verify()).toMatchObject({ status: 1, stdout: expect.stringContaining('To correct: review-sync') });
@@ -162,7 +151,7 @@ test('verify never offers to repair, or says it did, what the warehouse cannot h
 
 test('explain tells what the service shows, what the warehouse holds, and what differs', async ({ world }) => {
   await syncHourly(world, 20);
-  const explain = async (id: string) => JSON.parse((await world.cli('explain', 'review', id, '--json')).stdout);
+  const explain = async (id: string) => await world.json('explain review', id);
   const same = { service: { id: 5 }, warehouse: { id: 5 }, differences: [], windows: [{}] };
   expect(await explain('5')).toMatchObject(same);
   await world.atService(
@@ -175,7 +164,7 @@ test('explain tells what the service shows, what the warehouse holds, and what d
   await world.atService('delete from reference_service.reviews where id = 5');
   expect(await explain('5')).toMatchObject({ windows: [{ axis: 'updated' }, { axis: 'created' }] });
   expect(await explain('99')).not.toHaveProperty('service');
-  expect(await world.cli('explain', 'review', 'x')).toMatchObject({ status: 2 });
+  expect(await world.cli('explain review x')).toMatchObject({ status: 2 });
 });
 
 // The first sync of a service without reviews does not make the next miss what is dated before it.
@@ -193,7 +182,7 @@ test.for([
       [message, hours],
     );
     expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-    expect(await world.warehouse('select from warehouse.reviews where message = $1', [message])).toHaveLength(1);
+    expect(await messages(world, `message = '${message}'`)).toHaveLength(1);
   }
 });
 
@@ -201,12 +190,12 @@ test('a zone that is not the service’s is reported, and the right one reads al
   const world = await openWorld({ environment: { REVIEW_API_TIME_ZONE: 'America/New_York' } });
   await seedReviews(world.serviceDatabaseUrl, hourlyReviews(300));
   const stderr = expect.stringContaining('REVIEW_API_TIME_ZONE');
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 1, stderr });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 1, stderr });
   expect(await world.warehouse('select from sync.export_windows')).toEqual([]);
-  const environment = { ...world.environment, REVIEW_API_TIME_ZONE: 'Asia/Seoul' };
-  expect(await runCli(['sync', 'reviews'], environment)).toMatchObject({ status: 0 });
+  world.environment.REVIEW_API_TIME_ZONE = 'Asia/Seoul';
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
-  expect(await world.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 300 }]);
+  expect(await messages(world)).toHaveLength(300);
 });
 
 test('the newest review is deleted while its zone is checked: nobody blames a zone', async ({ world }) => {
@@ -227,33 +216,20 @@ test('a review dated in the year 1 or 9999 is a dead letter, and costs little', 
     `insert into reference_service.reviews (created_at, updated_at, message)
      values ('9999-12-31', now(), 'future'), ('0001-01-01', now(), 'past'), (now(), now(), 'new')`,
   );
-  const all = await world.cli('sync', 'reviews');
-  expect(all).toMatchObject({
-    status: 1,
-    stdout: expect.stringContaining('dead-letters'),
-    stderr: expect.not.stringContaining('out of range'),
-  });
+  const synced = await world.says('sync reviews', 'dead-letters');
+  expect(synced).toMatchObject({ status: 1, stderr: expect.not.stringContaining('out of range') });
   expect(await world.warehouse('select from sync.settings where reviews_cursor is not null')).toHaveLength(1);
-  const deadLetters = await world.warehouse<{ reason: string }>(
-    `select reason from sync.dead_letters where kind = 'review' and resolved_at is null order by reason`,
-  );
-  expect(deadLetters).toHaveLength(2);
-  expect(deadLetters[0]?.reason).toContain('found 0001-01-01');
-  expect(deadLetters[1]?.reason).toContain('found 9999-12-31');
-  expect(
-    await world.warehouse(`select message from warehouse.reviews where message in ('new', 'future', 'past')`),
-  ).toEqual([{ message: 'new' }]);
+  const open = `select reason from sync.dead_letters where kind = 'review' and resolved_at is null order by reason`;
+  const found = ['0001-01-01', '9999-12-31'].map((at) => expect.stringContaining(`found ${at}`));
+  expect(valuesOf(await world.warehouse(open))).toEqual(found);
+  expect(await messages(world, `message in ('new', 'future', 'past')`)).toEqual(['new']);
   // 44 days a window from REVIEW_YEARS_FROM on, once; then a reconcile reads the newest days.
-  const requests = () => world.service.requests()['GET /v1/reviews'] ?? 0;
   const windows = Math.ceil((Date.now() - Date.parse('2020-01-01')) / (44 * day));
   for (const atMost of [3 * windows + 20, 20]) {
-    const before = requests();
+    const before = requested(world);
     await reconcile(world);
-    expect(requests() - before).toBeLessThan(atMost);
+    expect(requested(world) - before).toBeLessThan(atMost);
   }
-  const doctor = await world.cli('doctor');
-  expect(doctor.stdout).toContain('names a review of 0001-01-01');
-  expect(doctor.stdout).toContain('names a review of 9999-12-31');
-  const status = await world.cli('status');
-  expect(status.stdout.split('\n').length).toBeLessThan(500);
+  await world.says('doctor', 'names a review of 0001-01-01', 'names a review of 9999-12-31');
+  expect((await world.prints('status')).split('\n').length).toBeLessThan(500);
 });

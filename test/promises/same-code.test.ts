@@ -51,9 +51,9 @@ test.for([
   const before = await world.atService(customers);
   await world.place(of(second, 'lee', 3));
   folds(world, fold);
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: second }]);
-  const preview = (await world.cli('preview', 'order', second)).stdout;
+  const preview = await world.prints('preview order', second);
   expect(preview).toContain(`the service may hold this code and ${JSON.stringify(first)} for one`);
   for (let run = 1; run <= 2; run += 1) {
     await world.timePasses('1 day');
@@ -72,7 +72,7 @@ test('codes that differ in case are two orders where the service shows two', asy
     { user_code: 'lee', user_email: 'lee@example.com' },
   ]);
   expect(await world.openDeadLetters()).toEqual([]);
-  expect((await world.cli('verify', 'orders')).stdout).toContain('2 the same');
+  await world.says('verify orders', '2 the same');
 });
 
 test('of two new orders whose codes differ in case the first by its code is sent', async ({ world }) => {
@@ -84,7 +84,7 @@ test('of two new orders whose codes differ in case the first by its code is sent
   expect(await world.atService(customers)).toEqual([{ user_code: 'lee', user_email: 'lee@example.com' }]);
   expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['pQ']);
   const verified = '1 the same, 0 different, 1 not compared';
-  expect((await world.cli('verify', 'orders')).stdout).toContain(verified);
+  await world.says('verify orders', verified);
 });
 
 test('of two new orders that two processes begin at once, one that stands back is tried again', async ({ world }) => {
@@ -129,7 +129,7 @@ test('a service that holds two codes for one, and looks them up exactly, mixes n
   // The first request of the second order has changed the total of the first one, whose own push restored it.
   expect(await world.atService(contents)).toEqual(before);
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'Xk3F' }]);
-  expect((await world.cli('verify', 'orders')).stdout).toContain('order Xk3F: the service does not have it');
+  await world.says('verify orders', 'order Xk3F: the service does not have it');
 });
 
 /** The service drops leading zeros and dashes, and looks codes up as it keeps them, or exactly. */

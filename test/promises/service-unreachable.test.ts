@@ -51,11 +51,11 @@ test.for([
 ] as const)('on %s to "get order by code" a dry run ends well, and --diff exits 1', async ([, response], { world }) => {
   await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }, line('1', 7)));
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? response : 'pass'));
-  const forecast = await world.cli('backfill', 'orders', '--dry-run');
+  const forecast = await world.cli('backfill orders --dry-run');
   expect(forecast).toMatchObject({ status: 0, stdout: expect.stringContaining('2 to send') });
   expect(world.requests()).toEqual([]);
 
-  const diff = await world.cli('backfill', 'orders', '--dry-run', '--diff');
+  const diff = await world.cli('backfill orders --dry-run --diff');
   expect(diff).toMatchObject({ status: 1 });
   for (const code of ['A', 'B'])
     expect(diff.stdout).toContain(`order ${code}: could not be compared: the service does not look orders up by code`);

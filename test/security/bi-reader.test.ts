@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { queueClasses } from '../../src/queue/connection.ts';
-import { enterAlerts } from '../../src/warehouse/alerts.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -39,28 +37,17 @@ const traps = `
 
 test('a function of a BI user in public never runs with the rights of the owner', async () => {
   await using world = await openWorld();
-  expect((await world.cli('doctor')).stdout).toMatch(/no other role can create functions/);
+  await world.says('doctor', /no other role can create functions/);
   const reader = await analyst(world.warehouseUrl);
   await query(reader, traps);
   const commands = ['sync reviews', 'sync reconcile', 'verify reviews', 'backfill reviews --gaps', 'migrate', 'status'];
-  for (const command of commands) await world.cli(...command.split(' '));
+  for (const command of commands) await world.cli(command);
   await world.shop('grant create on schema public to public');
   const { stdout } = await world.cli('doctor');
   expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
   expect(stdout).toMatch(/revoke create on schema public from public/);
   expect(stdout).toMatch(/every role of the shop's database may create functions in the schema public: one could read/);
   expect(await query(world.warehouseUrl, 'select who, count(*) from public.loot group by 1')).toEqual([]);
-});
-
-test('a function that waits in public before the first migrate gets into no view', async () => {
-  await using world = await openWorld();
-  const url = await createDatabase();
-  const reader = await analyst(url);
-  await query(reader, traps);
-  const environment = { ...world.environment, WAREHOUSE_DATABASE_URL: url };
-  expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
-  await query(url, 'select * from bi.coverage_by_day');
-  expect(await query(url, 'select * from public.loot')).toEqual([]);
 });
 
 test('every connection looks for functions in pg_catalog, or the queue’s schema', async () => {
@@ -91,28 +78,6 @@ test('each function of ours has a search path of its own; no view calls one of o
     where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_proc'::regclass
       and c.relnamespace in (${ours}) and p.pronamespace not in (${ours})`;
   expect(await query(url, `${unpinned} union all ${foreign}`)).toEqual([]);
-});
-
-test('a BI user who holds every advisory lock that it can guess stops nothing', async () => {
-  const url = await createDatabase();
-  await using world = await openWorld({ environment: { WAREHOUSE_DATABASE_URL: url } });
-  await query(url, 'select 1');
-  const reader = new pg.Client({ connectionString: await analyst(url) });
-  await reader.connect();
-  onTestFinished(() => reader.end());
-  await reader.query(`select pg_advisory_lock(3853314791062309107), pg_advisory_lock(7265766966),
-    pg_advisory_lock(hashtext('review-sync alerts')::bigint)`);
-  const locks = `select count(*)::integer as n from pg_locks l join pg_database d on d.oid = l.database
-    where locktype = 'advisory' and not granted and datname = current_database()`;
-  const migrating = runCli(['migrate'], { ...world.environment, QUEUE_URL: world.warehouseUrl });
-  expect(await migrating).toMatchObject({ status: 0 });
-  expect(await query(url, locks)).toEqual([{ n: 0 }]);
-  const warehouse = await openWarehouse({ url, connections: 1 });
-  onTestFinished(() => warehouse.close());
-  const entered = await warehouse.db
-    .transaction()
-    .execute((trx) => enterAlerts(trx, [{ key: 'a', message: 'b' }], new Date()));
-  expect(entered.raised).toMatchObject([{ key: 'a' }]);
 });
 
 test('the example BI user has limits, and can lock no table that serves as a lock', async () => {

@@ -40,19 +40,19 @@ test('forget user finds the order that the service refused', async () => {
   await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1)));
   world.serviceRule(({ path }) => (path === '/v1/orders' ? { status: 422, body: '{}' } : 'pass'));
   await world.sync();
-  expect(await world.cli('forget', 'user', 'kim', '--apply')).toMatchObject({ status: 0 });
+  expect(await world.cli('forget user kim --apply')).toMatchObject({ status: 0 });
   expect(JSON.stringify(await world.warehouse('select payload from sync.dead_letters'))).not.toContain('kim');
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
 });
 
 test('verify says that a repair would bring back what forget has masked', async () => {
   await using world = await openWorld();
-  expect(await world.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   const [{ user_code: code = '', n = 0 } = {}] = await world.warehouse<{ user_code: string; n: number }>(
     `select user_code, count(*)::integer as n from warehouse.reviews where user_code is not null group by 1 order by min(id) limit 1`,
   );
-  expect(await world.cli('forget', 'user', code, '--apply')).toMatchObject({ status: 0 });
-  const masked = await world.cli('verify', 'reviews');
+  expect(await world.cli('forget user', code, '--apply')).toMatchObject({ status: 0 });
+  const masked = await world.cli('verify reviews');
   expect(masked.status).toBe(1);
   expect(masked.stdout).toMatch(new RegExp(`^${n} reviews? differs?\\.`, 'm'));
   expect(masked.stdout).toContain('It also brings back what forget masked: have that deleted at the service first');
@@ -70,7 +70,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     const stdout = expect.stringMatching(head);
     expect(await world.cli('forget', ...args.split(' '))).toMatchObject({ status: 1, stdout });
   }
-  const dry = await world.cli('forget', 'user', customer, '--json');
+  const dry = await world.cli('forget user', customer, '--json');
   expect(dry.status).toBe(0);
   expect(JSON.parse(dry.stdout)).toMatchObject({
     ...{ applied: false, reviews: 1, deadLetters: 2, orderLines: 1, contacts: 1 },
@@ -83,7 +83,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
       contacts: ['ORDER-1'],
     },
   });
-  const shown = await world.cli('forget', 'user', customer);
+  const shown = await world.cli('forget user', customer);
   expect(shown.stdout).toMatch(
     /^Orders carry no customer here\..*\n\nWould be masked \(nothing was changed; add --apply\):\n\ntable +rows +what\nwarehouse\.reviews +1 +author.*\nwarehouse\.reviews +0 +the comments.*\nsync\.dead_letters +2 .*\nsync\.sub_order_links +1 .*\nsync\.order_links +1 /,
   );
@@ -92,7 +92,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
   );
   expect(await everything(world)).toBe(before);
 
-  const text = await world.cli('forget', 'user', customer, '--order', 'ORDER-2', '--apply');
+  const text = await world.cli('forget user', customer, '--order', 'ORDER-2', '--apply');
   expect(text).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Masked:/) });
   for (const place of ['the shop', 'the review service', 'dead letters of webhooks', 'backups'])
     expect(text.stdout).toContain(place);
@@ -127,7 +127,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     { key: 'ORDER-1', ...masked },
     { key: 'ORDER-9', reason: 'why', payload: expect.anything(), open: true },
   ]);
-  const again = await world.cli('forget', 'user', customer, '--json');
+  const again = await world.cli('forget user', customer, '--json');
   expect(JSON.parse(again.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
 });
 
@@ -148,7 +148,7 @@ test('after forget user, no table names the customer, its orders or its texts', 
   const statistics = () =>
     world.warehouse(`select distinct tablename as name from pg_stats where pg_stats::text ~* 'minji' order by 1`);
   expect(await statistics()).toEqual([{ name: 'dead_letters' }, { name: 'reviews' }, { name: 'sub_order_links' }]);
-  expect(await world.cli('forget', 'user', customer, '--apply')).toMatchObject({ status: 0 });
+  expect(await world.cli('forget user', customer, '--apply')).toMatchObject({ status: 0 });
   expect(await statistics()).toEqual([]);
   const tables = await world.warehouse<{ name: string }>(`
     select format('%I.%I', table_schema, table_name) as name from information_schema.tables
@@ -169,9 +169,9 @@ test('forget user finds a code written as a number or with spaces, and no longer
       ('order', 'C', 'why', '{"order": {"user_code": 1770077}}'), ('order', 'D', 'why', '{"order": {"user_code": "7700771"}}');
     update sync.dead_letters set order_code = left(key, 1);
     insert into sync.order_links (order_code, fingerprint) values ('A', 'hash'), ('C', 'hash'), ('E', 'hash')`);
-  const dry = await world.cli('forget', 'user', '770077', '--json');
+  const dry = await world.cli('forget user 770077 --json');
   expect(JSON.parse(dry.stdout)).toMatchObject({ reviews: 1, deadLetters: 3, contacts: 2 });
-  expect(await world.cli('forget', 'user', ' 770077', '--apply')).toMatchObject({ status: 0 });
+  expect(await world.cli('forget user', ' 770077', '--apply')).toMatchObject({ status: 0 });
   expect(await world.warehouse('select message from warehouse.reviews order by id')).toEqual([
     { message: null },
     { message: 'of another' },
@@ -195,7 +195,7 @@ test('the value of another field is no customer: forget user 5 changes no five s
       ('review', '5', 'why', '{"id": 5, "score": 5, "user_code": "kim", "order_code": "5"}', null),
       ('category', '5', 'why', '{"code": "5", "user_code": "5"}', null)`);
   const before = await everything(world);
-  const end = await world.cli('forget', 'user', '5', '--apply', '--json');
+  const end = await world.cli('forget user 5 --apply --json');
   expect(JSON.parse(end.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
   expect(await everything(world)).toBe(before);
 });
@@ -206,15 +206,15 @@ test('a review whose dead letter forget masked is still missing', async ({ world
      select 'review ' || n, 5, 'kim', now() - n * interval '1 day', now() - n * interval '1 day' from generate_series(1, 2) n`,
   );
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 2')`);
-  const sync = () => world.cli('sync', 'reviews');
+  const sync = () => world.cli('sync reviews');
   expect(await sync()).toMatchObject({ status: 1 });
-  expect(await world.cli('forget', 'user', 'kim', '--apply')).toMatchObject({ status: 0 });
+  expect(await world.cli('forget user kim --apply')).toMatchObject({ status: 0 });
   const open = () => world.warehouse('select payload, resolved_at from sync.dead_letters');
   expect(await open()).toEqual([{ payload: null, resolved_at: null }]);
   // The review is still at the service, and not in the warehouse.
   expect(await sync()).toMatchObject({ status: 1 });
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  expect(await world.cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters retry')).toMatchObject({ status: 0 });
   expect(await world.warehouse(`select message from warehouse.reviews where message = 'review 2'`)).toHaveLength(1);
 });
 
@@ -236,12 +236,12 @@ test('forget order masks a guest; comments and dead letters kept as text go too'
       ('review', '9', 'why', jsonb_build_object('review', $2::text, 'base64', 'bWluamk='))`,
     [text.replaceAll('\u0000', ''), JSON.stringify({ user_code: customer })],
   );
-  const order = await world.cli('forget', 'order', 'GUEST', '--apply');
+  const order = await world.cli('forget order GUEST --apply');
   expect(order.stdout).toMatch(
     /review 1 of a guest, order GUEST\n- order GUEST\n- dead letter \d+: order GUEST\n- dead letter \d+: review 7/,
   );
   const both = ['--order', 'ORDER-2', '--order', 'ORDER-4'];
-  const user = await world.cli('forget', 'user', customer, ...both, '--apply', '--json');
+  const user = await world.cli('forget user', customer, ...both, '--apply', '--json');
   expect(JSON.parse(user.stdout)).toMatchObject({ reviews: 2, comments: 1, deadLetters: 2 });
   expect(await world.warehouse('select message, extra from warehouse.reviews order by id')).toEqual([
     { message: null, extra: {} },
@@ -263,16 +263,16 @@ test('a dead letter that is over holds its record no longer, and goes after 90 d
   await fill(world);
   await world.warehouse(`update sync.dead_letters set resolved_at = now() where kind = 'review'`);
   const [order] = await world.warehouse<{ id: string }>(`select id from sync.dead_letters where key = 'ORDER-1'`);
-  expect(await world.cli('dead-letters', 'discard', String(order?.id))).toMatchObject({ status: 0 });
+  expect(await world.cli('dead-letters discard', String(order?.id))).toMatchObject({ status: 0 });
   const kept = `select key from sync.dead_letters where payload is distinct from 'null'`;
   expect(await world.warehouse(kept)).toEqual([{ key: 'ORDER-9' }]);
   // The same failure stays discarded: it is recognised by its reason.
-  expect(await world.cli('forget', 'order', 'ORDER-1', '--apply')).toMatchObject({ status: 0 });
+  expect(await world.cli('forget order ORDER-1 --apply')).toMatchObject({ status: 0 });
   const discarded = await world.warehouse('select key, reason from sync.dead_letters where is_discarded');
   expect(discarded).toEqual([{ key: 'ORDER-1', reason: 'why' }]);
   await world.warehouse(
     `update sync.dead_letters set last_failed_at = now() - interval '91 days', resolved_at = now() - interval '91 days'`,
   );
-  await world.cli('sync', 'reconcile');
+  await world.cli('sync reconcile');
   expect(await world.warehouse('select from sync.dead_letters')).toEqual([]);
 });

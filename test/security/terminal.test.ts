@@ -14,7 +14,7 @@ test('control characters of a customer reach no terminal, and forge no line', as
       ...[code, hostile],
     ]);
   await world.shop(`update l set product_id = null, product_code = $1 where order_code = 'B'`, [hostile]);
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
   await world.shop(`update o set user_code = user_code || '!'`);
   await world.warehouse(
     `insert into warehouse.reviews (id, created_at, updated_at, user_name, message) values (5, now(), now(), $1, $1)`,

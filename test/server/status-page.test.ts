@@ -15,7 +15,7 @@ const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${
 async function openTroubled(): Promise<Serving> {
   const serving = await openServe(environment, { shop: 'sample' });
   const { world } = serving;
-  await world.cli('backfill', 'reviews');
+  await world.cli('backfill reviews');
   await world.warehouse(
     `delete from sync.export_windows where start_at = (select max(start_at) from sync.export_windows)`,
   );
