@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { missingInShop } from '../../src/orders/plan/read-orders.ts';
+import type { Shop } from '../../src/shop/index.ts';
 import {
   addLines,
   addOrders,
@@ -15,14 +16,18 @@ import {
 
 describe.each(shopServers)('$name', (server) => {
   const open = (database: ShopTables, more = {}) => openTables(database, { ...queries, ...more }, 'UTC');
+  /** How many lines each of these orders has. */
+  const linesOf = async (shop: Shop, codes: readonly string[]) =>
+    (await shop.orders(codes)).map(({ order, lines }) => [order.code, lines.length]);
+  const faultsOf = async (shop: Shop, codes: readonly string[]) =>
+    (await shop.orders(codes)).map(({ order, fault }) => [order.code, fault]);
 
   test('keys that are whole numbers are compared as numbers', async () => {
     const database = await createOddShop(server, 'bigint');
     await addOrders(database, ['9', '10', '9007199254740993', '0']);
     await addLines(database, ['9007199254740993']);
     const shop = await open(database);
-    const orders = await shop.orders(['10', 'x', '', '9007199254740993', '99999999999999999999', '0']);
-    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+    expect(await linesOf(shop, ['10', 'x', '', '9007199254740993', '99999999999999999999', '0'])).toEqual([
       ['10', 0],
       ['9007199254740993', 1],
       ['0', 0],
@@ -39,8 +44,7 @@ describe.each(shopServers)('$name', (server) => {
     const named = await open(database, {
       orders: queries.orders.replace('code', `concat(code, case when code = 9 then 'x' else '' end) as code`),
     });
-    const read = await named.orders(['9x', '10', '9007199254740993']);
-    expect(read.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+    expect(await linesOf(named, ['9x', '10', '9007199254740993'])).toEqual([
       ['9x', 0],
       ['10', 0],
       ['9007199254740993', 1],
@@ -52,8 +56,7 @@ describe.each(shopServers)('$name', (server) => {
     await addOrders(database, ["'Ab'", "'CD'"]);
     await addLines(database, ["'aB'", "'cd'", "'CD'"]);
     const shop = await open(database);
-    const orders = await shop.orders(['Ab', 'CD']);
-    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual([
+    expect(await linesOf(shop, ['Ab', 'CD'])).toEqual([
       ['Ab', 1],
       ['CD', 2],
     ]);
@@ -82,8 +85,7 @@ describe.each(shopServers)('$name', (server) => {
       `'${(server.name === 'Postgres' ? code : code.replaceAll('\\', '\\\\')).replaceAll("'", "''")}'`;
     await addOrders(database, codes.map(shown));
     await addLines(database, codes.map(shown));
-    const orders = await (await open(database)).orders(codes);
-    expect(orders.map(({ order, lines }) => [order.code, lines.length])).toEqual(codes.map((code) => [code, 1]));
+    expect(await linesOf(await open(database), codes)).toEqual(codes.map((code) => [code, 1]));
   });
 
   test('rows without code or date are found by the check, a double code when it is read', async () => {
@@ -98,7 +100,7 @@ describe.each(shopServers)('$name', (server) => {
     expect(found.map(({ code }) => code?.trim().slice(0, 4) ?? null).toSorted()).toEqual(['', 'C', 'long', null]);
     const { keys } = await shop.orderCodes({ axis: 'code', after: { at: '', code: '' }, size: 9 });
     expect(keys.map(({ code }) => code.slice(0, 4))).toEqual(['A', 'B', 'C', 'fits']);
-    expect((await shop.orders(['A', 'B'])).map(({ order, fault }) => [order.code, fault])).toEqual([
+    expect(await faultsOf(shop, ['A', 'B'])).toEqual([
       ['A', undefined],
       ['B', expect.stringMatching(/^orders\.sql: code is there in 2 rows/)],
     ]);
@@ -122,8 +124,8 @@ describe.each(shopServers)('$name', (server) => {
         await addOrders(database, [`'${key}'`]);
         await addLines(database, [`'${key}'`]);
         const shop = await open(database);
-        const read = await shop.orders([key, 'x', '70000', '3000000000', '9'.repeat(20)]);
-        expect([type, read.map(({ order, lines }) => [order.code, lines.length])]).toEqual([type, [[key, 1]]]);
+        const read = await linesOf(shop, [key, 'x', '70000', '3000000000', '9'.repeat(20)]);
+        expect([type, read]).toEqual([type, [[key, 1]]]);
         const { keys: walked } = await shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 9 });
         expect([type, walked]).toEqual([type, [{ at: '', code: key }]]);
       }
@@ -147,7 +149,7 @@ describe.each(shopServers)('$name', (server) => {
     await addOrders(database, ["'B1'"]);
     const raised = /: user_name cannot be read: a function of the shop raises an error \(SQLSTATE \w{5}\)$/;
     const damaged = server.name === 'Postgres' ? /user_name cannot be read: .*SQLSTATE XX001/ : raised;
-    expect((await shop.orders(['A', 'B', 'B1'])).map(({ order, fault }) => [order.code, fault])).toEqual([
+    expect(await faultsOf(shop, ['A', 'B', 'B1'])).toEqual([
       ['A', undefined],
       ['B', expect.stringMatching(damaged)],
       ['B1', expect.stringMatching(raised)],
@@ -159,18 +161,17 @@ describe.each(shopServers)('$name', (server) => {
       bad.slice(2).map((code) => `'${code}'`),
     );
     const strict = await open(database, { orders: `${queries.orders} where raising(code) = 'x'` });
-    const found = await strict.orders(['A', ...bad]);
-    expect(found.map(({ order, fault }) => [order.code, fault?.slice(0, 33)])).toEqual([
-      ['A', undefined],
-      ...bad.map((code) => [code, 'orders.sql: a row cannot be read:']),
-    ]);
+    const unreadable = expect.stringMatching(/^orders\.sql: a row cannot be read:/);
+    const expected = [['A', undefined], ...bad.map((code) => [code, unreadable])];
+    expect(await faultsOf(strict, ['A', ...bad])).toEqual(expected);
   });
 
   test('a value or date that cannot be computed costs its own order', async () => {
     const database = await createOddShop(server, server.types.exact);
+    const codes = Array.from({ length: 20 }, (_, n) => `O${n}`);
     await addOrders(
       database,
-      Array.from({ length: 20 }, (_, n) => `'O${n}'`),
+      codes.map((code) => `'${code}'`),
     );
     await database.run(
       `create table twice (of_code ${server.types.exact}, name varchar(20), at ${server.types.local})`,
@@ -178,18 +179,16 @@ describe.each(shopServers)('$name', (server) => {
     await database.run(`insert into twice values ('O7', 'a', ${at}), ('O7', 'b', ${at})`);
     const name = '(select t.name from twice t where t.of_code = o.code) as user_name';
     const shop = await open(database, { orders: queries.orders.replace(' from o', `, ${name} from o`) });
-    const codes = Array.from({ length: 20 }, (_, n) => `O${n}`);
-    const faults = (orders: Awaited<ReturnType<typeof shop.orders>>) =>
-      orders.flatMap(({ order, fault }) => (fault === undefined ? [] : [[order.code, fault]]));
+    const faults = async (of: Shop) => (await faultsOf(of, codes)).filter(([, fault]) => fault !== undefined);
     const why = (column: string) => [
       ['O7', `orders.sql: ${column} cannot be read: a subquery gives more than one row (SQLSTATE 21000)`],
     ];
-    expect(faults(await shop.orders(codes))).toEqual(why('user_name'));
+    expect(await faults(shop)).toEqual(why('user_name'));
     const byCode = await shop.orderCodes({ axis: 'code', after: { at: '', code: '' }, size: 20 });
     expect(byCode.keys, 'a walk by code computes no other column').toHaveLength(20);
     const date = `coalesce((select t.at from twice t where t.of_code = o.code), o.updated_at) as updated_at`;
     const other = await open(database, { orders: queries.orders.replace('updated_at', date) });
-    expect(faults(await other.orders(codes))).toEqual(why('updated_at'));
+    expect(await faults(other)).toEqual(why('updated_at'));
     // Without its date no walk can find the order: the walk ends with the file and the reason.
     const walk = other.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 50 });
     await expect(walk).rejects.toThrow(/^orders\.sql cannot be computed, and no single row can be named: a subquery/);
@@ -203,10 +202,7 @@ describe.each(shopServers)('$name', (server) => {
     });
     const [date, amount] = server.name === 'Postgres' ? ['timestamptz', 'numeric'] : ['datetime', 'decimal'];
     const [amountFound, dateFound] = server.name === 'Postgres' ? ['numeric', 'timestamp'] : ['decimal', 'datetime'];
-    const refusal = await shop.checkQueries().then(
-      () => '',
-      (error: Error) => error.message,
-    );
+    const refusal = await shop.checkQueries().catch((error: Error) => error.message);
     expect(refusal).toContain(`orders.sql: column created_at is of type ${amountFound}, expected ${date}; `);
     expect(refusal).toContain(`orders.sql: column total_price is of type ${dateFound}, expected ${amount}; cast it: `);
     expect(refusal).toContain('orders.sql: column colour is not of the contract; leave it out');

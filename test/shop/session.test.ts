@@ -8,6 +8,7 @@ import { isTransient } from '../../src/base/lost-connections.ts';
 import { orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
+const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
 const order_lines = `select code as order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from o`;
 
 async function shopWith(open: OpenWorld, orders: string): Promise<World> {
@@ -18,12 +19,9 @@ async function shopWith(open: OpenWorld, orders: string): Promise<World> {
 }
 
 test('every reading has a time limit of 30 s, and a shorter one of the shop holds', async ({ openWorld }) => {
-  const world = await shopWith(
-    openWorld,
-    `select code, at as created_at, at as updated_at, 1::numeric as total_price,
-    current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name,
-    current_setting('lock_timeout') as user_code from o`,
-  );
+  const settings = `current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name,
+    current_setting('lock_timeout') as user_code`;
+  const world = await shopWith(openWorld, orders.replace(' from', `, ${settings} from`));
   await world.shop(`insert into o values ('A', now()), ('B', null)`);
   const silence = vi.spyOn(Socket.prototype, 'setTimeout');
   onTestFinished(() => silence.mockRestore());
@@ -43,7 +41,6 @@ test('every reading has a time limit of 30 s, and a shorter one of the shop hold
 });
 
 test('an error of a lock names the shop, and may pass by itself', async ({ openWorld }) => {
-  const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
   const world = await shopWith(openWorld, orders);
   const { shop } = await world.openApp();
   await shop.checkQueries();
@@ -71,7 +68,6 @@ async function cancelSleep(world: World): Promise<void> {
 }
 
 test('a search that takes too long is an error; a measured one has no time', async ({ openWorld }) => {
-  const orders = 'select code, at as created_at, at as updated_at, 1::numeric as total_price from o';
   const world = await shopWith(openWorld, `${orders} where pg_sleep(60) is not null`);
   await world.shop(`insert into o values ('A', null), ('B', now())`);
   const { shop } = await world.openApp();
@@ -91,10 +87,7 @@ test('a search that takes too long is an error; a measured one has no time', asy
 });
 
 test('that no new order has a line is said, but not of a shop without lines', async ({ openWorld }) => {
-  const world = await shopWith(
-    openWorld,
-    `select code, at as created_at, at as updated_at, 1::numeric as total_price from o`,
-  );
+  const world = await shopWith(openWorld, orders);
   await world.shop(`insert into o values ('A', now()); create table l (order_code text)`);
   const { shop } = await world.openApp();
   expect(await shop.linesFault()).toBeUndefined();
