@@ -179,9 +179,7 @@ describe('the fields of an order', () => {
     const given = { shop, shown: atService({ user_grade_id: 3 }), link: orderLink({ sentFields: ['user_grade_id'] }) };
     expect(fieldsOf(given)).toEqual([]);
     expect(bodyOf(given)).not.toHaveProperty('user_grade_id');
-    const reason = expect.stringMatching(
-      /^the grade gold is not at the service yet; the order keeps the grade that was/,
-    );
+    const reason = expect.stringMatching(/^the grade gold is not at the service yet; the order keeps the grade that/);
     expect(difference(given).fieldsNotSent).toEqual([{ field: 'user_grade_id', reason }]);
   });
 
@@ -219,14 +217,11 @@ describe('contact', () => {
   });
 });
 
-describe('the body', () => {
-  test('has null for what the service was sent, or shows, and the shop does not have', () => {
-    const sent = orderLink({ sentFields: ['store_name'] });
-    const body = bodyOf({ shop: ofShop(nobody), shown: atService({ username: 'Kim' }), link: sent });
-    expect(body).toMatchObject({ user_code: null, user_name: null, user_email: null, store_name: null });
-    expect(body).not.toHaveProperty('user_phone');
-    expect(body).not.toHaveProperty('mileage');
-  });
+test('the body has null for what the service was sent, or shows, and the shop does not have', () => {
+  const sent = orderLink({ sentFields: ['store_name'] });
+  const body = bodyOf({ shop: ofShop(nobody), shown: atService({ username: 'Kim' }), link: sent });
+  expect(body).toMatchObject({ user_code: null, user_name: null, user_email: null, store_name: null });
+  for (const field of ['user_phone', 'mileage']) expect(body).not.toHaveProperty(field);
 });
 
 describe('the lines of an order', () => {
@@ -285,16 +280,13 @@ describe('the lines of an order', () => {
 
   test('differ if a push would change, create or remove a sub-order', () => {
     const differs = (given: Given) => isDifferent(difference(given));
-    expect(differs({ shown: atService({ sub_orders: [subOrder(), subOrder({ id: 14, product_id: 10 })] }) })).toBe(
-      false,
-    );
-    expect(differs({ shop: ofShop({}, []) })).toBe(true);
-    expect(differs({ shown: atService({ sub_orders: [] }), lines: [] })).toBe(true);
-    expect(differs({ shown: atService({ sub_orders: [] }) })).toBe(true);
-    expect(differs({ shown: atService({ sub_orders: [subOrder({ status: 'x' })] }) })).toBe(true);
+    const shows = (...sub_orders: SubOrder[]) => ({ shown: atService({ sub_orders }) });
     const { status: _, ...lacking } = subOrder();
-    expect(differs({ shown: atService({ sub_orders: [lacking] }) })).toBe(false);
-    expect(differs({ shown: 'absent' })).toBe(true);
+    for (const given of [shows(subOrder(), subOrder({ id: 14, product_id: 10 })), shows(lacking)])
+      expect(differs(given)).toBe(false);
+    const absent = [{ ...shows(), lines: [] }, shows(), { shown: 'absent' } as const];
+    for (const given of [{ shop: ofShop({}, []) }, ...absent, shows(subOrder({ status: 'x' }))])
+      expect(differs(given)).toBe(true);
   });
 });
 
@@ -321,11 +313,9 @@ describe('an order that the shop has deleted', () => {
   });
 
   test('is a difference, and needs one request', () => {
-    const found = difference({ shop, deletes: 'send' });
-    expect(isDifferent(found)).toBe(true);
-    expect(requestsOf({ shop, deletes: 'send' })).toEqual([
-      { method: 'DELETE', path: '/v1/orders/1', body: undefined },
-    ]);
+    expect(isDifferent(difference({ shop, deletes: 'send' }))).toBe(true);
+    const deletion = { method: 'DELETE', path: '/v1/orders/1', body: undefined };
+    expect(requestsOf({ shop, deletes: 'send' })).toEqual([deletion]);
   });
 });
 
@@ -365,8 +355,7 @@ describe('the requests of a push', () => {
   });
 
   test('that change a sub-order which the service does not show read nothing again', () => {
-    const shop = ofShop({}, [{ product_options: null }]);
-    const requests = requestsOf({ shop, shown: atService({ sub_orders: [] }) });
-    expect(requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
+    const given = { shop: ofShop({}, [{ product_options: null }]), shown: atService({ sub_orders: [] }) };
+    expect(requestsOf(given).map(({ method }) => method)).toEqual(['POST', 'PUT']);
   });
 });

@@ -63,16 +63,8 @@ const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')
 
 /** What is recorded of a push of the order after which this is known. */
 const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, order = desiredOf()) => {
-  const memory = { ...memoryOf(orderLink(before), []), ...known };
-  const leased = {
-    orderCode: 'A',
-    token: 't',
-    link: orderLink(before),
-    isNew: false,
-    lines: [],
-    isAlike: false,
-    renewedAtMs: 0,
-  };
+  const [memory, link] = [{ ...memoryOf(orderLink(before), []), ...known }, orderLink(before)];
+  const leased = { orderCode: 'A', token: 't', link, isNew: false, lines: [], isAlike: false, renewedAtMs: 0 };
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
   return recordOf(order, leased, memory, at);
 };
@@ -124,25 +116,21 @@ describe('desiredOrder', () => {
   });
 
   test('a blank value counts as none: no guest becomes the customer with a blank code', () => {
-    expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_code');
-    expect(desiredOf({ user_code: ' ', user_email: ' ' }).body).not.toHaveProperty('user_email');
+    const { body } = desiredOf({ user_code: ' ', user_email: ' ' });
+    for (const field of ['user_code', 'user_email']) expect(body).not.toHaveProperty(field);
   });
 
   test.each<[string | null, Record<string, string>]>([
     ...[null, '', ' ', 'null', '""', '[]', '{}'].map((text) => [text, {}] as [string | null, Record<string, string>]),
-    [
-      '{"Size": 38, "Gift": true, "Engraving": "", "Colour": null, "Extra": [], "More": {}}',
-      { Size: '38', Gift: 'true' },
-    ],
+    ['{"Size": 38, "Gift": true, "Engraving": "", "Colour": null, "No": [], "O": {}}', { Size: '38', Gift: 'true' }],
     [JSON.stringify({ [' 사이즈 '.normalize('NFD')]: ' L ', blank: '\u00a0' }), { 사이즈: 'L' }],
   ])('options %s hold what has a value, as text', (product_options, options) => {
     expect(desiredOf({}, [line('1', { product_options })]).lines[0]?.content.product_options).toEqual(options);
   });
 
   test('an order that cannot be read is a dead letter under its code', () => {
-    expect(desiredOrder({ order: { ...row, total_price: null }, lines: [] }, none, none, 'off')).toMatchObject({
-      key: 'A',
-    });
+    const unreadable = { order: { ...row, total_price: null }, lines: [] };
+    expect(desiredOrder(unreadable, none, none, 'off')).toMatchObject({ key: 'A' });
   });
 });
 
@@ -202,14 +190,12 @@ describe('whether a run sends anything', () => {
   });
 });
 
-describe('requestBody', () => {
-  test('each field that was sent and is empty now is cleared, once', () => {
-    const body = requestBody(desiredOf(), optionalFields, true);
-    for (const field of optionalFields) expect(body[field]).toBeNull();
-    const detail = { id: 1, code: 'A', total_price: null, sub_orders: [] };
-    const sent = orderLink({ sentFields: optionalFields });
-    expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
-  });
+test('each field that was sent and is empty now is cleared, once', () => {
+  const body = requestBody(desiredOf(), optionalFields, true);
+  for (const field of optionalFields) expect(body[field]).toBeNull();
+  const detail = { id: 1, code: 'A', total_price: null, sub_orders: [] };
+  const sent = orderLink({ sentFields: optionalFields });
+  expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
 });
 
 test('contact that the service keeps is named, and no stand-in for a name', () => {
@@ -232,9 +218,8 @@ describe('retryDelayMs', () => {
   const minutes = (kind: 'transient' | 'permanent', failedPushes: number) => retryDelayMs(kind, failedPushes) / 60_000;
 
   test('a transient failure is tried by the next run, then after 10, 20, 40 … minutes', () => {
-    expect([1, 2, 3, 4, 8, 9, 10, 100].map((failed) => minutes('transient', failed))).toEqual([
-      0, 10, 20, 40, 640, 1280, 1440, 1440,
-    ]);
+    const after = [1, 2, 3, 4, 8, 9, 10, 100].map((failed) => minutes('transient', failed));
+    expect(after).toEqual([0, 10, 20, 40, 640, 1280, 1440, 1440]);
   });
 
   test('a refusal is tried again after a day', () => {
@@ -262,6 +247,12 @@ describe('what is known after a request', () => {
     return { ...after.memory, shown: after.shown };
   };
 
+  const create = { kind: 'create', lineCode: '1', body: content, isSentAgain: false } as const;
+  const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) => {
+    const of = { lineCode: '1', subOrderId: 4, content: { ...content, price: '6' } };
+    return { kind: 'change', ...of, body, fields: [], isHidden } as const;
+  };
+
   test.each([
     [done({ id: 9 }), false, { subOrderId: 9, idsBefore: null }],
     [{ ...done({ id: 9 }), attempts: 2 }, false, { subOrderId: 9, idsBefore: [3] }],
@@ -272,42 +263,32 @@ describe('what is known after a request', () => {
     [lost, false, { subOrderId: null, idsBefore: [3] }],
   ] as const)('a creation that ends with %j, sent before: %s, is remembered as %j', (sent, isSentAgain, left) => {
     const lines = [{ ...known, subOrderId: null, idsBefore: [3] }];
-    const { lines: after } = learned({ kind: 'create', lineCode: '1', body: content, isSentAgain }, sent, { lines });
+    const { lines: after } = learned({ ...create, isSentAgain }, sent, { lines });
     expect(after).toEqual(left === undefined ? [] : [{ ...known, ...left }]);
   });
 
-  test.each([
-    [refused, 'P', '422; product 7 is the newest known of code "P"'],
-    [refused, undefined, '422'],
-    [broken, 'P', '500'],
-  ] as const)('a creation that ends with %j, of product code %s, fails because of %j', (sent, code, reason) => {
-    const lines = [{ ...known, subOrderId: null, content: { ...content, ...(code && { product_code: code }) } }];
-    const request = { kind: 'create', lineCode: '1', body: content, isSentAgain: false } as const;
+  const newest = (product: number) => `422; product ${product} is the newest known of code "P"`;
+  const coded = { ...content, product_id: 9, product_code: 'P' };
+  test.each<[string, OrderRequest, Sent<unknown>, { product_code?: string }, reason: string]>([
+    ['a refused creation', create, refused, { product_code: 'P' }, newest(7)],
+    ['one of no product code', create, refused, {}, '422'],
+    ['a creation that fails', create, broken, { product_code: 'P' }, '500'],
+    [
+      'a refused change of the product',
+      { ...change(false, { product_id: 9 }), content: coded },
+      refused,
+      {},
+      newest(9),
+    ],
+    ['one of the status', { ...change(false, { status: 'paid' }), content: coded }, refused, {}, '422'],
+  ])('%s says in its reason which product code was meant, if that may be it', (_, request, sent, more, reason) => {
+    const lines = [{ ...known, subOrderId: request === create ? null : 4, content: { ...content, ...more } }];
     const [failure] = learned(request, sent, { lines }).failures;
     expect(failure?.reason.split(':')[0]).toBe(reason);
   });
 
-  test.each([
-    [{ product_id: 9, status: 'paid' }, '422; product 9 is the newest known of code "P"'],
-    [{ status: 'paid' }, '422'],
-  ] as const)('a refused change to %j fails because of %j', (body, reason) => {
-    const request = {
-      kind: 'change',
-      lineCode: '1',
-      subOrderId: 3,
-      body,
-      content: { ...content, product_id: 9, product_code: 'P' },
-      fields: [],
-      isHidden: false,
-    } as const;
-    const [failure] = learned(request, refused, { lines: [known] }).failures;
-    expect(failure?.reason.split(':')[0]).toBe(reason);
-  });
-
-  const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) => {
-    const of = { lineCode: '1', subOrderId: 4, content: { ...content, price: '6' } };
-    return { kind: 'change', ...of, body, fields: [], isHidden } as const;
-  };
+  const emptying = (more: SubOrderPatch) => change(false, { ...more, invoice: null });
+  const deletion = { kind: 'delete order' } as const;
   const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;
   const post = { kind: 'post order', body: { code: 'A', user_code: null } as OrderBody } as const;
   const accepted = (body: object) => ({ accepted: { body, detail: {} } as OrderMemory['accepted'] });
@@ -319,33 +300,15 @@ describe('what is known after a request', () => {
     ['one in doubt', change(false), lost, {}, { failures: [], looks: 2, shown: 'unknown' }],
     ['one in doubt again', change(false), lost, { looks: 2 }, { failures: [failed], shown: undefined }],
     ['one in doubt of an order that stops', change(false), lost, { stop }, { failures: [failed], shown: undefined }],
-    [
-      'values that may not be empty',
-      change(false, { price: '6', invoice: null }),
-      refused,
-      {},
-      { emptied: ['1'], failures: [] },
-    ],
-    ['only such values', change(false, { invoice: null }), refused, {}, { emptied: [], failures: [{ reason: '422' }] }],
+    ['values that may not be empty', emptying({ price: '6' }), refused, {}, { emptied: ['1'], failures: [] }],
+    ['only such values', emptying({}), refused, {}, { emptied: [], failures: [{ reason: '422' }] }],
     ['the removal of the own sub-order', remove(4), done(), {}, { lines: [] }],
     ['the removal of a copy', remove(5), done(), {}, { lines: [known] }],
     ['no sight of an order', { kind: 'find' }, broken, {}, { stop: { reason: '500' } }],
     ['no sight of one that must stay', { kind: 'find' }, broken, { failedDeletion: stop }, { stop }],
-    ['a deletion', { kind: 'delete order' }, done(), {}, { failedDeletion: undefined, shown: 'absent' }],
-    [
-      'one that is refused',
-      { kind: 'delete order' },
-      refused,
-      {},
-      { failedDeletion: { reason: '422', failure: 'permanent' } },
-    ],
-    [
-      'a deletion in doubt',
-      { kind: 'delete order' },
-      broken,
-      {},
-      { failedDeletion: { isUnknown: true }, shown: 'unknown' },
-    ],
+    ['a deletion', deletion, done(), {}, { failedDeletion: undefined, shown: 'absent' }],
+    ['one that is refused', deletion, refused, {}, { failedDeletion: { reason: '422', failure: 'permanent' } }],
+    ['a deletion in doubt', deletion, broken, {}, { failedDeletion: { isUnknown: true }, shown: 'unknown' }],
     ['empty fields that are refused', post, refused, {}, { refused: ['user_code'], stop: undefined }],
     ['that fail, where others were accepted', post, broken, accepted({}), { refused: ['user_code'], stop: undefined }],
     ['that fail at once', post, broken, {}, { refused: [], stop: { reason: '500' } }],
@@ -415,11 +378,12 @@ describe('what counts as the same', () => {
   test('options may be reordered and trimmed, dates differ by less than a second', () => {
     expect(areSameOptions({ 'b ': ' 2', a: '1' }, { a: '1 ', b: '2' })).toBe(true);
     expect(optionsText({ size: 'S', colour: 'red' })).toBe('colour:red, size:S');
-    expect([isSameCode(' a', 'A '), isSameCode('É'.normalize('NFD'), 'é'), isSameCode('a', 'b')]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    const codes = [
+      [' a', 'A '],
+      ['É'.normalize('NFD'), 'é'],
+      ['a', 'b'],
+    ] as const;
+    expect(codes.map(([one, other]) => isSameCode(one, other))).toEqual([true, true, false]);
     expect(areSameOptions({ a: '1' }, {})).toBe(false);
     // The service is sent `Taille ::L` and `Size: EU:42`, and splits at the first colon.
     expect(areSameOptions({ 'Taille :': 'L' }, { 'Taille ': ':L' })).toBe(true);
