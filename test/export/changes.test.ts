@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, rmdir, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { setCreations } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { countByHand } from '../harness/warehouse.ts';
 import {
@@ -118,6 +119,15 @@ test('only the months are written whose rows changed', async () => {
     expect([name, written]).toEqual([name, months.map((one) => `${one.replace(' ', '/month=2026-')}/data.parquet`)]);
     await expectSameAsWarehouse(lake);
   }
+});
+
+test('migrate --same-orders rewrites the months that its orders leave and reach', async () => {
+  const { world } = lake;
+  await world.warehouse(`update sync.order_links set order_id = 1 where order_code = 'jan'`);
+  const { warehouse } = await world.openApp();
+  expect(await setCreations(warehouse.db, [{ code: 'jan', at: '2026-03-06T00:00:00Z' }])).toBe(1);
+  expect(await lake.export()).toMatchObject({ removed: [monthFile('sub_orders', '2026-01')] });
+  await expectSameAsWarehouse(lake);
 });
 
 test('when an upgrade changes a view, each of its months is written again', async () => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, isAny, listOf, rowOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, listOf, rowOf, scalarOf, valuesOf, write } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -51,12 +51,29 @@ export async function ordersOfAllAges(db: Db) {
 /** A person says that the shop is the one whose orders the warehouse remembers. */
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
-/** Takes over the dates of creation that differ by more than a day from the pushed ones. @returns their number. */
+/**
+ * Takes over the dates of creation that differ by more than a day from the pushed ones, and touches the months of both
+ * dates: `export parquet` has the sub-orders of each month in a file.
+ *
+ * @returns their number.
+ */
 export const setCreations = (db: Db, orders: readonly { code: string; at: string }[]) =>
-  write(db)`
-    update sync.order_links l set ordered_at = g.at
-    from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, at timestamptz)
-    where l.order_code = g.code and l.order_id is not null and abs(extract(epoch from l.ordered_at - g.at)) > 86400`;
+  scalarOf<number>(db)`
+    with moved as (
+      update sync.order_links l set ordered_at = g.at
+      from (
+        select order_code, ordered_at as before, at
+        from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, at timestamptz)
+        join sync.order_links on order_code = code
+        where order_id is not null and abs(extract(epoch from ordered_at - at)) > 86400
+      ) as g
+      where l.order_code = g.order_code
+      returning g.before, g.at
+    ),
+    touched as (
+      insert into sync.touches (record, dated_at) select 'order', unnest(array[before, at]) from moved
+    )
+    select count(*)::integer from moved`;
 
 /** Remembers whether the shop shows these orders. An order that is absent already keeps its date. */
 export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) => write(db)`
