@@ -31,6 +31,10 @@ const openLetters = (world: World) =>
 const parents = (world: World) =>
   world.atService(`select c.code, p.code as parent from reference_service.categories c
     left join reference_service.categories p on p.id = c.parent_category_id order by c.code`);
+const named = (world: World, what: 'categories' | 'user_grades', columns = 'name') =>
+  world.atService(`select ${columns} from reference_service.${what} order by ${what === 'categories' ? 'code' : 'id'}`);
+const gradeLinks = (world: World, columns = 'user_grade_code as code') =>
+  world.warehouse(`select ${columns} from sync.user_grade_links order by user_grade_code`);
 const writes = (world: World) =>
   Object.entries(world.service.requests()).filter(([route]) => /^(POST|PATCH) \/v1/.test(route));
 
@@ -58,18 +62,16 @@ test('a cycle and an unknown parent are dead letters until they are corrected', 
     `insert into c values ('x', 'X', 'y'), ('y', 'Y', 'x'), ('below', 'Below', 'x'), ('lost', 'Lost', 'nowhere'), ('fine', 'Fine', null)`,
   );
   expect((await byCommand(world)).status).toBe(1);
-  expect(
-    await world.warehouse('select key, reason from sync.dead_letters where resolved_at is null order by key'),
-  ).toEqual([
+  expect(await openLetters(world)).toMatchObject([
     { key: 'below', reason: 'its parent x could not be synced' },
     { key: 'lost', reason: 'its parent nowhere is not among the categories' },
     { key: 'x', reason: expect.stringMatching(/cycle: .*x.*y/) },
     { key: 'y', reason: expect.stringMatching(/cycle: .*x.*y/) },
   ]);
-  expect(await world.atService('select code from reference_service.categories')).toEqual([{ code: 'fine' }]);
+  expect(await named(world, 'categories', 'code')).toEqual([{ code: 'fine' }]);
   await world.shop(`update c set parent = null where code in ('y', 'lost')`);
   expect((await byCommand(world)).status).toBe(0);
-  expect(await world.atService('select code from reference_service.categories')).toHaveLength(5);
+  expect(await named(world, 'categories')).toHaveLength(5);
 });
 
 test('a grade is created once, renamed, and found by its name when its link is lost', async ({ openWorld }) => {
@@ -85,22 +87,17 @@ test('a grade is created once, renamed, and found by its name when its link is l
   expect((await syncCatalog(world)).outcome).toBe('done');
   await world.shop(`update g set name = 'Platinum' where code = 'G2'`);
   await syncCatalog(world);
-  const names = 'select id::integer, name from reference_service.user_grades order by id';
-  const both = [
-    { id: 1, name: 'Silver' },
-    { id: 2, name: 'Platinum' },
-  ];
-  expect(await world.atService(names)).toEqual(both);
+  const both = [{ name: 'Silver' }, { name: 'Platinum' }];
+  expect(await named(world, 'user_grades')).toEqual(both);
   await world.warehouse('delete from sync.user_grade_links');
   await syncCatalog(world);
-  expect(await world.atService(names)).toEqual(both);
-  expect(await world.warehouse('select user_grade_code from sync.user_grade_links order by 1')).toHaveLength(2);
+  expect(await named(world, 'user_grades')).toEqual(both);
+  expect(await gradeLinks(world)).toHaveLength(2);
   // Two of the shop with one name are two at the service.
   await world.shop(`insert into g values ('G3', 'Silver')`);
   await syncCatalog(world);
-  expect(await world.atService(names)).toEqual([...both, { id: 3, name: 'Silver' }]);
-  const linked = `select user_grade_id::integer as id from sync.user_grade_links where user_grade_code = 'G3'`;
-  expect(await world.warehouse(linked)).toEqual([{ id: 3 }]);
+  expect(await named(world, 'user_grades')).toEqual([...both, { name: 'Silver' }]);
+  expect(await gradeLinks(world, 'user_grade_id::integer as id')).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
 });
 
 test('what the shop changes or clears reaches the service, also below a bad row', async ({ openWorld }) => {
@@ -112,18 +109,18 @@ test('what the shop changes or clears reaches the service, also below a bad row'
     update c set status = 'hidden' where code = 'C3'; update g set icon = 'https://shop.example.com/new.png'`);
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
   expect(await openLetters(world)).toMatchObject([{ kind: 'category', key: 'C1' }]);
-  expect(await world.atService('select code, name, status from reference_service.categories order by code')).toEqual([
+  expect(await named(world, 'categories', 'code, name, status')).toEqual([
     { code: 'C1', name: 'Shoes', status: 'visible' },
     { code: 'C2', name: 'Heels', status: 'visible' },
     { code: 'C3', name: 'Hats', status: 'hidden' },
   ]);
-  const icons = 'select name, icon_url from reference_service.user_grades';
-  expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: 'https://shop.example.com/new.png' }]);
+  const icons = () => named(world, 'user_grades', 'icon_url as icon');
+  expect(await icons()).toEqual([{ icon: 'https://shop.example.com/new.png' }]);
   expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
   await world.shop('update c set parent = null; update g set icon = null');
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
   expect(await parents(world)).toContainEqual({ code: 'C2', parent: null });
-  expect(await world.atService(icons)).toEqual([{ name: 'Silver', icon_url: null }]);
+  expect(await icons()).toEqual([{ icon: null }]);
 });
 
 test('a service that lists a hundred categories gets the shop’s; a web page none', async ({ openWorld }) => {
@@ -147,7 +144,7 @@ test('two runs at once create each grade once; an order carries that of its cust
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 8) n`);
   await Promise.all([byCommand(world), byCommand(world)]);
-  expect(await world.atService('select id from reference_service.user_grades')).toHaveLength(8);
+  expect(await named(world, 'user_grades')).toHaveLength(8);
   await world.shop(
     `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G5')`,
   );
@@ -187,7 +184,7 @@ test('a run that loses the warehouse while it creates a grade leaves none twice'
       where relation = 'sync.user_grade_links'::regclass and mode = 'ShareRowExclusiveLock'`);
   const syncWith = (userGrades: Partial<typeof api.userGrades>) =>
     syncUserGrades({ ...deps, api: { ...api, userGrades: { ...api.userGrades, ...userGrades } } });
-  const grades = async () => (await world.atService('select id from reference_service.user_grades')).length;
+  const grades = async () => (await named(world, 'user_grades')).length;
 
   // After the creation.
   const created = syncWith({
@@ -200,7 +197,7 @@ test('a run that loses the warehouse while it creates a grade leaves none twice'
   });
   await expect(created).rejects.toThrow();
   expect(await grades()).toBe(1);
-  expect(await world.warehouse('select from sync.user_grade_links')).toEqual([]);
+  expect(await gradeLinks(world)).toEqual([]);
 
   // Between the look and the creation, while another run creates all.
   let isFirst = true;
@@ -242,10 +239,8 @@ test('what was deleted of the catalog is made again, and its orders get it', asy
     alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
   const orderGrade = async () => {
     expect((await world.run('sync-orders')).outcome).toBe('done');
-    const [order] = await world.atService<{ name: string | null }>(
-      `select g.name from reference_service.orders o
-       left join reference_service.user_grades g on g.id = o.user_grade_id`,
-    );
+    const [order] = await world.atService(`select g.name from reference_service.orders o
+      left join reference_service.user_grades g on g.id = o.user_grade_id`);
     return order?.name;
   };
   // The order is pushed before its grade is known, and gets it afterwards.
@@ -259,14 +254,7 @@ test('what was deleted of the catalog is made again, and its orders get it', asy
     { code: 'C1', parent: null },
     { code: 'C2', parent: 'C1' },
   ]);
-  const [gold] = await world.atService<{ id: number }>(
-    `select id::integer from reference_service.user_grades where name = 'Gold'`,
-  );
-  expect(
-    await world.warehouse(
-      `select user_grade_id::integer as id from sync.user_grade_links where user_grade_code = 'G2'`,
-    ),
-  ).toEqual([gold]);
+  expect(await gradeLinks(world, 'user_grade_id')).toEqual(await named(world, 'user_grades', 'id as user_grade_id'));
   expect(await orderGrade()).toBe('Gold');
   const sent = writes(world);
   expect(await counts(world)).not.toHaveProperty('categories_pushed');
@@ -275,9 +263,7 @@ test('what was deleted of the catalog is made again, and its orders get it', asy
   await world.atService(`delete from reference_service.categories where code = 'C2';
     insert into reference_service.categories (code, name, created_at, updated_at) values ('C2', 'Other', now(), now())`);
   expect(await counts(world)).toMatchObject({ categories_pushed: 1 });
-  expect(await world.atService(`select name from reference_service.categories where code = 'C2'`)).toEqual([
-    { name: 'Boots' },
-  ]);
+  expect((await named(world, 'categories'))[1]).toEqual({ name: 'Boots' });
 });
 
 test('grades that are not listed for a moment, or get another code, are not made twice', async ({ openWorld }) => {
@@ -287,18 +273,14 @@ test('grades that are not listed for a moment, or get another code, are not made
       if (isEmpty && method === 'GET' && path === '/v1/user_grades') answer.body = [];
     },
   });
-  const grades = () => world.atService('select name from reference_service.user_grades order by name');
   await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
   for (const listsNothing of [false, true, false]) {
     isEmpty = listsNothing;
     expect((await syncCatalog(world)).outcome).toBe('done');
-    expect(await grades()).toEqual([{ name: 'Gold' }, { name: 'Silver' }]);
+    expect(await named(world, 'user_grades')).toEqual([{ name: 'Silver' }, { name: 'Gold' }]);
     if (listsNothing) await world.shop(`update g set code = 'SILVER' where code = 'G1'`);
   }
-  expect(await world.warehouse('select user_grade_code as code from sync.user_grade_links order by 1')).toEqual([
-    { code: 'G2' },
-    { code: 'SILVER' },
-  ]);
+  expect(await gradeLinks(world)).toEqual([{ code: 'G2' }, { code: 'SILVER' }]);
 });
 
 test('what the service does not clear is a dead letter until it is changed there', async ({ openWorld }) => {
@@ -337,13 +319,11 @@ test('absent columns and deleted rows clear and delete nothing at the service', 
   });
   expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
-  expect(await world.atService('select icon_url from reference_service.user_grades')).toEqual([
-    { icon_url: 'https://shop.example.com/s.png' },
-  ]);
+  expect(await named(world, 'user_grades', 'icon_url as icon')).toEqual([{ icon: 'https://shop.example.com/s.png' }]);
   await world.shop('delete from c; delete from g');
   expect((await byCommand(world)).status).toBe(0);
-  expect(await world.atService('select from reference_service.categories')).toHaveLength(2);
-  expect(await world.atService('select from reference_service.user_grades')).toHaveLength(1);
+  expect(await named(world, 'categories')).toHaveLength(2);
+  expect(await named(world, 'user_grades')).toHaveLength(1);
 });
 
 test('one bad row costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {
@@ -366,6 +346,9 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
   await world.shop(`insert into c values ('fine', 'Fine', null), ('cast', 'odd', null), ('twice', 'A', null),
     ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
+  const cast = expect.stringMatching(/^categories\.sql: parent_code cannot be read: .*SQLSTATE 22P02/);
+  const key = expect.stringMatching(/^sha256:/);
+  const nameless = { kind: 'category', key, reason: 'code is an empty text, expected a value' };
   const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 1000, settleMs: 1 } });
   for (let run = 1; run <= 2; run += 1) {
     sent.clear();
@@ -373,18 +356,13 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
     await syncUserGrades(deps);
     expect(sent.get('/v1/user_grades')).toBe(1);
     expect(await parents(world)).toEqual([{ code: 'fine', parent: null }]);
-    expect(await world.atService('select name from reference_service.user_grades')).toEqual([{ name: 'C' }]);
-    const found = await openLetters(world);
-    expect(found).toEqual([
+    expect(await named(world, 'user_grades')).toEqual([{ name: 'C' }]);
+    expect(await openLetters(world)).toEqual([
       { kind: 'category', key: 'below', reason: 'its parent broken could not be synced' },
       { kind: 'category', key: 'broken', reason: expect.stringContaining('failed on this request') },
-      {
-        kind: 'category',
-        key: 'cast',
-        reason: expect.stringMatching(/^categories\.sql: parent_code cannot be read: .*SQLSTATE 22P02/),
-      },
-      { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is an empty text, expected a value' },
-      { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is null, expected a value' },
+      { kind: 'category', key: 'cast', reason: cast },
+      nameless,
+      { kind: 'category', key: nameless.key, reason: 'code is null, expected a value' },
       { kind: 'category', key: 'twice', reason: expect.stringContaining('code is there in 2 rows') },
       { kind: 'user_grade', key: 'G1', reason: expect.stringContaining('code is there in 2 rows') },
       { kind: 'user_grade', key: 'G3', reason: 'name is null, expected a value' },
@@ -395,9 +373,7 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
   await world.shop(`update c set name = 'Cast' where code = 'cast'; delete from c where name = 'B' or code is null;
     delete from c where code in ('broken', 'below'); delete from g where name = 'B'; delete from g where code in ('G3', 'G4')`);
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
-  expect(await openLetters(world)).toEqual([
-    { kind: 'category', key: expect.stringMatching(/^sha256:/), reason: 'code is an empty text, expected a value' },
-  ]);
+  expect(await openLetters(world)).toEqual([nameless]);
   await world.shop(`delete from c where code = ''; insert into g (code, name) values ('G5', null)`);
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
   await world.shop(`delete from g where code = 'G5'`);

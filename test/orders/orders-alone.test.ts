@@ -103,24 +103,16 @@ test('a push does not begin the wait of its lines again; one of two lines may go
   expect((await world.cli('status')).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
   await world.sync();
-  expect(await world.atService('select product_id::integer as id from reference_service.sub_orders')).toEqual([
-    { id: 9 },
-  ]);
-  expect(await world.warehouse('select waiting_lines from sync.order_links')).toEqual([
-    { waiting_lines: { 2: 'other' } },
-  ]);
+  const products = await world.atService('select product_id::integer as id from reference_service.sub_orders');
+  const waiting = await world.warehouse('select waiting_lines as "of" from sync.order_links');
+  expect([products, waiting]).toEqual([[{ id: 9 }], [{ of: { 2: 'other' } }]]);
 });
 
 /** The shop cancels each statement that reads this order. */
-const cancelling = (
-  code: string,
-) => `create or replace function cancelled(code text) returns text stable language plpgsql as $$
-  begin
-    if code = '${code}' then
-      raise exception 'canceling statement due to conflict with recovery' using errcode = '40001';
-    end if;
-    return 'Kim';
-  end $$`;
+const cancelling = (code: string) => `
+  create or replace function cancelled(code text) returns text stable language plpgsql as $$ begin
+    if code = '${code}' then raise 'canceling statement due to conflict with recovery' using errcode = '40001'; end if;
+    return 'Kim'; end $$`;
 
 test('an order on which the shop’s standby cancels every statement stops only itself', async ({ openWorld }) => {
   const orders = 'select o.*, cancelled(code) as user_name from o';
@@ -128,9 +120,8 @@ test('an order on which the shop’s standby cancels every statement stops only 
   await world.shop(cancelling('O17'));
   await world.place(...Array.from({ length: 20 }, (_, n) => order(`O${n}`)));
   expect(await world.sync()).toMatchObject({ orders_pushed: 19, orders_failed: 1 });
-  expect(await world.openDeadLetters()).toMatchObject([
-    { key: 'O17', reason: expect.stringMatching(/conflict with recovery.*hot_standby_feedback/) },
-  ]);
+  const reason = expect.stringMatching(/conflict with recovery.*hot_standby_feedback/);
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O17', reason }]);
   await world.shop(cancelling('none'));
   expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
   expect(await world.openDeadLetters()).toEqual([]);
