@@ -28,10 +28,6 @@ async function runQuery(url: string, name: string): Promise<Record<string, unkno
 /** Three orders in the form of the full public data set: ISO times, review ids, comments with quoted line breaks. */
 const writeAll = () => cp(join(import.meta.dirname, 'olist'), folder, { recursive: true });
 
-async function writeFiles(files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-}
-
 describe('the full data set, in small', () => {
   let url: string;
   let reviews: OlistReview[];
@@ -45,13 +41,8 @@ describe('the full data set, in small', () => {
 
   test('the queries give moments of local times, amounts paid, and ids of products', async () => {
     const orders = await runQuery(url, 'orders');
-    const delivered = {
-      code: 'o1',
-      created_at: new Date('2017-10-02T13:56:33Z'),
-      total_price: '38.71',
-      user_code: 'person-a',
-    };
-    expect(orders).toContainEqual(delivered);
+    const created_at = new Date('2017-10-02T13:56:33Z');
+    expect(orders).toContainEqual({ code: 'o1', created_at, total_price: '38.71', user_code: 'person-a' });
     // Without payments an order costs its items.
     expect(orders).toContainEqual(expect.objectContaining({ code: 'o2', total_price: '110.50' }));
     expect(Number(orders.find(({ code }) => code === 'o3')?.total_price)).toBe(0);
@@ -71,50 +62,22 @@ describe('the full data set, in small', () => {
   });
 
   test('each row of the reviews is a review, quoted line breaks and shared ids included', () => {
+    const of = { a: { user_code: 'person-a', product_id: 2, product_code: 'prod-b' }, b: { user_code: 'person-b' } };
+    const comment = 'recomendo\nMuito bom,\nchegou "antes" do prazo';
+    const june = { created_at: '2018-06-01T00:00:00-03:00', message: '(no comment)', score: 4 };
     expect(reviews).toEqual([
-      {
-        code: 'o1:1',
-        created_at: '2017-10-21T00:00:00-02:00',
-        message: 'recomendo\nMuito bom,\nchegou "antes" do prazo',
-        score: 5,
-        user_code: 'person-a',
-        product_id: 2,
-        product_code: 'prod-b',
-      },
-      {
-        code: 'o1:2',
-        created_at: '2018-06-01T00:00:00-03:00',
-        message: '(no comment)',
-        score: 4,
-        user_code: 'person-a',
-        product_id: 2,
-        product_code: 'prod-b',
-      },
-      {
-        code: 'o2:1',
-        created_at: '2018-06-01T00:00:00-03:00',
-        message: '(no comment)',
-        score: 4,
-        user_code: 'person-b',
-        product_id: 3,
-        product_code: 'prod-c',
-      },
-      { code: 'o3:1', created_at: '2018-06-02T00:00:00-03:00', message: 'Não recebi', score: 1, user_code: 'person-b' },
+      { code: 'o1:1', created_at: '2017-10-21T00:00:00-02:00', message: comment, score: 5, ...of.a },
+      { code: 'o1:2', ...june, ...of.a },
+      { code: 'o2:1', ...june, ...of.b, product_id: 3, product_code: 'prod-c' },
+      { code: 'o3:1', created_at: '2018-06-02T00:00:00-03:00', message: 'Não recebi', score: 1, ...of.b },
     ]);
   });
 
   test('as the demo brings them, its orders, lines and reviews are at both ends once', async () => {
     const { sqlDir, timeZone, fill, writeReviews } = olist(folder);
-    await using world = await openWorld({
-      shop: 'empty',
-      service: { timeZone },
-      environment: {
-        SHOP_SQL_DIR: sqlDir,
-        SHOP_TIME_ZONE: timeZone,
-        REVIEW_API_TIME_ZONE: timeZone,
-        REVIEW_YEARS_FROM: '2016',
-      },
-    });
+    const zones = { SHOP_TIME_ZONE: timeZone, REVIEW_API_TIME_ZONE: timeZone };
+    const environment = { SHOP_SQL_DIR: sqlDir, REVIEW_YEARS_FROM: '2016', ...zones };
+    await using world = await openWorld({ shop: 'empty', service: { timeZone }, environment });
     await fill(world.shopUrl, world.serviceDatabaseUrl);
     await writeReviews?.((await world.openApp()).api, world.shopUrl, () => {});
     for (const job of ['sync-reviews', 'sync-catalog', 'sync-orders'])
@@ -137,24 +100,26 @@ describe('the full data set, in small', () => {
 
   test('a file that is not as expected is refused by file, line and column', async () => {
     const empty = await createDatabase();
-    await writeFiles({ 'olist_order_payments_dataset.csv': 'order_id,payment_value\no1,1\n' });
-    await expect(loadOlist(empty, folder)).rejects.toThrow(
-      /olist_order_payments_dataset\.csv lacks payment_sequential/,
-    );
-    const wrong = 'order_id,payment_sequential,payment_value\no1,1,1\no1,2,ten\n';
-    await writeFiles({ 'olist_order_payments_dataset.csv': wrong });
-    await expect(loadOlist(empty, folder)).rejects.toThrow(/payments_dataset\.csv, line 3: payment_value is "ten"/);
-    await rm(join(folder, 'olist_order_payments_dataset.csv'));
-    await expect(loadOlist(empty, folder)).rejects.toThrow(/payments_dataset\.csv cannot be read/);
+    const file = 'olist_order_payments_dataset.csv';
+    for (const [text, refusal] of [
+      ['order_id,payment_value\no1,1\n', 'lacks payment_sequential'],
+      ['order_id,payment_sequential,payment_value\no1,1,1\no1,2,ten\n', ', line 3: payment_value is "ten"'],
+      [undefined, 'cannot be read'],
+    ] as const) {
+      if (text === undefined) await rm(join(folder, file));
+      else await writeFile(join(folder, file), text);
+      await expect(loadOlist(empty, folder)).rejects.toThrow(new RegExp(`${file} ?${refusal}`));
+    }
     await writeAll();
     expect(await loadOlist(empty, folder)).toEqual({ orders: 3, lines: 3, reviews: 4 });
   });
 
   test('an edition with American dates, another header and no comments is read too', async () => {
-    const some =
-      'review_pk,order_id,review_score,review_creation_date,review_answer_timestamp\n1,o1,5,4/8/2017 0:00,4/13/2017 16:42\n';
+    const head = 'review_pk,order_id,review_score,review_creation_date,review_answer_timestamp';
+    const some = `${head}\n1,o1,5,4/8/2017 0:00,4/13/2017 16:42\n`;
     const names = 'product_category_namept,product_category_name_english\nbeleza_saude,health_beauty\n';
-    await writeFiles({ 'olist_order_reviews_dataset.csv': some, 'product_category_name_translation.csv': names });
+    await writeFile(join(folder, 'olist_order_reviews_dataset.csv'), some);
+    await writeFile(join(folder, 'product_category_name_translation.csv'), names);
     expect(await loadOlist(url, folder, { replace: true })).toMatchObject({ reviews: 1 });
     const [only] = await Array.fromAsync(olistReviews(url));
     expect(only).toMatchObject({ code: 'o1:1', created_at: '2017-04-08T00:00:00-03:00', message: '(no comment)' });

@@ -89,26 +89,20 @@ const at = (days: number, hours: number) =>
   new Date(Math.floor(Date.now() / 86_400_000 + days) * 86_400_000 + hours * 3_600_000);
 const dayAt = (days: number) => at(days, 0).toISOString().slice(0, 10);
 
-test.each<[situation: string, readTo: Date, overviews: [capturedAt: Date, last: Date][], holes: string[]]>([
+type Overview = [capturedAt: Date, last: Date];
+const older: Overview[] = [[at(0, 0.2), at(-3, 5)]];
+const both: Overview[] = [
+  [at(-1, 10), at(-1, 9)],
+  [at(0, 0.3), at(0, 0.2)],
+];
+
+test.each<[situation: string, readTo: Date, overviews: Overview[], holes: string[]]>([
   ['of today, after a run that read the newest review', at(0, 0.2), [[at(0, 0.2), at(0, 0.1)]], []],
   ['of today, when an overview names a review after the last run', at(0, 0.1), [[at(0, 0.3), at(0, 0.2)]], [dayAt(0)]],
   ['of the day on which the worker died', at(-1, 10), [[at(-1, 10), at(-1, 9)]], [dayAt(-1)]],
-  [
-    'of that day and of today, when verify has taken an overview since',
-    at(-1, 10),
-    [
-      [at(-1, 10), at(-1, 9)],
-      [at(0, 0.3), at(0, 0.2)],
-    ],
-    [dayAt(-1), dayAt(0)],
-  ],
-  ['of the day of the last review, which was days before the run', at(0, 0.2), [[at(0, 0.2), at(-3, 5)]], []],
-  [
-    'of days whose updates nobody has read, before the last review',
-    at(-9, 0),
-    [[at(0, 0.2), at(-3, 5)]],
-    [dayAt(-4), dayAt(-3)],
-  ],
+  ['of that day and of today, when verify has taken an overview since', at(-1, 10), both, [dayAt(-1), dayAt(0)]],
+  ['of the day of the last review, which was days before the run', at(0, 0.2), older, []],
+  ['of days whose updates nobody has read, before the last review', at(-9, 0), older, [dayAt(-4), dayAt(-3)]],
 ])('a day is complete once read to its end, today up to the newest review: %s', async (_, readTo, overviews, holes) => {
   const { ask, warehouse } = await openTestWarehouse();
   for (const [capturedAt, last] of overviews)
