@@ -195,6 +195,17 @@ test.each([
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
 });
 
+test('a call that always gets a 429, and is the only one, asks whether the service is full', async () => {
+  for (const isFull of [false, true]) {
+    const isSpared = ({ path }: Seen) => path === '/v1/reviews/overview' && !isFull;
+    const service = await tinyService((seen) => (isSpared(seen) ? json({}) : { status: 429 }));
+    const api = client(service.url, { retry: { ...quick, baseDelayMs: 1 } });
+    const error = await failureOf(api.orders.get(1, { giveUpAfterMs: 0 }));
+    expect(error).toMatchObject({ name: 'LimitedError' });
+    expect(service.calls().filter(({ path }) => path.endsWith('overview'))).toHaveLength(isFull ? 13 : 1);
+  }
+});
+
 test('a call that may not wait so long ends at once, and sends nothing', async () => {
   const service = await tinyService(orderOf);
   const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' };

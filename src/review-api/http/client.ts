@@ -85,6 +85,8 @@ function newClient(options: ReviewApiOptions, connections: number, aborted: Abor
     http: openSend({ baseUrl: options.baseUrl, connections, timeouts, maxBodyBytes, aborted, now }),
     session: openSession(options.session, { stopped, now, onWait }),
     slots: pLimit(connections),
+    /** Calls that have begun and not ended, without those for a token. */
+    calls: 0,
     limits: { ...defaultRetryLimits, ...options.retry },
     /** A token is being obtained. */
     renewal: undefined as Promise<unknown> | undefined,
@@ -126,13 +128,20 @@ const freshTokens = 3;
 /** A request that is sent again more often than this is worth a warning. */
 const retriesOfNote = 2;
 
-/** Shows whether the service accepts a token. */
+/** Shows whether the service accepts a token, or any request. */
 const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
 
 /** Sends a call, with retries. */
 async function sendCall<T>(client: Client, call: Call, read: (response: HttpResponse) => T): Promise<T> {
   const life = newLife();
-  return untilEnd(client, call, life, () => inSlot(client, (free) => authorized(client, call, read, { life, free })));
+  client.calls += 1;
+  try {
+    return await untilEnd(client, call, life, () =>
+      inSlot(client, (free) => authorized(client, call, read, { life, free })),
+    );
+  } finally {
+    client.calls -= 1;
+  }
 }
 
 /** Obtains a token, unless there is one. @throws AuthenticationError if the service refuses the credentials. */
@@ -331,6 +340,8 @@ async function waitAfter(
   const { session, stopped, limits, stats } = client;
   const isLimited = outcome.kind === 'limited';
   if (!isLimited) life.spentMs += durationMs;
+  if (isLimited && isUnclear(client, call, life))
+    await inSlot(client, (free) => authorized(client, proofCall, () => undefined, { life: newLife(), free }));
   const state = { ...call, ...life, random: Math.random(), isAlone: isAlone(session, life, isLimited, sentMs) };
   const wait = nextWait(outcome, state, limits);
   if (!isUnknown(outcome, call)) stopped.throwIfAborted();
@@ -360,6 +371,14 @@ function isAlone({ succeededMs }: OpenSession, { askedAtMs }: Life, isLimited: b
   if (isLimited) return askedAtMs !== undefined && succeededMs > askedAtMs;
   return askedAtMs !== undefined || succeededMs > sentMs;
 }
+
+/** After a second 429: whether no other call shows that the service is full, or refuses this call alone. */
+const isUnclear = ({ calls, session }: Client, { giveUpAfterMs, countsHolds }: Call, { askedAtMs }: Life): boolean =>
+  calls === 1 &&
+  giveUpAfterMs !== undefined &&
+  !countsHolds &&
+  askedAtMs !== undefined &&
+  session.succeededMs <= askedAtMs;
 
 /** During an outage many requests are sent again and again: one line a minute is a warning. */
 function levelOnceAMinute(client: Client): 'info' | 'warn' {
