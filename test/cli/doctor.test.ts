@@ -27,6 +27,11 @@ async function ills(world: World, environment: Record<string, string> = {}) {
   return { status, said, findings };
 }
 
+/** The first of them is said so. */
+async function firstIll(world: World, environment: Record<string, string>, said: RegExp): Promise<void> {
+  expect((await ills(world, environment)).said[0]).toMatch(said);
+}
+
 /** The sample shop's user as the README wants it: one that may only read. */
 async function withReader(world: World): Promise<Record<string, string>> {
   const user = `reader_${new URL(world.shopUrl).pathname.slice(1)}`;
@@ -73,9 +78,8 @@ test('where nothing is wrong, doctor reports every system as ok and changes noth
   ]);
   expect(Object.keys(world.service.requests()).filter((route) => !/^GET|oauth/.test(route))).toEqual([]);
 
-  const text = await runCli(['doctor'], { ...world.environment, ...reader });
-  expect(text.stdout).toMatch(/its timestamps have the offset of Asia\/Seoul$/m);
-  expect(text.stdout).toMatch(/0 faults, 1 warning\.$/m);
+  Object.assign(world.environment, reader);
+  await world.says('doctor', /its timestamps have the offset of Asia\/Seoul$/m, /0 faults, 1 warning\.$/m);
 });
 
 test('each setting that is legal and risky is warned of', async () => {
@@ -127,10 +131,10 @@ test('one call reports every fault, each with its hint', async ({ world }) => {
     ].map((one) => expect.stringMatching(one)),
   ]);
   expect(said.join()).not.toContain('not-the-secret');
-  const text = await runCli(['doctor'], { ...world.environment, ...environment });
+  Object.assign(world.environment, environment);
+  const fault = /^shop\n {2}FAULT {4}.*ECONNREFUSED.*\n {11}→ start the server/m;
+  const text = await world.says('doctor', fault, /\n4 faults, 0 warnings\. Correct the faults first\.\n$/);
   expect(text.status).toBe(1);
-  expect(text.stdout).toMatch(/^shop\n {2}FAULT {4}.*ECONNREFUSED.*\n {11}→ start the server/m);
-  expect(text.stdout).toMatch(/\n4 faults, 0 warnings\. Correct the faults first\.\n$/);
 });
 
 test('the shop is checked before there is a warehouse; missing variables are faults', async ({ world }) => {
@@ -154,9 +158,7 @@ test('the shop is checked before there is a warehouse; missing variables are fau
 });
 
 test('a shop user who may write, and a query that breaks the contract, are said', async ({ world }) => {
-  expect((await ills(world)).said[0]).toMatch(
-    /^shop warning: .*who is a superuser \(.* → create a user with select only/,
-  );
+  await firstIll(world, {}, /^shop warning: .*who is a superuser \(.* → create a user with select only/);
   const folder = await sampleShopQueries();
   const inner = async (name: string) => {
     const sql = await readFile(join(folder, `${name}.sql`), 'utf8');
@@ -178,9 +180,7 @@ test('a shop user who may write, and a query that breaks the contract, are said'
     ].map((one) => expect.stringMatching(one)),
   );
   await writeQueries(folder, { orders: `select one.*, 1 as colour from ${await inner('orders')}` });
-  expect((await ills(world, environment)).said[0]).toMatch(
-    /^shop fault: .*orders\.sql: column colour is not of the contract; leave it out/s,
-  );
+  await firstIll(world, environment, /^shop fault: .*orders\.sql: column colour is not of the contract; leave it out/s);
   await rm(join(folder, 'orders.sql'));
   expect((await ills(world, environment)).said[0]).toContain(`orders.sql is missing in ${folder}`);
   // Who may not use a schema cannot write to its tables.
@@ -188,9 +188,7 @@ test('a shop user who may write, and a query that breaks the contract, are said'
   await world.shop(`create table shop.log (n integer) partition by range (n); create schema hidden; create table hidden.t (n integer);
     grant update on shop.log to ${username}; grant delete on shop.members to ${username};
     grant truncate on shop.orders to ${username}; grant insert on hidden.t to ${username}`);
-  expect((await ills(world, reader)).said[0]).toMatch(
-    /who may write to 3 tables \(shop\.log, shop\.members, shop\.orders/,
-  );
+  await firstIll(world, reader, /who may write to 3 tables \(shop\.log, shop\.members, shop\.orders/);
 });
 
 test('a service in another zone, one that fails and a web site are faults', async () => {
@@ -207,7 +205,9 @@ test('a service in another zone, one that fails and a web site are faults', asyn
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void site.close());
   const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-  expect((await ills(world, { ...reader, REVIEW_API_BASE_URL: url })).said[0]).toMatch(
+  await firstIll(
+    world,
+    { ...reader, REVIEW_API_BASE_URL: url },
     /^service fault: .*the response is not what this request returns.*Hello.* → REVIEW_API_BASE_URL may name a web site/,
   );
   const api = client((await tinyService(() => ({ status: 503 }))).url, { retry: { ...quick, attempts: 1 } });
@@ -347,7 +347,9 @@ test('a warehouse that lacks a migration, a column or a right is a fault', async
     await world.warehouse(`alter table ${name} owner to ${owner}`);
   }
   await world.warehouse('alter table warehouse.reviews drop column tag_name cascade');
-  expect((await ills(world, reader)).said[0]).toMatch(
+  await firstIll(
+    world,
+    reader,
     /^warehouse fault: a row could not be written: column "tag_name" .*does not exist → a table or column is missing/,
   );
   await world.warehouse(`delete from review_sync_migrations.applied where name like '0004%'`);

@@ -15,6 +15,12 @@ function openLines() {
   return { lines, clock, progress: openProgress(terminal, 'sync orders', 'orders', () => clock.ms) };
 }
 
+/** Until the end of the test, `performance.now()` goes on by `vi.advanceTimersByTime` only. */
+function fakeClock(): void {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 test('a wait is said once until there is progress, or a much longer wait', () => {
   const { lines, clock, progress } = openLines();
   for (let attempt = 1; attempt <= 5; attempt += 1) {
@@ -154,6 +160,7 @@ async function followed(looks: (() => RunProgress)[], more: Partial<Following> =
   return await followRun({ warehouse, queues: { progress } as never }, id, following);
 }
 const ended = { state: 'ended', planned: 2, ended: 2 } as const;
+const running: RunProgress = { state: 'running', planned: 2, ended: 1 };
 const report = { outcome: 'done', counts: {} };
 const gone = () => {
   throw new Error('gone');
@@ -163,11 +170,9 @@ test('a command ends with a sentence if its run is lost, or the queue stays away
   const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
   await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
   const signal = AbortSignal.abort();
-  const running = { state: 'running', planned: 1, ended: 0 } as const;
   await expect(followed([() => running], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
   await expect(followed([gone], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeClock();
   const later = (ms: number) => () => {
     vi.advanceTimersByTime(ms);
     return gone();
@@ -183,22 +188,19 @@ test('a command ends with a sentence if its run is lost, or the queue stays away
 });
 
 test('a command ends with the row of its run, though a dead process has its job', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
+  fakeClock();
   await beginRun(warehouse.db, runOf('held'));
   const progress = async (): Promise<RunProgress> => {
     vi.advanceTimersByTime(1000);
     await end('held');
-    return { state: 'running', planned: 2, ended: 1 };
+    return running;
   };
   const following = { onProgress() {}, onRetry() {}, signal: new AbortController().signal };
   expect(await followRun({ warehouse, queues: { progress } as never }, 'held', following)).toEqual(report);
 });
 
 test('what a run has brought is asked for once a line, and at its end', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const running: RunProgress = { state: 'running', planned: 2, ended: 1 };
+  fakeClock();
   const after =
     (ms: number, at: RunProgress = running) =>
     () => {
@@ -214,9 +216,7 @@ test('what a run has brought is asked for once a line, and at its end', async ()
 });
 
 test('a queue that does not respond for a moment is waited for', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const running: RunProgress = { state: 'running', planned: 2, ended: 1 };
+  fakeClock();
   const later = (look: () => RunProgress) => () => {
     vi.advanceTimersByTime(100_000);
     return look();

@@ -61,7 +61,7 @@ test('no file changes under a manifest that calls the old export complete', asyn
   // A file cannot be written.
   const part = join(lake.dir, file, '..', '.data.parquet.part');
   await mkdir(part);
-  const end = await runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment);
+  const end = await lake.world.cli('export parquet --to', lake.dir);
   expect(end.stderr).toMatch(/2026-02\/data\.parquet could not be written: .*\n.*Run this again/);
   expect([end.status, (await lake.files()).get(file)]).toEqual([1, before]);
   await rmdir(part);
@@ -171,35 +171,28 @@ test('in another time zone reviews stand in the files of other months', async ()
 
   const zoned = { ...world.environment, REVIEW_API_TIME_ZONE: 'America/New_York' };
   expect(await runCli(['migrate'], zoned)).toMatchObject({ status: 0 });
-  const inNewYork = writtenMonths(await lake.export());
-  expect(inNewYork).toContain(monthFile('reviews', '2026-02'));
+  expect(writtenMonths(await lake.export())).toContain(monthFile('reviews', '2026-02'));
   expect((await lake.manifest()).timeZone).toBe('America/New_York');
   await expectSameAsWarehouse(lake);
-  expect(await runCli(['migrate'], world.environment)).toMatchObject({ status: 0 });
+  expect(await world.cli('migrate')).toMatchObject({ status: 0 });
   await lake.export();
   await expectSameAsWarehouse(lake);
 });
 
-test('forget user rewrites the months of the customer', async () => {
-  await change(`update warehouse.reviews set user_code = 'kim', order_code = 'jan' where id = 2`);
-  expect(writtenMonths(await lake.export())).toEqual([monthFile('reviews', '2026-01')]);
-  const end = await runCli(['forget', 'user', 'kim', '--apply'], lake.world.environment);
-  expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('export parquet') });
-  expect(writtenMonths(await lake.export())).toEqual([monthFile('reviews', '2026-01')]);
-  const rows = await lake.duck.rows(
-    `select message_length, is_by_member, order_key from read_parquet('${lake.dir}/reviews/*/*.parquet') where review_id = 2`,
-  );
-  expect(rows).toEqual([[null, false, null]]);
-});
-
-test('forget user rewrites the months of reviews that the customer commented on', async () => {
-  const comments = [{ user_code: 'lee', created_at: '2026-01-20T00:00:00Z' }, { id: 2 }];
-  await change(`update warehouse.reviews set extra = '${JSON.stringify({ comments })}' where id = 2`);
+test('forget user rewrites the months of what the customer wrote and commented on', async () => {
+  const comments = [{ user_code: 'kim', created_at: '2026-02-20T00:00:00Z' }, { id: 2 }];
+  await change(`update warehouse.reviews set user_code = 'kim', order_code = 'jan' where id = 2;
+    update warehouse.reviews set extra = '${JSON.stringify({ comments })}' where id = 3`);
   await lake.export();
-  expect(await runCli(['forget', 'user', 'lee', '--apply'], lake.world.environment)).toMatchObject({ status: 0 });
-  await lake.export();
-  const rows = `select replied_at from read_parquet('${lake.dir}/replies/*/*.parquet') where review_id = 2`;
-  expect(await lake.duck.rows(rows)).toEqual([[null], [null]]);
+  const end = await lake.world.says('forget user kim --apply', 'export parquet');
+  expect(end.status).toBe(0);
+  const months = ['2026-01', '2026-02'].map((month) => monthFile('reviews', month));
+  expect(writtenMonths(await lake.export())).toEqual(expect.arrayContaining(months));
+  const from = (table: string, id: number) =>
+    `from read_parquet('${lake.dir}/${table}/*/*.parquet') where review_id = ${id}`;
+  const review = `select message_length, is_by_member, order_key ${from('reviews', 2)}`;
+  expect(await lake.duck.rows(review)).toEqual([[null, false, null]]);
+  expect(await lake.duck.rows(`select replied_at ${from('replies', 3)}`)).toEqual([[null], [null]]);
 });
 
 test('an export that is killed before the manifest is finished by the next one', async () => {
@@ -219,7 +212,7 @@ test('an export that is killed before the manifest is finished by the next one',
   await until(async () => (await locks()) > 0);
 
   // Meanwhile: a second export does not begin, and a review lands in a month that the first one has passed.
-  expect(await runCli(['export', 'parquet', '--to', dir], world.environment)).toMatchObject({
+  expect(await lake.world.cli('export parquet --to', dir)).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('Another export of this warehouse is running'),
   });
@@ -245,11 +238,9 @@ test('an export that is killed before the manifest is finished by the next one',
   expect(await lake.export()).toMatchObject({ written: [], removed: [] });
 
   await change('update warehouse.reviews set score = 2 where id = 4');
-  const end = await runCli(['export', 'parquet', '--to', dir], world.environment);
-  expect(end).toMatchObject({ status: 0 });
-  expect(end.stdout).toMatch(
-    /^wrote reviews\/month=2026-03\/data\.parquet \(1 row, \d\.\d kB\)\nwrote freshness\S+ \(1 row, \d\.\d kB\)\n\ntable +files +rows +size\nreviews +3 +4 +\d\.\d kB\n.* as of 20\d\d-\S+Z: 2 files written, 0 removed, 7 unchanged\.\n$/s,
-  );
+  const said =
+    /^wrote reviews\/month=2026-03\/data\.parquet \(1 row, \d\.\d kB\)\nwrote freshness\S+ \(1 row, \d\.\d kB\)\n\ntable +files +rows +size\nreviews +3 +4 +\d\.\d kB\n.* as of 20\d\d-\S+Z: 2 files written, 0 removed, 7 unchanged\.\n$/s;
+  expect(await world.says(`export parquet --to ${dir}`, said)).toMatchObject({ status: 0 });
 });
 
 test('an export that is stopped fails, and the next one writes what is missing', async () => {
@@ -268,8 +259,6 @@ test('an export that is stopped fails, and the next one writes what is missing',
 
 /** Transactions of exports that are open. */
 async function locks(): Promise<number> {
-  const rows = await lake.world.warehouse(
-    `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`,
-  );
-  return rows.length;
+  const open = `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`;
+  return (await lake.world.warehouse(open)).length;
 }

@@ -2,7 +2,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { runCli } from '../harness/cli.ts';
 import { countByHand } from '../harness/warehouse.ts';
 import { addReviews, type ExportWorld, expectSameAsWarehouse, openExportWorld } from './export-world.ts';
 
@@ -153,7 +152,7 @@ test('an empty warehouse has no months; the folder of something else is refused'
   await expectSameAsWarehouse(lake);
 
   const refused = async (dir: string, why: RegExp) => {
-    const end = await runCli(['export', 'parquet', '--to', dir], world.environment);
+    const end = await lake.world.cli('export parquet --to', dir);
     expect(end).toMatchObject({ status: 2, stderr: expect.stringMatching(why) });
   };
   await world.warehouse(`update sync.settings set order_salt = 'that of another warehouse'`);
@@ -168,5 +167,5 @@ test('an empty warehouse has no months; the folder of something else is refused'
   await writeFile(join(other, 'manifest.json'), '{"format": "review-sync parquet export", "formatVersion": 2}');
   await refused(other, /has format version 2, expected 1/);
   expect(await readFile(note, 'utf8')).toBe('mine');
-  expect(await runCli(['export', 'parquet'], world.environment)).toMatchObject({ status: 2 });
+  expect(await world.cli('export parquet')).toMatchObject({ status: 2 });
 });

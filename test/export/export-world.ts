@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { ExportReport } from '../../src/export/export-parquet.ts';
 import type { Manifest } from '../../src/export/manifest.ts';
-import { runCli } from '../harness/cli.ts';
 import { type Duck, openDuck } from '../harness/servers.ts';
 import { countByHand } from '../harness/warehouse.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -30,7 +29,7 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
   const dir = await mkdtemp(join(tmpdir(), 'review-sync-export-'));
   opened.defer(() => rm(dir, { recursive: true }));
   for (const flow of sync ? ['reviews', 'catalog', 'orders'] : []) {
-    expect(await runCli(['sync', flow], world.environment)).toMatchObject({ status: 0 });
+    expect(await world.cli('sync', flow)).toMatchObject({ status: 0 });
   }
   const all = opened.move();
   return {
@@ -38,7 +37,7 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
     dir,
     duck,
     async export() {
-      const end = await runCli(['export', 'parquet', '--to', dir, '--json'], world.environment);
+      const end = await world.cli('export parquet --json --to', dir);
       expect(end).toMatchObject({ status: 0 });
       return JSON.parse(end.stdout);
     },

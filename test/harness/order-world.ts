@@ -4,19 +4,26 @@ import { join } from 'node:path';
 import type { Counts } from '../../src/base/counts.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import type { PushRecord } from '../../src/warehouse/orders/order-store.ts';
-import { queryAgain } from './database.ts';
-import { type Rule, startRuleProxy } from './proxy.ts';
+import { queryAgain, valuesOf } from './database.ts';
+import { type ProxiedRequest, type Rule, startRuleProxy } from './proxy.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
 import { openWorld, testIn, type World, type WorldOptions } from './world.ts';
 
 export type OrderWorld = World & {
   /** From now on the service treats requests as the rule says. */
   serviceRule(rule: Rule): void;
-  requests(): readonly { method: string; path: string; form: URLSearchParams }[];
+  /** What was sent since the last rule was set, without requests for a token. */
+  requests(): readonly ProxiedRequest[];
+  /** The same without GET. */
+  writes(): readonly ProxiedRequest[];
+  /** The codes of the orders at the service, in their order. */
+  codesAtService(): Promise<unknown[]>;
   /** Inserts orders of the shop with their lines, see shop-orders.ts. */
   place(...orders: readonly ShopOrder[]): Promise<void>;
   /** One incremental run in this process, without the queue. */
   sync(run?: SyncRun): Promise<Counts>;
+  /** So many incremental runs, each a day after what was before. */
+  syncDaily(runs: number): Promise<void>;
   /**
    * Moves what is remembered of the orders, the next attempts of failed ones, the ends of leases and the last readings
    * of dead letters into the past. @param interval of Postgres.
@@ -37,6 +44,18 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
   await createOrderShop(world.shopUrl);
   const proxy = await world.through(startRuleProxy);
   let app: ReturnType<World['openApp']> | undefined;
+  const sync: OrderWorld['sync'] = async (run) => {
+    app ??= world.openApp();
+    return syncOrdersOnce(await app, run);
+  };
+  const timePasses = async (interval: string) => {
+    await world.warehouse(
+      `update sync.order_links set due_at = due_at - $1::interval, absent_since = absent_since - $1::interval, lease_expires_at = lease_expires_at - $1::interval,
+        pushed_at = pushed_at - $1::interval`,
+      [interval],
+    );
+    await world.warehouse('update sync.sub_order_links set linked_at = linked_at - $1::interval', [interval]);
+  };
   return {
     ...world,
     async place(...orders) {
@@ -44,17 +63,16 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
     },
     serviceRule: (rule) => proxy.use(rule),
     requests: () => proxy.requests,
-    async sync(run) {
-      app ??= world.openApp();
-      return syncOrdersOnce(await app, run);
-    },
-    async timePasses(interval) {
-      await world.warehouse(
-        `update sync.order_links set due_at = due_at - $1::interval, absent_since = absent_since - $1::interval, lease_expires_at = lease_expires_at - $1::interval,
-          pushed_at = pushed_at - $1::interval`,
-        [interval],
-      );
-      await world.warehouse('update sync.sub_order_links set linked_at = linked_at - $1::interval', [interval]);
+    writes: () => proxy.requests.filter(({ method }) => method !== 'GET'),
+    codesAtService: async () =>
+      valuesOf(await world.atService('select code from reference_service.orders order by code')),
+    sync,
+    timePasses,
+    async syncDaily(runs) {
+      for (let run = 1; run <= runs; run += 1) {
+        await timePasses('1 day');
+        await sync();
+      }
     },
     async rememberDates() {
       const dates = JSON.stringify(await world.shop('select code, created_at as at from o'));

@@ -35,12 +35,13 @@ export function onEachQueue(declare: (queue: TestQueue) => void): void {
   }
 }
 
-/** Empty queues, in Redis where its address is given. */
-export async function openTestQueues(redisUrl?: string): Promise<Queues> {
+/** Empty queues, in Redis where its address is given, and the runs of a test in them. `url`: where the queues are. */
+export async function openTestQueues(redisUrl?: string) {
   if (redisUrl !== undefined) await emptyRedis(redisUrl);
-  const queues = await openQueues(redisUrl ?? (await createDatabase('migrated')), 'test');
+  const url = redisUrl ?? (await createDatabase('migrated'));
+  const queues = await openQueues(url, 'test');
   onTestFinished(() => queues.close());
-  return queues;
+  return { url, queues, runs: testRuns(queues) };
 }
 
 const settings = { orderContactMaxAgeDays: 30, orderDeletes: 'off' } as App['config'];

@@ -88,19 +88,8 @@ export const hasRedis: boolean = (() => {
 export async function startRedis(more: readonly string[] = []): Promise<{ url: string; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'review-sync-redis-'));
   const port = await freePort();
-  const options = [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-    '--dir',
-    directory,
-    ...more,
-  ];
+  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory];
+  const options = [...address, '--save', '', '--appendonly', 'no', ...more];
   const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
   let words = '';
   for await (const chunk of server.stdout) {

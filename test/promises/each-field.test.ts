@@ -174,8 +174,7 @@ test.for<[string, (request: ProxiedRequest) => Fate]>([
   expect((await letters()).map(([code]) => code)).toEqual(named.map(([code]) => code));
   // Once the service is corrected, each of them is cleared within a day.
   world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.sync();
+  await world.syncDaily(1);
   expect(await world.openDeadLetters()).toEqual([]);
   expect(Object.keys(await shownAtService(world)).filter(isSeen)).toEqual([]);
 });
@@ -197,8 +196,7 @@ test('a kept phone number does not keep an e-mail address from being cleared', a
   // The row is purged, and the number is still there.
   await world.shop('delete from l; delete from o');
   for (let run = 1; run <= 2; run += 1) {
-    await world.timePasses('1 day');
-    await world.sync();
+    await world.syncDaily(1);
     expect(await world.openDeadLetters()).toMatchObject(named);
   }
   const [letter] = await world.warehouse('select id::text from sync.dead_letters');

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import { daysAgo } from '../harness/world.ts';
 
 /** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
 async function pushThree(world: OrderWorld): Promise<void> {
@@ -11,7 +12,6 @@ async function pushThree(world: OrderWorld): Promise<void> {
   world.serviceRule(() => 'pass');
 }
 
-const writes = (world: OrderWorld) => world.requests().filter(({ method }) => method !== 'GET');
 const notShown = 'could not be compared: order_device (the shop has pc): the service does not show this field';
 
 test('preview and explain show rows, requests and differences, and send nothing', async ({ world }) => {
@@ -47,7 +47,7 @@ test('preview and explain show rows, requests and differences, and send nothing'
   await world.shop(`update o set user_email = 'other@example.com' where code = 'A'`);
   const differs = ['total_price: the shop has 150', 'user_email: the shop has a value, the service a value', notShown];
   expect((await world.says('explain order A', ...differs)).stdout).not.toContain('@example.com');
-  expect(writes(world)).toEqual([]);
+  expect(world.writes()).toEqual([]);
 
   // If the service cannot be asked, nobody says whether there is a difference.
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
@@ -88,7 +88,7 @@ test('preview says what the next run would really send, and what it leaves out',
   await world.says('preview order WAITS', deleted);
   for (const command of ['preview order NONE', 'explain order NONE'])
     expect(await world.says(command, 'The shop has no order NONE.')).toMatchObject({ status: 1 });
-  expect(writes(world)).toEqual([]);
+  expect(world.writes()).toEqual([]);
 });
 
 test('the diff of a backfill shows each field, is capped, and sends nothing', async ({ world }) => {
@@ -117,7 +117,7 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
   // Neither --diff nor --limit alone begins a backfill.
   for (const options of ['--diff', '--limit 100'])
     expect(await world.cli(`backfill orders ${options}`)).toMatchObject({ status: 0, stdout });
-  expect(writes(world)).toEqual([]);
+  expect(world.writes()).toEqual([]);
   expect(await world.cli(`${diff} --limit many`)).toMatchObject({ status: 2 });
 });
 
@@ -147,7 +147,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
     /: order_device \(1 order\)\.\n\nTo push again what is missing or differs: review-sync verify orders --repair\n$/,
   );
   expect(text.status).toBe(1);
-  expect(writes(world)).toEqual([]);
+  expect(world.writes()).toEqual([]);
 
   await world.atService(`update reference_service.sub_orders set invoice = 'X' where order_id = 1`);
   let due: Promise<unknown> | undefined;
@@ -174,7 +174,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
 
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
   await world.warehouse(`update sync.order_links set ordered_at = now() - interval '40 days' where order_code = 'A'`);
-  const day = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
+  const day = daysAgo(20).toISOString().slice(0, 10);
   expect(await report('--from', day)).toMatchObject({ orders: 2, extra: 1 });
   expect(await report('--to', day)).toMatchObject({ orders: 1, extra: 0 });
   await world.shop(`delete from o where code = 'A'`);
@@ -284,7 +284,7 @@ test('of an order that neither the shop nor the service has nothing is missing',
   const orders = [{ code: 'B', kind: 'deleted' }];
   expect(await world.json('backfill orders --dry-run --diff')).toMatchObject({ orders });
   await world.sync();
-  expect(writes(world)).toEqual([]);
+  expect(world.writes()).toEqual([]);
   // One that a repair deletes does not differ any more.
   await world.shop(`update o set deleted_at = now() where code = 'C'`);
   world.environment.ORDER_DELETES = 'send';

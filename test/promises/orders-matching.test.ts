@@ -55,8 +55,7 @@ test.for([429, 401])('what a service made that answers %i is removed an hour lat
   expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
   expect([await count(), await world.openDeadLetters()]).toEqual([2, []]);
   world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.sync();
+  await world.syncDaily(1);
   expect(world.requests()).toEqual([]);
 });
 

@@ -1,10 +1,9 @@
 import { expect } from 'vitest';
-import { type OrderWorld, orders, orderTest as test } from '../harness/order-world.ts';
+import { orders, orderTest as test } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
 
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
-const writes = (world: OrderWorld) => world.requests().filter((one) => one.method !== 'GET');
 
 test('a discarded order stays so until it fails for another reason', async ({ world }) => {
   await world.place(...orders(2));
@@ -12,7 +11,7 @@ test('a discarded order stays so until it fails for another reason', async ({ wo
     await world.timePasses('1 day');
     world.serviceRule(fate);
     const { outcome } = await world.run('sync-orders');
-    return { outcome, open: await world.openDeadLetters(), isTried: writes(world).length > 0 };
+    return { outcome, open: await world.openDeadLetters(), isTried: world.writes().length > 0 };
   };
   const refused = (status: number) => (one: ProxiedRequest) => (isPostOf('O2', one) ? { status } : 'pass');
   const discardAll = () =>
@@ -79,7 +78,6 @@ test('a fault of the program, or of the warehouse, in one order is its dead lett
   expect(await world.warehouse('select order_code from sync.order_links where lease_owner is not null')).toEqual([]);
 
   await world.warehouse('alter table sync.sub_order_links drop constraint bad');
-  await world.timePasses('1 day');
-  await world.sync();
+  await world.syncDaily(1);
   expect(await world.openDeadLetters()).toEqual([]);
 });

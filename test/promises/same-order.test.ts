@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import { daysAgo } from '../harness/world.ts';
 
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
-const writes = (world: OrderWorld) =>
-  world.requests().filter(({ method, path }) => method !== 'GET' && path !== '/oauth/token');
 const atService = (world: OrderWorld) =>
   world.atService<{ code: string }>('select code, user_email as email from reference_service.orders order by code');
 
@@ -35,7 +33,7 @@ test('a number that the shop uses again is a dead letter, and nothing is sent', 
   const before = await atService(world);
   const end = await world.cli('sync orders');
   expect(end.stderr).toContain('2 records could not be synced');
-  expect(new Set(writes(world).map(({ form }) => form.get('code')))).toEqual(new Set(['O2']));
+  expect(new Set(world.writes().map(({ form }) => form.get('code')))).toEqual(new Set(['O2']));
 
   const letters = await world.openDeadLetters();
   expect(letters.map(({ key }) => key)).toEqual(['O0', 'O1']);
@@ -46,7 +44,7 @@ test('a number that the shop uses again is a dead letter, and nothing is sent', 
   for (const command of others) await world.cli(command);
   await world.says('preview order O0', 'it is another order');
   expect(await atService(world)).toEqual(before);
-  expect(writes(world).filter(({ form }) => form.get('code') !== 'O2')).toEqual([]);
+  expect(world.writes().filter(({ form }) => form.get('code') !== 'O2')).toEqual([]);
 
   // The row is corrected: the dead letter closes by itself.
   await world.shop(`update o set created_at = $1, updated_at = now() where code = 'O0'`, [daysAgo(3)]);
@@ -62,7 +60,7 @@ test('a shop that is numbered again is sent nothing of until a person accepts it
   const end = await world.cli('sync orders');
   expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('review-sync migrate --same-orders') });
   expect(end.stderr).toContain('6 of 9 orders that were pushed before have other dates');
-  expect([writes(world), await world.openDeadLetters()]).toEqual([[], []]);
+  expect([world.writes(), await world.openDeadLetters()]).toEqual([[], []]);
   expect(await atService(world)).toEqual(before);
 
   const accepted = await world.cli('migrate --same-orders');
@@ -89,5 +87,5 @@ test('an order is looked at again after its lease: another process may have push
   await world.warehouse('update sync.order_links set ordered_at = now()');
   await world.shop(`update o set created_at = now(), updated_at = now(), total_price = 7`);
   await world.sync();
-  expect(writes(world)).toEqual([]);
+  expect(world.writes()).toEqual([]);
 });

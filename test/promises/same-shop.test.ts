@@ -16,8 +16,7 @@ import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { createOrderShop, insertOf, line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
-
-const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
+import { daysAgo } from '../harness/world.ts';
 
 /** Orders O0 to O39, one a day, as the service has them. */
 async function pushForty(world: OrderWorld): Promise<void> {

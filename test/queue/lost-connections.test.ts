@@ -27,11 +27,9 @@ test('a BullMQ without what is replaced is refused by name, not left unpatched',
 });
 
 test('a worker whose connections broke as it waited and looked takes a due job soon', async () => {
-  const url = await createDatabase('migrated');
-  const queues = await openQueues(url, 'test');
-  onTestFinished(() => queues.close());
+  const { url, queues, runs } = await openTestQueues();
   const started: string[] = [];
-  await testRuns(queues).worker(syncOrders as AnyRunJob<unknown>, undefined, {
+  await runs.worker(syncOrders as AnyRunJob<unknown>, undefined, {
     startDue: async (_job, dueId) => void started.push(dueId),
   });
   await queues.scheduled.add('test-run', {}, { jobId: 'due', delay: 4000 });
@@ -74,9 +72,7 @@ test('a worker whose connections broke as it waited and looked takes a due job s
 });
 
 test('a queue that was first asked for while its server was down opens once it is up', async () => {
-  const [url, other] = await Promise.all([createDatabase('migrated'), createDatabase()]);
-  const queues = await openQueues(url, 'test');
-  onTestFinished(() => queues.close());
+  const [{ url, queues, runs }, other] = await Promise.all([openTestQueues(), createDatabase()]);
   const database = new URL(url).pathname.slice(1);
   await query(other, `alter database "${database}" allow_connections false`);
   await query(other, `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1`, [database]);
@@ -87,11 +83,8 @@ test('a queue that was first asked for while its server was down opens once it i
   const warehouseOutage = { failed: (error: unknown) => void ofWarehouse.push(error), worked: () => {} };
   const onRetry = (what: string) => void said.push(what);
   const runsToCarryOut = async () => ['run'];
-  await testRuns(queues).worker(syncOrders as AnyRunJob<unknown>, undefined, {
-    runsToCarryOut,
-    warehouseOutage,
-    onRetry,
-  });
+  const options = { runsToCarryOut, warehouseOutage, onRetry };
+  await runs.worker(syncOrders as AnyRunJob<unknown>, undefined, options);
   await until(async () => said.length > 0);
   expect([said[0], ofWarehouse]).toEqual([expect.stringMatching(/^the queue cannot be used/), []]);
   await query(other, `alter database "${database}" allow_connections true`);
@@ -101,8 +94,7 @@ test('a queue that was first asked for while its server was down opens once it i
 
 redisTest('a Redis that is gone is an error of each call, not a wait without an end', async () => {
   const redis = await startRedis();
-  const queues = await openQueues(redis.url, 'test');
-  onTestFinished(() => queues.close());
+  const { queues } = await openTestQueues(redis.url);
   await redis.close();
   const ends = await Promise.allSettled([queues.progress('some run'), queues.add('test', 'some run')]);
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -125,7 +117,7 @@ const counting: RunJob<{ runs: number }, number, string> = {
 
 onEachQueue(({ redisUrl }) => {
   test('a schedule goes on after a clock is set back, through moments it has run at', async () => {
-    const queues = await openTestQueues(redisUrl());
+    const { queues, runs } = await openTestQueues(redisUrl());
     const now = Date.now.bind(Date);
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 2000);
     onTestFinished(() => clock.mockRestore());
@@ -134,7 +126,7 @@ onEachQueue(({ redisUrl }) => {
     const startDue = async () => {
       context.runs += 1;
     };
-    const start = () => testRuns(queues).worker(counting, context, { startDue });
+    const start = () => runs.worker(counting, context, { startDue });
     await applySchedules(queues, everySecond);
     const ahead = await start();
     await until(async () => context.runs >= 2);
@@ -150,13 +142,11 @@ onEachQueue(({ redisUrl }) => {
 redisTest('a Redis that refuses writes, as a full one does, is asked once a second', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.close());
-  const queues = await openQueues(redis.url, 'test');
-  onTestFinished(() => queues.close());
+  const { runs } = await openTestQueues(redis.url);
   let failures = 0;
   const onRetry = () => {
     failures += 1;
   };
-  const runs = testRuns(queues);
   await runs.start(counting);
   await withRedis(redis.url, (client) => client.config('SET', 'maxmemory', '1'));
   await runs.worker(counting, { runs: 0 }, { onRetry });
@@ -175,9 +165,7 @@ redisTest('a worker follows its Redis through a failover that leaves its connect
     await Promise.all([old.close(), promoted.close()]);
   });
   const context = { runs: 0 };
-  const queues = await openQueues(`redis://127.0.0.1:${proxy.port}`, 'test');
-  onTestFinished(() => queues.close());
-  const runs = testRuns(queues);
+  const { runs } = await openTestQueues(`redis://127.0.0.1:${proxy.port}`);
   await runs.worker(counting, context);
   const add = async (url: string) => {
     const there = await openQueues(url, 'test');

@@ -39,7 +39,7 @@ const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], s
 
 onEachQueue(({ redisUrl }) => {
   test('a brand leaves the schedules of the others in the same queue as they are', async () => {
-    const queues = await openTestQueues(redisUrl());
+    const { queues } = await openTestQueues(redisUrl());
     const of = (prefix: string) => ({ ...queues, prefix });
     for (const prefix of ['nord/', 'sued/']) await applySchedules(of(prefix), [orders]);
     await applySchedules(of('sued/'), []);
@@ -48,7 +48,7 @@ onEachQueue(({ redisUrl }) => {
   });
 
   test('a start sets the own schedules, the watch only those lost or too far ahead', async () => {
-    const queues = await openTestQueues(redisUrl());
+    const { queues } = await openTestQueues(redisUrl());
     onTestFinished(() => void vi.useRealTimers());
     const log = openLog('silent');
     const planned = async () => (await plannedRuns(queues)).sort((a, b) => a.job.localeCompare(b.job));
@@ -80,7 +80,7 @@ onEachQueue(({ redisUrl }) => {
 });
 
 test('a schedule whose due run the queue has lost is set again', async () => {
-  const queues = await openTestQueues();
+  const { queues } = await openTestQueues();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
   await applySchedules(queues, [orders]).finally(() => vi.useRealTimers());
   await (queues.classes.connection as pg.Pool).query('delete from bullmq.job');

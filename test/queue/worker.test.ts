@@ -87,8 +87,7 @@ onEachQueue(({ redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
 
   test('a run interrupted while it adds its steps counts each of them once', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
+    const { queues, runs } = await open();
     const context = calls({
       async step(step) {
         if (step === '1') throw new IncompleteError('step 1 cannot be read');
@@ -121,8 +120,7 @@ onEachQueue(({ redisUrl }) => {
   });
 
   test('a batch waits for the one before; a step that the queue lost is a failure', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
+    const { queues, runs } = await open();
     const id = await runs.start(inBatches);
     const queue = await queues.ofRun(id);
     const waiting: unknown[] = [];
@@ -145,8 +143,7 @@ onEachQueue(({ redisUrl }) => {
   });
 
   test('a run and steps in hand when the time is over go back, with all attempts', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
+    const { queues, runs } = await open();
     const id = await runs.start(job);
     const planning = calls();
     const plan = (_c: Calls, _r: unknown, signal: AbortSignal) => hanging(signal);
@@ -178,8 +175,7 @@ onEachQueue(({ redisUrl }) => {
   test('a failed step is tried again; queue and log name its cause, and no customer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const queues = await open();
-    const runs = testRuns(queues);
+    const { queues, runs } = await open();
     const cause = new Error('no order of kim@example.com');
     const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });
     const step = async () => {
@@ -213,8 +209,7 @@ onEachQueue(({ redisUrl }) => {
   });
 
   test('a waiting run holds no payloads; once ended it goes, but for steps in hand', async () => {
-    const queues = await open();
-    const runs = testRuns(queues);
+    const { queues, runs } = await open();
     const id = await runs.start(job);
     const isEnding = Promise.withResolvers<Counts>();
     onTestFinished(() => isEnding.resolve({}));
@@ -265,8 +260,7 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
 });
 
 test('a worker carries out eight runs at once, each of which listens on a connection', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
+  const { queues, runs } = await openTestQueues();
   const all = Promise.withResolvers<void>();
   const ids = await Promise.all(Array.from({ length: 9 }, () => runs.start(job)));
   const context = calls({ step: () => all.promise.then(() => ({})) });
@@ -298,8 +292,7 @@ test('where all slots are taken, steps of a backfill wait for those of regular r
 });
 
 test('a run goes on where its connection broke; one that cannot succeed fails', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
+  const { queues, runs } = await openTestQueues();
   const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
   const contexts: Record<string, Calls> = {};
   const attempts: Record<string, number> = {};
@@ -340,8 +333,7 @@ test('a run goes on where its connection broke; one that cannot succeed fails', 
 });
 
 test('after a batch of which no step succeeded no other is planned: a system is down', async () => {
-  const queues = await openTestQueues();
-  const runs = testRuns(queues);
+  const { queues, runs } = await openTestQueues();
   for (const [failing, planned] of [
     [['0b'], [0, 1, 2]],
     [['0a', '0b', '0c'], []],
@@ -368,8 +360,7 @@ test('after a batch of which no step succeeded no other is planned: a system is 
 test.for(['plan', 'step', 'next', 'conclude'] as const)(
   'a run that ends elsewhere is stopped while its %s is in hand, and is dropped',
   async (stage) => {
-    const queues = await openTestQueues();
-    const runs = testRuns(queues);
+    const { queues, runs } = await openTestQueues();
     const id = await runs.start(inBatches);
     const untilStopped = (...given: unknown[]) => {
       runs.end(id, stopped);
@@ -394,9 +385,7 @@ test.for(['plan', 'step', 'next', 'conclude'] as const)(
 );
 
 test('a job of a dead worker is taken over in the given time, the sixth time too', async () => {
-  const url = await createDatabase('migrated');
-  const queues = await openQueues(url, 'test');
-  onTestFinished(() => queues.close());
+  const { url, queues } = await openTestQueues();
   const seconds: number[] = [];
   // Its lock ends, then a worker looks for such locks.
   const Worker = new Proxy(queues.classes.Worker, {
@@ -417,10 +406,7 @@ test('a job of a dead worker is taken over in the given time, the sixth time too
 });
 
 test('a worker that lost its run while it planned leaves the plan of the other worker', async () => {
-  const url = await createDatabase('migrated');
-  const queues = await openQueues(url, 'test');
-  onTestFinished(() => queues.close());
-  const runs = testRuns(queues);
+  const { url, queues, runs } = await openTestQueues();
   const context = calls();
   let plans = 0;
   const stolen: typeof job = {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { valuesOf } from '../harness/database.ts';
 import { line, openOrderWorld, order } from '../harness/order-world.ts';
 import { openWorld, type World, worldTest } from '../harness/world.ts';
 
@@ -52,10 +53,9 @@ test('verify says that a repair would bring back what forget has masked', async 
     `select user_code, count(*)::integer as n from warehouse.reviews where user_code is not null group by 1 order by min(id) limit 1`,
   );
   expect(await world.cli('forget user', code, '--apply')).toMatchObject({ status: 0 });
-  const masked = await world.cli('verify reviews');
+  const back = 'It also brings back what forget masked: have that deleted at the service first';
+  const masked = await world.says('verify reviews', new RegExp(`^${n} reviews? differs?\\.`, 'm'), back);
   expect(masked.status).toBe(1);
-  expect(masked.stdout).toMatch(new RegExp(`^${n} reviews? differs?\\.`, 'm'));
-  expect(masked.stdout).toContain('It also brings back what forget masked: have that deleted at the service first');
 });
 
 test('forget user shows what it would mask, masks it, and changes no other customer', async ({ world }) => {
@@ -66,69 +66,54 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     ['user minji --order ORDER-0', /^No record here names this code\. Is it mistyped\?\n/],
     ['order ORDER-0 --apply', /^No record here names this code\. Is it mistyped\?\n/],
     [`user ${customer} --order ORDER-2 --order ORDER-0`, /^Nothing is stored of ORDER-0: is a code mistyped\?/],
-  ] as const) {
-    const stdout = expect.stringMatching(head);
-    expect(await world.cli('forget', ...args.split(' '))).toMatchObject({ status: 1, stdout });
-  }
-  const dry = await world.cli('forget user', customer, '--json');
-  expect(dry.status).toBe(0);
-  expect(JSON.parse(dry.stdout)).toMatchObject({
+  ] as const)
+    expect(await world.says(`forget ${args}`, head)).toMatchObject({ status: 1 });
+  const forget = `forget user ${customer}`;
+  const letters = ['order ORDER-1', 'review 1'].map((one) => one.split(' '));
+  expect(await world.json(forget)).toMatchObject({
     ...{ applied: false, reviews: 1, deadLetters: 2, orderLines: 1, contacts: 1 },
     records: {
       reviews: [{ id: 1, userCode: customer, orderCode: 'ORDER-1' }],
-      deadLetters: [
-        { kind: 'order', key: 'ORDER-1' },
-        { kind: 'review', key: '1' },
-      ],
+      deadLetters: letters.map(([kind, key]) => ({ kind, key })),
       contacts: ['ORDER-1'],
     },
   });
-  const shown = await world.cli('forget user', customer);
-  expect(shown.stdout).toMatch(
+  const shown = await world.says(
+    forget,
     /^Orders carry no customer here\..*\n\nWould be masked \(nothing was changed; add --apply\):\n\ntable +rows +what\nwarehouse\.reviews +1 +author.*\nwarehouse\.reviews +0 +the comments.*\nsync\.dead_letters +2 .*\nsync\.sub_order_links +1 .*\nsync\.order_links +1 /,
-  );
-  expect(shown.stdout).toMatch(
     /review 1 of minji-login, order ORDER-1\n- order ORDER-1\n- dead letter \d: order ORDER-1/,
   );
+  expect(shown.status).toBe(0);
   expect(await everything(world)).toBe(before);
 
-  const text = await world.cli('forget user', customer, '--order', 'ORDER-2', '--apply');
-  expect(text).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Masked:/) });
-  for (const place of ['the shop', 'the review service', 'dead letters of webhooks', 'backups'])
-    expect(text.stdout).toContain(place);
+  const places = ['the shop', 'the review service', 'dead letters of webhooks', 'backups'];
+  const text = await world.says(`${forget} --order ORDER-2 --apply`, /^Masked:/, ...places);
+  expect(text.status).toBe(0);
 
-  expect(
-    await world.warehouse(
-      'select id::integer, score, user_id::integer, user_code, user_name, message from warehouse.reviews order by id',
-    ),
-  ).toEqual([
+  const columns = 'id::integer, score, user_id::integer, user_code, user_name, message';
+  expect(await world.warehouse(`select ${columns} from warehouse.reviews order by id`)).toEqual([
     { id: 1, score: 5, user_id: null, user_code: null, user_name: null, message: null },
     { id: 2, score: 4, user_id: 8, user_code: 'another', user_name: 'Park Jisoo', message: 'fine' },
   ]);
   const review = await world.warehouse('select * from warehouse.reviews where id = 1');
   expect(JSON.stringify(review)).not.toMatch(/minji/i);
-  expect(await world.warehouse('select order_code, content from sync.sub_order_links order by 1')).toEqual([
-    ...['ORDER-1', 'ORDER-2'].map((order_code) => ({
-      order_code,
-      content: { product_options: {}, invoice: null, price: '1' },
-    })),
-    { order_code: 'ORDER-9', content: expect.objectContaining({ invoice: 'minji-parcel' }) },
-  ]);
+  const content = { product_options: {}, invoice: null, price: '1' };
+  const contents = valuesOf(await world.warehouse('select content from sync.sub_order_links order by order_code'));
+  expect(contents).toEqual([content, content, expect.objectContaining({ invoice: 'minji-parcel' })]);
   // The fingerprint covers 16 bits of the phone number. No further push carries contact.
   expect(await world.warehouse('select order_code, fingerprint, contact from sync.order_links order by 1')).toEqual([
     { order_code: 'ORDER-1', fingerprint: null, contact: 'forgotten' },
     { order_code: 'ORDER-2', fingerprint: null, contact: 'forgotten' },
     { order_code: 'ORDER-9', fingerprint: 'hash-9', contact: 'allowed' },
   ]);
-  const letters = 'select key, reason, payload, resolved_at is null as open from sync.dead_letters order by key';
+  const rows = 'select key, reason, payload, resolved_at is null as open from sync.dead_letters order by key';
   const masked = { reason: expect.stringMatching(/^the record was masked by forget/), payload: null, open: true };
-  expect(await world.warehouse(letters)).toEqual([
+  expect(await world.warehouse(rows)).toEqual([
     { key: '1', ...masked },
     { key: 'ORDER-1', ...masked },
     { key: 'ORDER-9', reason: 'why', payload: expect.anything(), open: true },
   ]);
-  const again = await world.cli('forget user', customer, '--json');
-  expect(JSON.parse(again.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
+  expect(await world.json(forget)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
 });
 
 test('after forget user, no table names the customer, its orders or its texts', async ({ world }) => {
@@ -169,17 +154,12 @@ test('forget user finds a code written as a number or with spaces, and no longer
       ('order', 'C', 'why', '{"order": {"user_code": 1770077}}'), ('order', 'D', 'why', '{"order": {"user_code": "7700771"}}');
     update sync.dead_letters set order_code = left(key, 1);
     insert into sync.order_links (order_code, fingerprint) values ('A', 'hash'), ('C', 'hash'), ('E', 'hash')`);
-  const dry = await world.cli('forget user 770077 --json');
-  expect(JSON.parse(dry.stdout)).toMatchObject({ reviews: 1, deadLetters: 3, contacts: 2 });
+  expect(await world.json('forget user 770077')).toMatchObject({ reviews: 1, deadLetters: 3, contacts: 2 });
   expect(await world.cli('forget user', ' 770077', '--apply')).toMatchObject({ status: 0 });
-  expect(await world.warehouse('select message from warehouse.reviews order by id')).toEqual([
-    { message: null },
-    { message: 'of another' },
-  ]);
-  expect(await world.warehouse(`select key from sync.dead_letters where payload <> 'null' order by key`)).toEqual([
-    { key: 'C' },
-    { key: 'D' },
-  ]);
+  const messages = valuesOf(await world.warehouse('select message from warehouse.reviews order by id'));
+  expect(messages).toEqual([null, 'of another']);
+  const whole = `select key from sync.dead_letters where payload <> 'null' order by key`;
+  expect(valuesOf(await world.warehouse(whole))).toEqual(['C', 'D']);
 });
 
 test('the value of another field is no customer: forget user 5 changes no five stars', async ({ world }) => {
@@ -195,8 +175,8 @@ test('the value of another field is no customer: forget user 5 changes no five s
       ('review', '5', 'why', '{"id": 5, "score": 5, "user_code": "kim", "order_code": "5"}', null),
       ('category', '5', 'why', '{"code": "5", "user_code": "5"}', null)`);
   const before = await everything(world);
-  const end = await world.cli('forget user 5 --apply --json');
-  expect(JSON.parse(end.stdout)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
+  const none = { reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 };
+  expect(await world.json('forget user 5 --apply')).toMatchObject(none);
   expect(await everything(world)).toBe(before);
 });
 
@@ -236,27 +216,22 @@ test('forget order masks a guest; comments and dead letters kept as text go too'
       ('review', '9', 'why', jsonb_build_object('review', $2::text, 'base64', 'bWluamk='))`,
     [text.replaceAll('\u0000', ''), JSON.stringify({ user_code: customer })],
   );
-  const order = await world.cli('forget order GUEST --apply');
-  expect(order.stdout).toMatch(
-    /review 1 of a guest, order GUEST\n- order GUEST\n- dead letter \d+: order GUEST\n- dead letter \d+: review 7/,
-  );
-  const both = ['--order', 'ORDER-2', '--order', 'ORDER-4'];
-  const user = await world.cli('forget user', customer, ...both, '--apply', '--json');
-  expect(JSON.parse(user.stdout)).toMatchObject({ reviews: 2, comments: 1, deadLetters: 2 });
-  expect(await world.warehouse('select message, extra from warehouse.reviews order by id')).toEqual([
+  const guest =
+    /review 1 of a guest, order GUEST\n- order GUEST\n- dead letter \d+: order GUEST\n- dead letter \d+: review 7/;
+  await world.says('forget order GUEST --apply', guest);
+  const user = await world.json(`forget user ${customer} --order ORDER-2 --order ORDER-4 --apply`);
+  expect(user).toMatchObject({ reviews: 2, comments: 1, deadLetters: 2 });
+  const [masked, kept] = [
     { message: null, extra: {} },
-    { message: null, extra: {} },
-    {
-      message: 'fine',
-      extra: { comments: [{ forgotten: true }, { user_code: 'another', message: 'thanks' }] },
-    },
-    { message: null, extra: {} },
-  ]);
+    { user_code: 'another', message: 'thanks' },
+  ];
+  const fine = { message: 'fine', extra: { comments: [{ forgotten: true }, kept] } };
+  const reviews = await world.warehouse('select message, extra from warehouse.reviews order by id');
+  expect(reviews).toEqual([masked, masked, fine, masked]);
   // An order that could never be read: no push has decided about its contact yet.
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
-  expect(
-    await world.warehouse(`select key from sync.dead_letters where payload <> 'null' or reason ~ 'Minji'`),
-  ).toEqual([]);
+  const named = `select key from sync.dead_letters where payload <> 'null' or reason ~ 'Minji'`;
+  expect(await world.warehouse(named)).toEqual([]);
 });
 
 test('a dead letter that is over holds its record no longer, and goes after 90 days', async ({ world }) => {
