@@ -241,7 +241,9 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
   expect(await failureOf('b')).toBeUndefined();
   await brands.write('b', { SHOP_DATABASE_URL: brands.worlds.a?.shopUrl ?? '' });
   for (const name of ['a', 'b'])
-    expect(await failureOf(name)).toMatch(/^The brands a and b have the same SHOP_DATABASE_URL and the same orders\.sql/);
+    expect(await failureOf(name)).toMatch(
+      /^The brands a and b have the same SHOP_DATABASE_URL and the same orders\.sql/,
+    );
   await appendFile(join(brands.folder, 'b', 'orders.sql'), "where st.store_name = 'b'\n");
   expect(await failureOf('b')).toBeUndefined();
   await writeFile(join(brands.folder, 'Big-Name.env'), '');
