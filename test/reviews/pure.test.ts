@@ -303,16 +303,17 @@ test.each([
   expect(await askReview({ reviews }, 1)).toMatchObject({ kind });
 });
 
-test('a day ends where the next one begins, also if that one or itself has no midnight', () => {
+test('a day ends where the next one begins, also if one of them has no midnight, or two', () => {
   const days = [
     ['America/Santiago', '2026-09-05', '2026-09-06', '2026-09-07'],
     ['Africa/Cairo', '2026-04-23', '2026-04-24', '2026-04-25'],
     ['Asia/Beirut', '2026-03-28', '2026-03-29', '2026-03-30'],
+    ['Atlantic/Azores', '2026-10-24', '2026-10-25', '2026-10-26'],
   ] as const;
-  for (const [zone, before, without, after] of days) {
-    const starts = [without, after].map((day) => startOfDay(day, zone));
+  for (const [zone, before, odd, after] of days) {
+    const starts = [odd, after].map((day) => startOfDay(day, zone));
     expect([zone, spanOfDays({ to: before }, zone).end]).toEqual([zone, starts[0]]);
-    expect([zone, spanOfDays({ to: without }, zone).end]).toEqual([zone, starts[1]]);
+    expect([zone, spanOfDays({ to: odd }, zone).end]).toEqual([zone, starts[1]]);
   }
 });
 

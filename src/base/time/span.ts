@@ -37,10 +37,14 @@ export function parseInstant(value: unknown): Second | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
-/** First second of the calendar day `yyyy-mm-dd` in the zone; undefined if the text is not a day. */
+/**
+ * First second of the calendar day `yyyy-mm-dd` in the zone; undefined if the text is not a day. Where clocks are set back
+ * from 01:00 to 00:00, as on the Azores, the day has two midnights and begins at the first.
+ */
 export function startOfDay(day: string, zone: string): Second | undefined {
   const parsed = DateTime.fromFormat(day, 'yyyy-MM-dd', { zone });
-  return parsed.isValid ? Math.floor(parsed.startOf('day').toSeconds()) : undefined;
+  if (!parsed.isValid) return undefined;
+  return Math.floor(Math.min(...parsed.startOf('day').getPossibleOffsets().map((midnight) => midnight.toSeconds())));
 }
 
 /** First second of the day `days` calendar days after the one that holds `at`, in the zone. */
