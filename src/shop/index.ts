@@ -15,7 +15,7 @@ import {
   readOrders,
 } from './orders.ts';
 import { openQueries, type ShopQueries } from './queries.ts';
-import { readSlowAlone } from './read-slow-orders.ts';
+import { readPageInParts, readSlowAlone } from './read-slow-orders.ts';
 import { codesByCreation, databaseNow } from './session.ts';
 import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
@@ -36,7 +36,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
   return {
     /** The SQL of the shop's database. */
     dialect: database.words.dialect,
-    ...forRuns(database, queries),
+    ...forRuns(database, queries, options.signal ?? new AbortController().signal),
     ...forPeople(database, queries),
     close: database.close,
     [Symbol.asyncDispose]: database.close,
@@ -44,7 +44,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
 }
 
 /** What runs read. */
-function forRuns(database: ShopDatabase, queries: ShopQueries) {
+function forRuns(database: ShopDatabase, queries: ShopQueries, signal: AbortSignal) {
   const { read } = queries;
   const catalog = async (name: 'categories' | 'user_grades') => {
     const query = await queries.find(name);
@@ -67,7 +67,10 @@ function forRuns(database: ShopDatabase, queries: ShopQueries) {
      * const page = await shop.orderCodes({ axis: 'updated', after: { at: from, code: '' }, size: 50_000 });
      * const orders = await shop.orders(page.keys.map(({ code }) => code));
      */
-    orderCodes: (range: OrderRange) => read((session, ofOrders) => readOrderPage(session, ofOrders, range)),
+    orderCodes: (range: OrderRange) =>
+      readPageInParts(range.size, signal, (size) =>
+        read((session, ofOrders) => readOrderPage(session, ofOrders, { ...range, size })),
+      ),
     /**
      * The orders of these codes with their lines, as they are now; those that are gone are left out. Up to 1000 codes.
      * An order that takes longer than 30 s alone comes back with a fault.

@@ -18,7 +18,7 @@ import {
   walkedColumn,
   walkOrders,
 } from './session.ts';
-import { isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
+import { isShopConflict, isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
@@ -43,7 +43,7 @@ export async function readOrderPage(
 ): Promise<OrderPage> {
   const query = range.axis === 'updated' && feed ? feed : orders;
   const walked = await computed(session, query, () => walkOrders(session, query, range)).catch((error: unknown) => {
-    if (!isShopTimeout(error)) throw error;
+    if (!isShopTimeout(error) || isShopConflict(error)) throw error;
     const what = query === orders ? 'orders' : 'changes';
     throw tooManyAtOnce(`the next ${range.size} ${what}`, walkedColumn(query, range.axis), error);
   });

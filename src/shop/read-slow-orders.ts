@@ -1,7 +1,8 @@
 import type { ReviewSyncError } from '../base/errors.ts';
+import { sleep } from '../base/timeout.ts';
 import type { RawOrder } from './orders.ts';
 import { readInHalves } from './read-by-key.ts';
-import { isShopTimeout, statementSeconds } from './shop-timeout.ts';
+import { isShopConflict, isShopTimeout, statementSeconds } from './shop-timeout.ts';
 
 /** The limit with which slow orders are searched for. One order takes some milliseconds. */
 const searchSeconds = 2;
@@ -43,4 +44,23 @@ export async function readSlowAlone(codes: readonly string[], read: Read): Promi
   }
 
   return readInHalves(codes, readSome, alone);
+}
+
+/**
+ * Reads a page. If a standby cancels the statement, reads a tenth of the page after a pause, down to one row: a shorter
+ * statement, or a later one, may pass. 50,000 rows are given up after 15 s.
+ */
+export async function readPageInParts<Page>(
+  size: number,
+  signal: AbortSignal,
+  read: (size: number) => Promise<Page>,
+): Promise<Page> {
+  for (let [some, pauseMs] = [size, 500]; ; [some, pauseMs] = [Math.ceil(some / 10), pauseMs * 2]) {
+    try {
+      return await read(some);
+    } catch (error) {
+      if (!isShopConflict(error) || some === 1) throw error;
+      await sleep(pauseMs, signal);
+    }
+  }
 }

@@ -26,7 +26,7 @@ export function timeoutError(what: string, seconds = statementSeconds): ReviewSy
 /** The same for a statement that a standby cancelled: a shorter one may pass, and so may this one later. */
 export function conflictError(what: string, cause: unknown): ReviewSyncError {
   return new ReviewSyncError(
-    'shop-timeout',
+    'shop-conflict',
     `${what}: the shop's standby cancelled a statement (conflict with recovery)`,
     {
       cause,
@@ -47,4 +47,8 @@ export function tooManyAtOnce(what: string, column: string, cause: ReviewSyncErr
 
 /** Whether a statement in the shop was cancelled, because it took too long or by a standby. */
 export const isShopTimeout = (error: unknown): error is ReviewSyncError =>
-  error instanceof ReviewSyncError && error.code === 'shop-timeout';
+  isShopConflict(error) || (error instanceof ReviewSyncError && error.code === 'shop-timeout');
+
+/** Whether a standby cancelled it. */
+export const isShopConflict = (error: unknown): error is ReviewSyncError =>
+  error instanceof ReviewSyncError && error.code === 'shop-conflict';
