@@ -19,23 +19,8 @@ type BiSelection = {
   month?: { by: string; name: string };
 };
 
-/** `bi` as it was at one moment. */
-export type BiSnapshot = {
-  /** Identifies the warehouse; also after it was restored from a backup. */
-  warehouse: string;
-  timeZone: string;
-  /** ISO 8601 in UTC. */
-  takenAt: string;
-  /** `definition`: a hash of the columns and of the query behind them. */
-  views: ReadonlyMap<string, { columns: BiColumn[]; definition: string }>;
-  /**
-   * A version of each month that ever had reviews, orders or deliveries. It changes when they change. By
-   * `yyyy-mm`; before our era with ` BC`; orders without a date by an empty name.
-   */
-  months: ReadonlyMap<string, string>;
-  /** The rows, a few at a time. */
-  rows(selection: BiSelection): AsyncGenerator<(string | null)[][]>;
-};
+/** `bi` as it was at one moment. `takenAt`: ISO 8601 in UTC. */
+export type BiSnapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
 /** Rows of one fetch. 2000 of bi.reviews are 0.5 MB; 10,000 gain nothing. */
 const rowsOfAFetch = 2000;
@@ -79,7 +64,7 @@ async function lockOutOthers(trx: Db): Promise<void> {
   });
 }
 
-async function openSnapshot(trx: Db): Promise<BiSnapshot> {
+async function openSnapshot(trx: Db) {
   const { salt, ...settings } = await rowOf<{ salt: string; timeZone: string; takenAt: string }>(trx)`
     select order_salt as salt, time_zone as "timeZone",
       to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt"
@@ -98,10 +83,18 @@ async function openSnapshot(trx: Db): Promise<BiSnapshot> {
   const views = new Map(found.map(({ name, ...view }) => [name, view]));
   return {
     ...settings,
+    /** Identifies the warehouse; also after it was restored from a backup. */
     warehouse: createHash('sha256').update(`review-sync export ${salt}`).digest('hex').slice(0, 32),
+    /** `definition`: a hash of the columns and of the query behind them. */
     views,
+    /**
+     * A version of each month that ever had reviews, orders or deliveries. It changes when they change. By
+     * `yyyy-mm`; before our era with ` BC`; orders without a date by an empty name.
+     */
     months: new Map(months.map(({ name, version }) => [name, version])),
-    rows: (selection) => readRows(trx, views.get(selection.view)?.columns ?? [], settings.timeZone, selection),
+    /** The rows, a few at a time. */
+    rows: (selection: BiSelection) =>
+      readRows(trx, views.get(selection.view)?.columns ?? [], settings.timeZone, selection),
   };
 }
 
