@@ -41,6 +41,12 @@ export type Mood = {
   poison?: { id: number; status: 404 | 422 } | undefined;
 };
 
+/** A service that does all as the client hopes. */
+export const usualMood: Mood = {
+  ...{ zone: 'Asia/Seoul', lastPage: 'real', pageSize: 100, end: 'second', ties: 'mirrored', ambiguous: 'first' },
+  ordered: true,
+};
+
 /** Whether a service that hides reviews hides this one. */
 export const isHidden = (review: Pick<ModelReview, 'id'>) => review.id % 7 === 3;
 

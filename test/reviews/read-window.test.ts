@@ -8,7 +8,7 @@ import type { Land, Proven, ReadDeps } from '../../src/reviews/read/reader.ts';
 import { listLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { isExhaustive, testSeed } from '../harness/sampled.ts';
-import { isHidden, type LastPage, listModel, type ModelReview, type Mood } from './list-model.ts';
+import { isHidden, type LastPage, listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
 
 /** 2026-10-31, the day before clocks are set back in New York; London did so on 2026-10-25. */
 const from = Date.parse('2026-10-31T00:00:00Z');
@@ -91,17 +91,9 @@ const seeded = (seed: number) => () => {
 };
 
 function reading(service: ReadDeps['reviews'], zone: string): ReadDeps {
-  const signal = new AbortController().signal;
-  const now = () => new Date('2026-12-01T00:00:00Z');
-  return {
-    reviews: service,
-    timeZone: zone,
-    signal,
-    plausible: { start: 0, end: 4e9 },
-    limits,
-    pages: { slots: pLimit(4), guess: 1, areNumbersRight: false },
-    now,
-  };
+  const pages = { slots: pLimit(4), guess: 1, areNumbersRight: false };
+  const clock = { plausible: { start: 0, end: 4e9 }, now: () => new Date('2026-12-01T00:00:00Z') };
+  return { reviews: service, timeZone: zone, signal: AbortSignal.any([]), limits, pages, ...clock };
 }
 
 type Seen = { ids: Set<number>; proven: Span[]; counted: number; reasons: string[] };
@@ -170,17 +162,7 @@ const found = [
       score: null,
       productId: 1,
     })),
-    {
-      zone: 'Asia/Seoul',
-      lastPage: 'cached',
-      pageSize: 2,
-      end: 'second',
-      ties: 'mirrored',
-      ambiguous: 'first',
-      ordered: true,
-      hides: true,
-      behind: 200,
-    },
+    { ...usualMood, lastPage: 'cached', pageSize: 2, hides: true, behind: 200 },
     'created',
     0,
     [],
@@ -243,18 +225,10 @@ test(
           .filter((how) => isReadable(how) && how.behind !== 'the last again'),
         fc.nat(),
         async (held, how, seed) => {
-          const seen = await readAll(
-            reading(
-              listModel(() => held, how, limits, seeded(seed)),
-              how.zone,
-            ),
-            wanted,
-            'created',
-          );
-          expect(seen.reasons).toEqual([]);
-          expect([...seen.ids].sort((a, b) => a - b)).toEqual(
-            held.filter((review) => !isHidden(review)).map(({ id }) => id),
-          );
+          const model = listModel(() => held, how, limits, seeded(seed));
+          const seen = await readAll(reading(model, how.zone), wanted, 'created');
+          const ids = held.filter((review) => !isHidden(review)).map(({ id }) => id);
+          expect({ ...seen, ids: [...seen.ids].sort((a, b) => a - b) }).toMatchObject({ ids, reasons: [] });
         },
       ),
       runs,
@@ -343,17 +317,8 @@ test.each([
       score: 5,
       productId: 1,
     }));
-    const how: Mood = {
-      zone: 'Asia/Seoul',
-      lastPage: 'real',
-      pageSize: 100,
-      end: 'second',
-      ties: 'mirrored',
-      ambiguous: 'first',
-      ordered: true,
-    } as const;
     const wide = { ...listLimits, days: 45 };
-    const service = listModel(() => all, how, wide, createRandom(testSeed).next);
+    const service = listModel(() => all, usualMood, wide, createRandom(testSeed).next);
     let [read, requests] = [0, 0];
     const counting: ReadDeps['reviews'] = {
       page(...request) {
@@ -362,7 +327,7 @@ test.each([
       },
     };
     const deps = {
-      ...reading(counting, how.zone),
+      ...reading(counting, usualMood.zone),
       limits: wide,
       pages: { slots: pLimit(10), guess: 1, areNumbersRight: false },
     };
