@@ -42,15 +42,9 @@ test('what failed is tried again less and less often, at last once a day', () =>
   const failedAt = new Date('2026-03-01T00:00:00Z');
   const isDue = (attempts: number, minutes: number) =>
     isDueAgain(attempts, failedAt, new Date(failedAt.getTime() + minutes * 60_000));
-  for (const [attempts, minutes] of [
-    [1, 10],
-    [2, 40],
-    [3, 160],
-    [4, 640],
-    [5, 1440],
-    [20, 1440],
-  ] as const)
-    expect([attempts, isDue(attempts, minutes - 1), isDue(attempts, minutes)]).toEqual([attempts, false, true]);
+  for (const [at, minutes] of [10, 40, 160, 640, 1440, 1440].entries())
+    expect([minutes, isDue(at + 1, minutes - 1), isDue(at + 1, minutes)]).toEqual([minutes, false, true]);
+  expect([isDue(20, 1439), isDue(20, 1440)]).toEqual([false, true]);
 });
 
 describe('planWindows', () => {
@@ -113,55 +107,40 @@ test('a page without the records beside its span refuses only faults of the othe
 
 describe('spans', () => {
   test('a gap ends where what lies beside it begins', () => {
-    const covered = [
-      { start: 20, end: 30 },
-      { start: 30, end: 50 },
-    ];
-    expect(without({ start: 0, end: 100 }, covered)).toEqual([
-      { start: 0, end: 20 },
-      { start: 50, end: 100 },
-    ]);
-    expect(without({ start: 10, end: 20 }, [{ start: 0, end: 100 }])).toEqual([]);
-    expect(without({ start: 20, end: 31 }, [{ start: 0, end: 30 }])).toEqual([{ start: 30, end: 31 }]);
+    const left = (wanted: Span, ...covered: Span[]) => without(wanted, covered).map(({ start, end }) => [start, end]);
+    const of = (start: number, end: number): Span => ({ start, end });
+    expect(left(of(0, 100), of(20, 30), of(30, 50)).flat()).toEqual([0, 20, 50, 100]);
+    expect(left(of(10, 20), of(0, 100))).toEqual([]);
+    expect(left(of(20, 31), of(0, 30)).flat()).toEqual([30, 31]);
   });
 
   test('halves meet, never within an hour that daylight saving repeats', () => {
-    expect(halvesOf({ start: 0, end: 5 }, 'Asia/Seoul')).toEqual([
-      { start: 0, end: 2 },
-      { start: 2, end: 5 },
-    ]);
-    expect(halvesOf({ start: 4, end: 5 }, 'Asia/Seoul')).toEqual([]);
-    const [from, to] = ['2026-11-01T05:00:00Z', '2026-11-01T07:00:00Z'].map((text) => Date.parse(text) / 1000);
-    expect(halvesOf({ start: from ?? 0, end: to ?? 0 }, 'America/New_York')).toEqual([]);
-    const [first, second] = halvesOf({ start: from ?? 0, end: (to ?? 0) + 6000 }, 'America/New_York');
-    expect(first?.end).toBe(second?.start);
-    expect(first?.end).toBeGreaterThanOrEqual(to ?? 0);
+    const halves = (start: number, end: number, zone = 'Asia/Seoul') =>
+      halvesOf({ start, end }, zone).flatMap((one) => [one.start, one.end]);
+    expect(halves(0, 5)).toEqual([0, 2, 2, 5]);
+    expect(halves(4, 5)).toEqual([]);
+    const [from, to] = [Date.parse('2026-11-01T05:00:00Z') / 1000, Date.parse('2026-11-01T07:00:00Z') / 1000];
+    expect(halves(from, to, 'America/New_York')).toEqual([]);
+    const [, end = 0, start] = halves(from, to + 6000, 'America/New_York');
+    expect(end).toBe(start);
+    expect(end).toBeGreaterThanOrEqual(to);
   });
 
   test('an hour that is repeated is asked for whole; a skipped one is never named', () => {
     // 01:00 to 02:00 of 2026-11-01 happens twice in New York: first at UTC-4, then at UTC-5.
     const inside = Date.parse('2026-11-01T05:30:00Z') / 1000;
-    expect(localPeriod({ start: inside, end: inside + 1 }, 'America/New_York')).toEqual({
-      start: '2026-11-01 00:30:00',
-      end: '2026-11-01 02:00:01',
-      first: inside - 3600,
-      last: inside + 5401,
-    });
+    const of = (start: number, zone = 'America/New_York') => {
+      const period = localPeriod({ start, end: start + 1 }, zone);
+      return [period.start, period.end, period.first - inside, period.last - inside];
+    };
+    expect(of(inside)).toEqual(['2026-11-01 00:30:00', '2026-11-01 02:00:01', -3600, 5401]);
     // The second that was a start above.
-    expect(localPeriod({ start: inside - 1, end: inside }, 'America/New_York').end).toBe('2026-11-01 02:00:00');
-    expect(localPeriod({ start: inside, end: inside + 1 }, 'Asia/Seoul')).toEqual({
-      start: '2026-11-01 14:30:00',
-      end: '2026-11-01 14:30:01',
-      first: inside,
-      last: inside + 1,
-    });
+    expect(of(inside - 1)[1]).toBe('2026-11-01 02:00:00');
+    expect(of(inside, 'Asia/Seoul')).toEqual(['2026-11-01 14:30:00', '2026-11-01 14:30:01', 0, 1]);
     expect(['America/New_York', 'Asia/Seoul'].map((zone) => shortestEnd(inside, zone) - inside)).toEqual([5401, 1]);
     // 02:00 to 03:00 of 2026-03-08 does not happen in New York.
     const skipped = Date.parse('2026-03-08T07:00:00Z') / 1000;
-    expect(localPeriod({ start: skipped - 1, end: skipped }, 'America/New_York')).toMatchObject({
-      start: '2026-03-08 01:59:59',
-      end: '2026-03-08 03:00:00',
-    });
+    expect(of(skipped - 1).slice(0, 2)).toEqual(['2026-03-08 01:59:59', '2026-03-08 03:00:00']);
   });
 
   test('a request names the years 1 to 9999, whatever the zone', () => {
@@ -187,6 +166,9 @@ test('the plausible dates are dates that Postgres can read, whatever the zone', 
 });
 
 const request = { method: 'GET', path: '/v1/reviews' };
+const emptyPage = { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date() };
+const usual = { timeZone: 'UTC', signal: AbortSignal.any([]), plausible: { start: 0, end: 100 } };
+const ofFirstSecond = { axis: 'created', span: { start: 0, end: 1 } } as const;
 
 test.each([
   ['refused', new NotFoundError({ ...request, status: 404 })],
@@ -200,15 +182,9 @@ test.each([
 ] as const)('a list is %s by %s; undefined: any other list would meet that error too', async (kind, error) => {
   const page = async ({ limit }: { limit?: number }) => {
     if (limit === 100) throw error;
-    return { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date() };
+    return emptyPage;
   };
-  const deps = {
-    reviews: { page },
-    timeZone: 'UTC',
-    signal: new AbortController().signal,
-    plausible: { start: 0, end: 100 },
-  };
-  const read = fetchPage(deps, { axis: 'created', span: { start: 0, end: 1 } }, 1);
+  const read = fetchPage({ reviews: { page }, ...usual }, ofFirstSecond, 1);
   if (kind === undefined) await expect(read).rejects.toBe(error);
   else expect(await read).toMatchObject({ kind });
 });
@@ -221,11 +197,9 @@ test.each([full, busy])('a list that gets $status is asked for again once anothe
   const page = async ({ limit }: { limit?: number }) => {
     limits.push(limit);
     if (limits.length === 1) throw error;
-    return { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date() };
+    return emptyPage;
   };
-  const at = { timeZone: 'UTC', signal: new AbortController().signal, plausible: { start: 0, end: 100 } };
-  const deps = { reviews: { page }, ...at };
-  expect(await fetchPage(deps, { axis: 'created', span: { start: 0, end: 1 } }, 1)).toMatchObject({ kind: 'page' });
+  expect(await fetchPage({ reviews: { page }, ...usual }, ofFirstSecond, 1)).toMatchObject({ kind: 'page' });
   expect(limits).toEqual([100, 1, 100]);
 });
 
@@ -247,8 +221,7 @@ test('the newest review is found where lists that end ahead of now are empty', a
     return { items, rawBody: Buffer.from(JSON.stringify(items)), lastPage: 1, requestedAt: now };
   };
   const span = { start: Date.parse('2026-11-01') / 1000, end: Date.parse('2026-12-01') / 1000 };
-  const plausible = { start: 0, end: span.end };
-  const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible, now: () => now };
+  const deps = { ...usual, reviews: { page }, plausible: { start: 0, end: span.end }, now: () => now };
   expect(await newestOf(deps, 'created', span)).toBe(Date.parse('2026-11-20') / 1000);
 });
 
@@ -257,10 +230,10 @@ test('a span counts as read from when its first request was sent', async () => {
   let second = 0;
   const page = async () => {
     second += 10;
-    return { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date(second * 1000) };
+    return { ...emptyPage, requestedAt: new Date(second * 1000) };
   };
   const at = { now: () => new Date(), pages: { slots: pLimit(1), guess: 1, areNumbersRight: false } };
-  const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span, ...at };
+  const deps = { ...usual, reviews: { page }, ...at };
   const end = await readSpan(deps, 'created', { span }, async () => {});
   expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt: new Date(10_000) });
 });

@@ -1,15 +1,27 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
-import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { concludeReconcile } from '../../src/reviews/plan/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh/refresh-review.ts';
 import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { reviewAt, syncHourly, worldTest } from '../harness/world.ts';
+import { reviewAt, syncHourly, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
+const deleted = 'select from warehouse.reviews where deleted_at is not null';
+const at = (status: number, id?: number) => ({ method: 'GET', path: `/v1/reviews/${id}`, status });
+
+/** What reads reviews, with a client of which some methods are other ones. */
+async function depsWith(world: World, change: (reviews: ReviewApi['reviews']) => Partial<ReviewApi['reviews']>) {
+  const app = await world.openApp();
+  const deps = { ...reviewDeps(app, app.abort.signal), onProgress: () => {} };
+  return { ...deps, reviews: { ...deps.reviews, ...change(deps.reviews) } };
+}
+/** So many reviews that no list shows, from this id on. */
+const absentFrom = (id: number, length: number) =>
+  Array.from({ length }, (_, n) => ({ id: id + n, createdAt: new Date() }));
 
 test('a reconcile that is stopped while it asks about reviews does not end as done', async ({ world }) => {
   await syncHourly(world, 3);
@@ -31,79 +43,64 @@ test('a service that lost more than half is not believed, however few are asked 
   expect(await afterLossUpTo(55, 22)).toMatchObject({
     problem: expect.stringContaining('The service has lost some 25 of 30 reviews'),
   });
-  expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toHaveLength(30);
+  expect(await world.warehouse(deleted)).toHaveLength(30);
   // A person obeys the message: nothing is suspected any more.
   await world.warehouse('delete from warehouse.reviews where id <= 55');
-  expect(await concludeReconcile(deps, { recentDays: 45, allDays: 30 })).toMatchObject({
-    counts: { deleted: 0 },
-    problem: '',
-  });
+  const after = await concludeReconcile(deps, { recentDays: 45, allDays: 30 });
+  expect(after).toMatchObject({ counts: { deleted: 0 }, problem: '' });
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
 test('verify asks about so many reviews that no list shows, and says there are more', async ({ world }) => {
   await syncHourly(world, 12);
   await world.atService('delete from reference_service.reviews where id <= 5');
-  const app = await world.openApp();
-  const signal = new AbortController().signal;
-  const deps = { ...reviewDeps(app, signal), onProgress: () => {} };
+  const deps = await depsWith(world, () => ({}));
   const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
   expect(report).toMatchObject({ differing: 3, repaired: false });
-  expect(await world.warehouse('select from warehouse.reviews where deleted_at is not null')).toHaveLength(3);
+  expect(await world.warehouse(deleted)).toHaveLength(3);
   const rest = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
 });
 
 test('verify says what it could not read, and does not call both sides repaired', async ({ world }) => {
   await syncHourly(world, 3);
-  const app = await world.openApp();
-  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
-  const refusing: typeof reviews = {
-    ...reviews,
+  const deps = await depsWith(world, ({ page }) => ({
     async page(params, ...more) {
-      if (params.limit === 1) return reviews.page(params, ...more);
-      throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 403 });
+      if (params.limit === 1) return page(params, ...more);
+      throw new RefusedError(at(403));
     },
-  };
-  const report = await verifyReviews({ ...deps, reviews: refusing, onProgress: () => {} }, {}, { repair: true });
+  }));
+  const report = await verifyReviews(deps, {}, { repair: true });
   const problems = [expect.stringContaining('cannot be read')];
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });
 
 test('a review of the second in which one window ends and the next begins counts once', async ({ world }) => {
   // Sixty days are two windows of thirty.
-  const at = new Date('2026-01-31T00:00:00+09:00');
-  await seedReviews(world.serviceDatabaseUrl, [reviewAt(at)]);
+  await seedReviews(world.serviceDatabaseUrl, [reviewAt(new Date('2026-01-31T00:00:00+09:00'))]);
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at) values (9, '2026-03-02', now())`);
-  const app = await world.openApp();
   const progress: number[][] = [];
-  const deps = { ...reviewDeps(app, app.abort.signal), onProgress: (...done: number[]) => void progress.push(done) };
+  const deps = { ...(await depsWith(world, () => ({}))), onProgress: (...done: number[]) => void progress.push(done) };
   const report = await verifyReviews(deps, { from: '2026-01-01', to: '2026-03-01' }, { repair: false });
   const differences = [{ id: 1, kind: 'missing', fields: [], day: '2026-01-31' }];
   expect(report).toMatchObject({ service: 1, warehouse: 0, missing: 1, differences, problems: [] });
-  expect(progress).toEqual([
-    [1, 2],
-    [2, 2],
-  ]);
+  expect(progress.flat()).toEqual([1, 2, 2, 2]);
 });
 
 test('refused reviews are asked for, oldest attempt first, until twenty in a row fail', async ({ world }) => {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
     select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 40) n`);
-  const app = await world.openApp();
-  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
   const asked: number[] = [];
-  const noting: typeof reviews = {
-    ...reviews,
+  const deps = await depsWith(world, ({ getRaw }) => ({
     getRaw(id, ...more) {
       asked.push(id);
       // 404 for one of them.
-      if (id !== 36) throw new UnavailableError({ method: 'GET', path: `/v1/reviews/${id}`, status: 500 });
-      return reviews.getRaw(id, ...more);
+      if (id !== 36) throw new UnavailableError(at(500, id));
+      return getRaw(id, ...more);
     },
-  };
-  await retryRefused({ ...deps, reviews: noting }, { areDueOnly: false });
+  }));
+  await retryRefused(deps, { areDueOnly: false });
   // Twenty fail in a row, before or after the 404; four are asked for at a time.
   expect(asked).toEqual(Array.from(asked, (_, index) => 40 - index));
   expect([21, 22, 23, 24, 25, 26, 27, 28]).toContain(asked.length);
@@ -114,24 +111,17 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
 
 test('what may be gone is asked about until twenty requests in a row fail', async ({ world }) => {
   await syncHourly(world, 1);
-  const app = await world.openApp();
-  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
-  const absent = Array.from({ length: 100 }, (_, n) => ({ id: 100 + n, createdAt: new Date() }));
   const askedIfEachIsGone = async (each: number) => {
     const asked = new Set<number>();
-    const failing: typeof reviews = {
-      ...reviews,
+    const deps = await depsWith(world, ({ getRaw }) => ({
       async getRaw(id, ...more) {
-        if (id === 1) return reviews.getRaw(id, ...more);
+        if (id === 1) return getRaw(id, ...more);
         asked.add(id);
-        const at = { method: 'GET', path: `/v1/reviews/${id}` } as const;
-        throw id % each === 0
-          ? new NotFoundError({ ...at, status: 404 })
-          : new UnavailableError({ ...at, status: 500 });
+        throw id % each === 0 ? new NotFoundError(at(404, id)) : new UnavailableError(at(500, id));
       },
-    };
+    }));
     const options = { mark: false, suspected: 100, others: [1], show: async () => {} };
-    await confirmDeleted({ ...deps, reviews: failing }, absent, options);
+    await confirmDeleted(deps, absentFrom(100, 100), options);
     return asked.size;
   };
   expect(await askedIfEachIsGone(15)).toBe(100);
@@ -140,14 +130,7 @@ test('what may be gone is asked about until twenty requests in a row fail', asyn
 });
 
 test('twenty reviews that are gone are believed, more only up to half of all', async ({ world }) => {
-  const app = await world.openApp();
-  const { reviews, ...deps } = reviewDeps(app, app.abort.signal);
-  const losing: typeof reviews = {
-    ...reviews,
-    async getRaw(id) {
-      throw new NotFoundError({ method: 'GET', path: `/v1/reviews/${id}`, status: 404 });
-    },
-  };
+  const deps = await depsWith(world, () => ({ getRaw: (id) => Promise.reject(new NotFoundError(at(404, id))) }));
   for (const [held, lost, marked] of [
     [5, 5, 5],
     [30, 20, 20],
@@ -158,11 +141,9 @@ test('twenty reviews that are gone are believed, more only up to half of all', a
     await world.warehouse('truncate warehouse.reviews');
     await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
       select n, now(), now() from generate_series(1, ${held}) n`);
-    const absent = Array.from({ length: lost }, (_, n) => ({ id: n + 1, createdAt: new Date() }));
     const options = { mark: true, suspected: lost, others: [], show: async () => {} };
-    await confirmDeleted({ ...deps, reviews: losing }, absent, options);
-    const deleted = await world.warehouse('select from warehouse.reviews where deleted_at is not null');
-    expect([held, lost, deleted.length]).toEqual([held, lost, marked]);
+    await confirmDeleted(deps, absentFrom(1, lost), options);
+    expect([held, lost, (await world.warehouse(deleted)).length]).toEqual([held, lost, marked]);
   }
 });
 
