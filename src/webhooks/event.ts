@@ -85,7 +85,7 @@ function readProduct(item: Item, brandId: number): Event | string {
   if (reviewsCount === undefined || reviewsCount > mostReviews) {
     return `expected an integer reviews_count, found ${shownValue(item.reviews_count)}`;
   }
-  const numbers = { score: optionalNumber(item.score), metaScore: optionalNumber(item.meta_score) };
+  const numbers = { score: averageOf(item.score), metaScore: averageOf(item.meta_score) };
   const metaCount = integer(item.meta_reviews_count) ?? null;
   const metaReviewsCount = metaCount !== null && metaCount > mostReviews ? null : metaCount;
   const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
@@ -106,7 +106,8 @@ export function integer(value: unknown): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-function optionalNumber(value: unknown): number | null {
+/** An average of ratings; null for 0, which a service shows for a product without ratings. */
+function averageOf(value: unknown): number | null {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
-  return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) : null;
+  return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) || null : null;
 }

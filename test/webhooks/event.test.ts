@@ -50,13 +50,14 @@ test('only what may be a brand counts as one', () => {
   expect(events.map(({ brandId }) => brandId)).toEqual([7, 8, 7]);
 });
 
-test('a code or number that cannot be held is a fault of its own, or left out', () => {
+test('a code or number that cannot be held, or an average of 0, is a fault or left out', () => {
   const product = (id: number, length: number) => ({ id, code: 'x'.repeat(length), reviews_count: 1 });
   const products = [
     product(4, 1000),
     product(5, 1001),
     { ...product(6, 1), meta_reviews_count: 2_147_483_648 },
     { id: 7, code: '', reviews_count: '2147483647', score: 'good', meta_score: -0.5 },
+    { id: 3, reviews_count: 0, score: 0, meta_score: '0.0' },
     { id: 8, reviews_count: 2_147_483_648 },
     { id: 9, score: 3 },
     // Neither can be asked for nor stored.
@@ -69,6 +70,7 @@ test('a code or number that cannot be held is a fault of its own, or left out', 
     { id: 4, score: null, metaScore: null },
     { id: 6, metaReviewsCount: null },
     { id: 7, code: null, reviewsCount: 2_147_483_647, score: null, metaScore: -0.5 },
+    { id: 3, score: null, metaScore: null },
   ]);
   const code = 'expected a code of at most 1000 bytes that Postgres can hold, found a text of';
   expect(faults.map(({ reason }) => reason)).toEqual([
