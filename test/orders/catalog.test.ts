@@ -100,6 +100,35 @@ test('a grade is created once, renamed, and found by its name when its link is l
   expect(await gradeLinks(world, 'user_grade_id::integer as id')).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
 });
 
+test('a grade whose creation lost its response is made once, by whatever name the service keeps', async ({
+  openWorld,
+}) => {
+  let creations = 0;
+  const world = await catalogWorld(openWorld, {
+    call({ form }) {
+      if (form.has('name')) form.set('name', (form.get('name') ?? '').toUpperCase().slice(0, 5));
+    },
+    answer(answer, { method, path }) {
+      const isCreation = method === 'POST' && path === '/v1/user_grades';
+      if (isCreation && ++creations === 1) Object.assign(answer, { status: 502, body: {} });
+    },
+  });
+  await world.shop(`insert into g values ('G1', 'Silver 🥈'), ('G2', 'Gold')`);
+  for (let run = 1; run <= 2; run += 1) expect((await syncCatalog(world)).outcome).toBe('done');
+  const names = 'select name from reference_service.user_grades order by id';
+  expect(await world.atService(names)).toEqual([{ name: 'SILVE' }, { name: 'GOLD' }]);
+});
+
+test('a category for which the service shows another code is a dead letter', async ({ openWorld }) => {
+  const world = await catalogWorld(openWorld, {
+    call: ({ form }) => form.has('code') && form.set('code', (form.get('code') ?? '').replace(/^0+/, '')),
+  });
+  await world.shop(`insert into c values ('1', 'Shoes'), ('01', 'Hats')`);
+  expect((await syncCatalog(world)).outcome).toBe('incomplete');
+  expect(await openLetters(world)).toMatchObject([{ key: '01', reason: expect.stringContaining('this code and "1"') }]);
+  expect(world.service.requests()).toMatchObject({ 'POST /v1/categories': 2 });
+});
+
 test('what the shop changes or clears reaches the service, also below a bad row', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('C1', 'Shoes', null, null), ('C2', 'Boots', 'C1', 'visible'), ('C3', 'Hats', null, 'visible');

@@ -106,8 +106,11 @@ const findOrCreate = (
       try {
         return await deps.api.userGrades.create({ name, icon_url: iconUrl }, options);
       } catch (error) {
-        // After a lost response the list shows whether the grade is there.
-        const found = error instanceof UnknownOutcomeError ? (await allGrades(deps)).find(isOurs) : undefined;
+        // After a lost response the list shows whether the grade is there, maybe by another name.
+        const known = new Set([...shown.map(({ id }) => id), ...taken]);
+        const added =
+          error instanceof UnknownOutcomeError ? (await allGrades(deps)).filter(({ id }) => !known.has(id)) : [];
+        const found = added.find(isOurs) ?? (added.length === 1 ? added[0] : undefined);
         if (!found) throw error;
         return found;
       }
