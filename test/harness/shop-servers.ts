@@ -6,6 +6,7 @@ import { openShop, type Shop } from '../../src/shop/index.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { writeQueries } from './order-world.ts';
 import { createMysqlDatabase, mysqlKinds } from './servers.ts';
+import type { World } from './world.ts';
 
 /** A kind of shop database, with the words in which the databases differ. */
 export type ShopServer = {
@@ -73,6 +74,12 @@ export async function openTables(
     await rm(sqlDir, { recursive: true });
   });
   return shop;
+}
+
+/** What doctor says of the shop, with the next step. */
+export async function shopFindings(world: Pick<World, 'json'>): Promise<string[]> {
+  const all: { area: string; level: string; what: string; hint?: string }[] = (await world.json('doctor')).findings;
+  return all.filter(({ area }) => area === 'shop').map(({ level, what, hint }) => `${level}: ${what} → ${hint}`);
 }
 
 /** Queries of the tables of `createOddShop`. */

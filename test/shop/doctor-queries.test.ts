@@ -1,25 +1,19 @@
 import { expect } from 'vitest';
 import { growSampleShop } from '../../src/sandbox/sample-shop/grow.ts';
-import { runCli } from '../harness/cli.ts';
 import { sampleShopQueries } from '../harness/order-world.ts';
-import { worldTest as test, type World } from '../harness/world.ts';
+import { shopFindings } from '../harness/shop-servers.ts';
+import { worldTest as test } from '../harness/world.ts';
 
 /**
  * doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or
  * zone.
  */
 
-async function findings(world: World): Promise<string[]> {
-  const { stdout } = await runCli(['doctor', '--json'], world.environment);
-  const all = (JSON.parse(stdout) as { findings: { area: string; what: string; hint?: string; level: string }[] })
-    .findings;
-  return all.filter(({ area }) => area === 'shop').map(({ level, what, hint }) => `${level}: ${what} → ${hint ?? ''}`);
-}
 const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
 
 test('the shipped queries read no large table as a whole, and doctor times them', async ({ world }) => {
   await world.shop(growSampleShop(30_000));
-  const shipped = await findings(world);
+  const shipped = await shopFindings(world);
   expect(about(shipped, 'the whole of')).toEqual([]);
   expect(about(shipped, 'no statement reads a large table as a whole')).toEqual([
     expect.stringMatching(/^ok: .* \d+ ms to find 200 orders by code, \d+ ms to find the lines of 200 orders/),
@@ -35,7 +29,7 @@ test('the shipped queries read no large table as a whole, and doctor times them'
     changed_orders: (sql) =>
       sql.replaceAll(/([ois])\.modified_at( as changed_at)?\n/g, "date_trunc('day', $1.modified_at)$2\n"),
   });
-  const found = await findings(world);
+  const found = await shopFindings(world);
   expect(about(found, 'minor units')).toEqual([
     expect.stringMatching(
       /^warning: order_lines\.sql: the lines add up to \d{4,} % of total_price in the middle order: minor units\? → .*100\.0/,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { orderShopQueries } from '../harness/order-world.ts';
+import { shopFindings } from '../harness/shop-servers.ts';
 import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
 /** Lines meet their orders as the shop's own database compares keys, and doctor says where none of them does. */
@@ -19,18 +19,13 @@ async function keyShop(open: OpenWorld): Promise<World> {
   return world;
 }
 
-const syncOrders = (world: World) => runCli(['sync', 'orders', '--json'], world.environment);
 const atService = (world: World) =>
   world.atService(
     `select o.code, count(s.id)::integer as lines from reference_service.orders o
      left join reference_service.sub_orders s on s.order_id = o.id group by o.code order by o.code`,
   );
-const doctor = async (world: World) => {
-  const { stdout } = await runCli(['doctor', '--json'], world.environment);
-  return (JSON.parse(stdout) as { findings: { area: string; what: string; level: string }[] }).findings
-    .filter(({ area, level, what }) => area === 'shop' && level !== 'ok' && !what.startsWith('Postgres'))
-    .map(({ level, what }) => `${level}: ${what}`);
-};
+const doctor = async (world: World) =>
+  (await shopFindings(world)).filter((one) => !/^(ok|\w+: Postgres)/.test(one)).map((one) => one.split(' → ')[0]);
 
 test('if lines carry another key than the orders, a run pushes none, as doctor says', async ({ openWorld }) => {
   const world = await keyShop(openWorld);
@@ -38,14 +33,11 @@ test('if lines carry another key than the orders, a run pushes none, as doctor s
   expect(await doctor(world)).toEqual([
     expect.stringMatching(/an order is called "2026-000\d" in orders\.sql, and "10\d" in order_lines\.sql$/),
   ]);
-  const end = await syncOrders(world);
-  expect(end.status).toBe(1);
-  expect(`${end.stdout}${end.stderr}`).toMatch(
-    /None of the newest 2 orders has a line, although order_lines\.sql has rows/,
-  );
+  const stdout = expect.stringContaining('None of the newest 2 orders has a line, although order_lines.sql has rows');
+  expect(await world.cli('sync', 'orders', '--json')).toMatchObject({ status: 1, stdout });
   expect(await atService(world)).toEqual([]);
   await world.shop(`update l set order_code = '2026-000' || right(order_code, 1)`);
-  expect((await syncOrders(world)).status).toBe(0);
+  expect((await world.cli('sync', 'orders')).status).toBe(0);
   expect(await atService(world)).toEqual(['2026-0001', '2026-0002'].map((code) => ({ code, lines: 1 })));
 });
 
