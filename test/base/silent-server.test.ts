@@ -35,18 +35,15 @@ test.concurrent.for(Object.keys(systems))(
     const address = new URL(await createDatabase('migrated'));
     const proxy = await startTcpProxy(Number(address.port));
     context.onTestFinished(() => proxy.close());
-    address.hostname = '127.0.0.1';
-    address.port = String(proxy.port);
+    Object.assign(address, { hostname: '127.0.0.1', port: String(proxy.port) });
     const system = await systems[name]?.(address.href);
     context.onTestFinished(async () => void (await system?.close()));
     await system?.work();
     // The first statement of the next work reaches nobody.
     proxy.at(1, () => {});
-    const error = await system?.work().then(
-      () => undefined,
-      (reason: Error) => reason,
-    );
-    expect(error?.message).toContain('sent nothing for 4 s');
+    const error = await system?.work().catch((reason: Error) => reason);
+    expect(error).toBeInstanceOf(Error);
+    expect((error as Error).message).toContain('sent nothing for 4 s');
     expect(isTransient(error)).toBe(true);
     await system?.work();
   },

@@ -2,7 +2,16 @@ import { createHash, createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { encodeForm, type Form, openBrowser, openPhpShop, type PhpShop, type Row } from './php.ts';
-import { openLife, type Shop, type ShopLine, type ShopOrder, type Step } from './shop.ts';
+import {
+  catalogFrom,
+  openLife,
+  type Shop,
+  type ShopCategory,
+  type ShopLine,
+  type ShopOrder,
+  type Step,
+  sum,
+} from './shop.ts';
 
 /** Numbers of a new shop's states. */
 const states = { processing: 2, shipped: 3, complete: 5, cancelled: 7 };
@@ -18,20 +27,12 @@ export async function startOpencart(folder: string): Promise<[Shop, Step[]]> {
   for (const file of ['config.php', 'admin/config.php']) await writeFile(join(root, file), '');
   const { hostname, port: databasePort, username, password, pathname } = new URL(shop.database.url);
   const options = {
-    ...{
-      username: 'admin',
-      password: 'admin123',
-      email: 'admin@example.com',
-      http_server: `http://127.0.0.1:${port}/`,
-    },
-    ...{ db_driver: 'mysqli', db_hostname: hostname, db_port: databasePort, db_username: username },
-    ...{ db_password: password, db_database: pathname.slice(1), db_prefix: 'oc_' },
+    ...{ username: 'admin', password: 'admin123', email: 'admin@example.com' },
+    ...{ http_server: `http://127.0.0.1:${port}/`, db_driver: 'mysqli', db_hostname: hostname, db_port: databasePort },
+    ...{ db_username: username, db_password: password, db_database: pathname.slice(1), db_prefix: 'oc_' },
   };
-  const installed = await php(
-    'install/cli_install.php',
-    'install',
-    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
-  );
+  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const installed = await php('install/cli_install.php', 'install', ...flags);
   if (!installed.includes('SUCCESS')) throw new Error(`OpenCart was not installed:\n${installed}`);
   await rows("insert into oc_api_ip set api_id = 1, ip = '127.0.0.1'");
   await rows("update oc_setting set value = 'Asia/Seoul' where `key` = 'config_timezone'");
@@ -208,12 +209,14 @@ async function ordersOf({ rows }: PhpShop): Promise<Map<string, ShopOrder>> {
   const living = new Set(customers.map((row) => row.customer_id));
   const orderOf = (order: Row): ShopOrder => {
     const isOfOrder = (row: Row) => row.order_id === order.order_id;
-    const isKnown = order.customer_id === 0 || living.has(order.customer_id);
-    const own = lines.filter(isOfOrder);
+    const isGuest = order.customer_id === 0;
+    const isKnown = isGuest || living.has(order.customer_id);
+    const ofOrder = lines.filter(isOfOrder);
     const pieces = (all: Row[], product: number) =>
-      all.filter((row) => isOfOrder(row) && row.product_id === product).reduce((sum, row) => sum + row.quantity, 0);
+      sum(all.flatMap((row) => (isOfOrder(row) && row.product_id === product ? row.quantity : [])));
     const lineOf = (line: Row): ShopLine => {
-      const isBack = pieces(returns, line.product_id) >= pieces(own, line.product_id);
+      const isBack = pieces(returns, line.product_id) >= pieces(ofOrder, line.product_id);
+      const own = chosen.filter((row) => row.order_product_id === line.order_product_id);
       return {
         id: String(line.order_product_id),
         product: String(line.product_id),
@@ -222,25 +225,18 @@ async function ordersOf({ rows }: PhpShop): Promise<Map<string, ShopOrder>> {
         hasLeft: history.some((row) => isOfOrder(row) && row.order_status_id === states.shipped),
         hasArrived: order.order_status_id === states.complete && !isBack,
         ...{ invoice: undefined, carrier: undefined },
-        options: Object.fromEntries(
-          chosen
-            .filter((row) => row.order_product_id === line.order_product_id)
-            .map((row) => [plain(row.name), plain(row.value)]),
-        ),
+        options: Object.fromEntries(own.map((row) => [plain(row.name), plain(row.value)])),
       };
     };
     return {
       placedAt: `${order.date_added.replace(' ', 'T')}+09:00`,
       total: Number(order.total),
-      user: order.customer_id === 0 ? undefined : String(order.customer_id),
+      user: isGuest ? undefined : String(order.customer_id),
       name: plain(`${order.firstname} ${order.lastname}`),
       phone: (isKnown && order.telephone) || undefined,
       email: isKnown ? order.email : undefined,
-      grade:
-        order.customer_id === 0
-          ? undefined
-          : groups.find((row) => row.customer_group_id === order.customer_group_id)?.name,
-      lines: own.map(lineOf),
+      grade: isGuest ? undefined : groups.find((row) => row.customer_group_id === order.customer_group_id)?.name,
+      lines: ofOrder.map(lineOf),
     };
   };
   return new Map(orders.map((order) => [String(order.order_id), orderOf(order)]));
@@ -262,17 +258,11 @@ async function catalogOf({ rows }: PhpShop): ReturnType<Shop['catalog']> {
     'select * from oc_category join oc_category_description using (category_id) where language_id = 1',
   );
   const groups = await rows('select name from oc_customer_group_description where language_id = 1');
-  return {
-    categories: Object.fromEntries(
-      categories.map((row) => [
-        String(row.category_id),
-        {
-          name: plain(row.name),
-          parent: row.parent_id ? String(row.parent_id) : undefined,
-          isHidden: Number(row.status) !== 1,
-        },
-      ]),
-    ),
-    grades: groups.map((row) => plain(row.name)).sort(),
+  const categoryOf = ({ name, parent_id: parent, status }: Row): ShopCategory => {
+    return { name: plain(name), parent: parent ? String(parent) : undefined, isHidden: Number(status) !== 1 };
   };
+  return catalogFrom(
+    categories.map((row) => [row.category_id, categoryOf(row)]),
+    groups.map((row) => plain(row.name)),
+  );
 }

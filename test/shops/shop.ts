@@ -46,6 +46,17 @@ export type ShopLine = {
   options: Record<string, string>;
 };
 
+/** @param all of the shop, in any order. @param grades in any order. */
+export const catalogFrom = (
+  all: readonly (readonly [code: string | number, ShopCategory])[],
+  grades: readonly string[],
+) => ({
+  categories: Object.fromEntries(all),
+  grades: grades.toSorted(),
+});
+
+export const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+
 /** One thing that happens in a shop. */
 export type Step = {
   /** What happens, in words: `two of three shirts leave`. */

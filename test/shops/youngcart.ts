@@ -90,68 +90,33 @@ async function openVerbs({ port, rows }: PhpShop) {
   return {
     async order(items: readonly Item[], person: Form, account?: [id: string, password: string]): Promise<string> {
       const visit = account ? await login(...account) : openBrowser(port);
-      const rowsOf = ({ product, pieces, size, extra }: Item) => [
-        {
-          product,
-          id: size ?? '',
-          type: 0,
-          value: size ? `색상:${size.replace('\x1e', ' / 사이즈:')}` : product,
-          pieces,
-        },
-        ...(extra ? [{ product, id: extra, type: 1, value: `포장:${extra}`, pieces: 1 }] : []),
-      ];
+      const rowsOf = ({ product, pieces, size = '', extra }: Item) => {
+        const value = size ? `색상:${size.replace('\x1e', ' / 사이즈:')}` : product;
+        const wrapping = extra ? [{ id: extra, type: 1, value: `포장:${extra}`, pieces: 1 }] : [];
+        return [{ id: size, type: 0, value, pieces }, ...wrapping];
+      };
       const column = (name: 'id' | 'type' | 'value' | 'pieces') =>
         Object.fromEntries(items.map((item) => [item.product, rowsOf(item).map((row) => row[name])]));
       const ids = items.map(({ product }) => product);
-      await submit(
-        visit,
-        '/shop/cartupdate.php',
-        {
-          ...{ act: '', sw_direct: 0, it_id: ids, io_type: column('type'), io_id: column('id') },
-          ...{ io_value: column('value'), ct_qty: column('pieces') },
-        },
-        '/shop/item.php',
-      );
-      await submit(
-        visit,
-        '/shop/cartupdate.php',
-        { act: 'buy', ct_chk: ids.map(() => 1), it_id: ids },
-        '/shop/cart.php',
-      );
+      const cart = (form: Form, referer: string) => submit(visit, '/shop/cartupdate.php', form, `/shop/${referer}.php`);
+      const options = { io_type: column('type'), io_id: column('id'), io_value: column('value') };
+      await cart({ act: '', sw_direct: 0, it_id: ids, ...options, ct_qty: column('pieces') }, 'item');
+      await cart({ act: 'buy', ct_chk: ids.map(() => 1), it_id: ids }, 'cart');
       const form = await visit('/shop/orderform.php');
       const hidden = (name: string) => new RegExp(`name="${name}"\\s+value="(\\d+)"`).exec(form)?.[1] ?? '0';
-      const nothing = [
-        ...['od_send_cost2', 'item_coupon', 'od_coupon', 'od_send_coupon', 'od_temp_point'].map((name) => [name, 0]),
-        ...['od_tel', 'od_hp', 'od_addr2', 'od_addr3', 'od_addr_jibeon', 'od_b_hp', 'od_b_addr2', 'od_b_addr3'].map(
-          (name) => [name, ''],
-        ),
-        ...['od_b_addr_jibeon', 'od_memo', 'ad_subject', 'od_hope_date'].map((name) => [name, '']),
-      ];
-      await submit(
-        visit,
-        '/shop/orderformupdate.php',
-        {
-          ...{ od_price: hidden('od_price'), org_od_price: hidden('od_price'), od_send_cost: hidden('od_send_cost') },
-          ...Object.fromEntries(nothing),
-          ...{
-            od_settle_case: '무통장',
-            od_bank_account: 'bank',
-            od_deposit_name: 'x',
-            od_pwd: account ? '' : 'guest1234',
-          },
-          ...{
-            od_zip: '04524',
-            od_addr1: '서울',
-            od_b_name: 'x',
-            od_b_tel: '02-1',
-            od_b_zip: '04524',
-            od_b_addr1: '서울',
-          },
-          ...{ it_id: ids, it_price: ids.map(() => 0), cp_id: ids.map(() => ''), cp_price: ids.map(() => 0) },
-          ...person,
-        },
-        '/shop/orderform.php',
-      );
+      const each = <T extends string | number>(value: T, names: string) =>
+        Object.fromEntries(names.split(' ').map((name) => [name, value]));
+      const order: Form = {
+        ...{ od_price: hidden('od_price'), org_od_price: hidden('od_price'), od_send_cost: hidden('od_send_cost') },
+        ...each(0, 'od_send_cost2 item_coupon od_coupon od_send_coupon od_temp_point'),
+        ...each('', 'od_tel od_hp od_addr2 od_addr3 od_addr_jibeon od_b_hp od_b_addr2 od_b_addr3 od_b_addr_jibeon'),
+        ...each('', 'od_memo ad_subject od_hope_date'),
+        ...{ od_settle_case: '무통장', od_bank_account: 'bank', od_pwd: account ? '' : 'guest1234' },
+        ...each('x', 'od_deposit_name od_b_name'),
+        ...{ ...each('04524', 'od_zip od_b_zip'), ...each('서울', 'od_addr1 od_b_addr1'), od_b_tel: '02-1' },
+        ...{ it_id: ids, it_price: ids.map(() => 0), cp_id: ids.map(() => ''), cp_price: ids.map(() => 0) },
+      };
+      await submit(visit, '/shop/orderformupdate.php', { ...order, ...person }, '/shop/orderform.php');
       const [{ last } = {}] = await rows('select max(od_id) as last from g5_shop_order');
       return String(last);
     },

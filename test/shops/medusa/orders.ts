@@ -1,4 +1,4 @@
-import type { ShopLine, ShopOrder } from '../shop.ts';
+import { type ShopLine, type ShopOrder, sum } from '../shop.ts';
 import type { Api, Row } from './api.ts';
 
 const fields = [
@@ -21,12 +21,8 @@ export function openOrders(admin: Api): () => Promise<Map<string, ShopOrder>> {
       totals.set(key, Math.max(Number(total), totals.get(key) ?? 0));
       return cents(totals.get(key) ?? 0);
     };
-    return new Map(
-      orders.map((order: Row) => [
-        String(order.display_id),
-        orderOf(order, groups.get(order.customer_id) ?? [], priceOf),
-      ]),
-    );
+    const shown = (order: Row) => orderOf(order, groups.get(order.customer_id) ?? [], priceOf);
+    return new Map(orders.map((order: Row) => [String(order.display_id), shown(order)]));
   };
 }
 
@@ -48,26 +44,19 @@ function orderOf(order: Row, groups: readonly Row[], priceOf: (item: Row) => num
   };
 }
 
-const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
 const cents = (amount: number) => Math.round(amount * 100) / 100;
 
 const paymentsOf = (order: Row): Row[] => (order.payment_collections ?? []).flatMap((one: Row) => one.payments ?? []);
-const paidOf = (order: Row) =>
-  sum(
-    paymentsOf(order)
-      .flatMap((one) => one.captures ?? [])
-      .map(({ amount }: Row) => Number(amount)),
-  );
-const refundedOf = (order: Row) =>
-  sum(
-    paymentsOf(order)
-      .flatMap((one) => one.refunds ?? [])
-      .map(({ amount }: Row) => Number(amount)),
-  );
+const amountOf = (order: Row, what: 'captures' | 'refunds') =>
+  sum(paymentsOf(order).flatMap((one) => (one[what] ?? []).map(({ amount }: Row) => Number(amount))));
 
 /** What the order costs; of one that was paid back, at most what was paid and not paid back. */
 function totalOf(order: Row): number {
-  const [paid, refunded, total] = [paidOf(order), refundedOf(order), Number(order.summary.current_order_total)];
+  const [paid, refunded, total] = [
+    amountOf(order, 'captures'),
+    amountOf(order, 'refunds'),
+    Number(order.summary.current_order_total),
+  ];
   if (order.canceled_at) return cents(Math.max(0, paid - refunded));
   return cents(refunded > 0 ? Math.max(0, Math.min(total, paid - refunded)) : total);
 }
@@ -87,7 +76,7 @@ function lineOf(item: Row, price: number, order: Row): ShopLine {
     if (hasArrived) return 'delivery_finished';
     if (detail.shipped_quantity > 0 || detail.delivered_quantity > 0) return 'delivery_started';
     if (detail.fulfilled_quantity > 0) return 'delivery_preparing';
-    return paidOf(order) > 0 ? 'paid' : 'unpaid';
+    return amountOf(order, 'captures') > 0 ? 'paid' : 'unpaid';
   };
   return {
     id: item.id,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { installShop } from '../install.ts';
 import { runProgram, startServer } from '../processes.ts';
-import type { Shop } from '../shop.ts';
+import { catalogFrom, type Shop, type ShopCategory } from '../shop.ts';
 import { type Api, openAdmin, type Row } from './api.ts';
 import { openOrders } from './orders.ts';
 
@@ -49,13 +49,11 @@ export async function startMedusa({ url, readerUrl, port }: MedusaDatabase): Pro
 async function catalogOf(admin: Api): ReturnType<Shop['catalog']> {
   const { product_categories: categories } = await admin.get('/admin/product-categories?limit=1000');
   const { customer_groups: groups } = await admin.get('/admin/customer-groups?limit=1000');
-  return {
-    categories: Object.fromEntries(
-      categories.map((one: Row) => [
-        one.id,
-        { name: one.name, parent: one.parent_category_id ?? undefined, isHidden: one.is_internal || !one.is_active },
-      ]),
-    ),
-    grades: groups.map(({ name }: Row) => name).sort(),
+  const categoryOf = ({ name, parent_category_id: parent, is_internal, is_active }: Row): ShopCategory => {
+    return { name, parent: parent ?? undefined, isHidden: is_internal || !is_active };
   };
+  return catalogFrom(
+    categories.map((one: Row) => [one.id, categoryOf(one)]),
+    groups.map(({ name }: Row) => name),
+  );
 }

@@ -1,4 +1,4 @@
-import type { ShopLine, ShopOrder } from '../shop.ts';
+import { type ShopLine, type ShopOrder, sum } from '../shop.ts';
 import type { Api, Row } from './api.ts';
 
 /** Asks Vendure's admin API for all orders that were placed. */
@@ -56,10 +56,8 @@ function orderOf(order: Row, isLiving: boolean, priceOf: (line: Row) => number):
 
 /** What the customer has paid and not got back, where something was paid back; otherwise what the order costs. */
 function totalOf({ totalWithTax, payments }: Row): number {
-  const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
-  const paid = sum(
-    payments.filter((one: Row) => ['Authorized', 'Settled'].includes(one.state)).map((one: Row) => one.amount),
-  );
+  const isPaid = ({ state }: Row) => ['Authorized', 'Settled'].includes(state);
+  const paid = sum(payments.filter(isPaid).map((one: Row) => one.amount));
   const refunds: Row[] = payments.flatMap((one: Row) => one.refunds);
   const refunded = sum(refunds.filter(({ state }) => state === 'Settled').map(({ total }) => total));
   return refunded > 0 ? Math.max(0, Math.min(totalWithTax, paid - refunded)) : totalWithTax;
@@ -71,7 +69,7 @@ function lineOf(line: Row, price: number): ShopLine {
     .toSorted((a: Row, b: Row) => Number(a.id) - Number(b.id));
   const gone = parcels.filter(({ state }) => ['Shipped', 'Delivered'].includes(state));
   const pieces = (states: string[]) =>
-    parcels.filter(({ state }) => states.includes(state)).reduce((sum, { quantity }) => sum + quantity, 0);
+    sum(parcels.flatMap(({ state, quantity }) => (states.includes(state) ? quantity : [])));
   const arrived = pieces(['Delivered']);
   const hasArrived = arrived > 0 && arrived >= line.quantity;
   const status = () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { installShop } from '../install.ts';
 import { startServer } from '../processes.ts';
-import type { Shop } from '../shop.ts';
+import { catalogFrom, type Shop } from '../shop.ts';
 import { type Api, openApi, type Row } from './api.ts';
 import { openOrders } from './orders.ts';
 
@@ -59,13 +59,9 @@ async function catalogOf(admin: Api): ReturnType<Shop['catalog']> {
     'query { customerGroups(options: { take: 1000 }) { items { name } } }',
   );
   const known = new Set(items.map(({ id }) => id));
-  return {
-    categories: Object.fromEntries(
-      items.map(({ id, name, isPrivate, parent }) => [
-        id,
-        { name, isHidden: isPrivate, parent: known.has(parent?.id) ? parent.id : undefined },
-      ]),
-    ),
-    grades: groups.items.map(({ name }) => name).sort(),
-  };
+  const parentOf = ({ parent }: Row) => (known.has(parent?.id) ? parent.id : undefined);
+  return catalogFrom(
+    items.map((one) => [one.id, { name: one.name, isHidden: one.isPrivate, parent: parentOf(one) }]),
+    groups.items.map(({ name }) => name),
+  );
 }
