@@ -70,16 +70,7 @@ async function openSnapshot(trx: Db) {
       to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt"
     from sync.settings`;
   const months = await rowsOf<{ name: string; version: string }>(trx, 'month_versions');
-  const found = await listOf<{ name: string; columns: BiColumn[]; definition: string }>(trx)`
-    select name, columns, md5(query || columns::text) as definition
-    from (
-      select c.relname as name, pg_get_viewdef(c.oid) as query,
-        jsonb_agg(jsonb_build_object('name', a.attname, 'type', a.atttypid::regtype) order by a.attnum) as columns
-      from pg_class c
-      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-      where c.relnamespace = to_regnamespace('bi') and c.relkind = 'v'
-      group by c.oid, c.relname
-    ) as views`;
+  const found = await rowsOf<{ name: string; columns: BiColumn[]; definition: string }>(trx, 'views_of_bi');
   const views = new Map(found.map(({ name, ...view }) => [name, view]));
   return {
     ...settings,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowOf, valuesOf, write } from '../index.ts';
+import { type Db, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** Index: order_links_waiting. */
 export const waitingLinesOf = sql`
@@ -74,19 +74,7 @@ export async function recordUnreadable(
  * until a person discards it: the value is still there.
  */
 export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
-  if (codes.length === 0) return;
-  await write(db)`
-    with settled as (
-      update sync.order_links set fingerprint = null, user_grade_code = null, user_grade_id = null, due_at = null,
-        waiting_lines = null, waiting_since = null, lease_owner = null, lease_expires_at = null
-      where order_code in (
-        select order_code from sync.order_links
-        where order_code = any(${codes}) and (lease_owner is null or lease_expires_at < clock_timestamp())
-        order by order_code for update
-      )
-    )
-    update sync.dead_letters set resolved_at = now()
-    where resolved_at is null and order_code = any(${codes}) and not coalesce(payload ? 'kept', false)`;
+  if (codes.length > 0) await rowsOf(db, 'settle_gone', codes);
 }
 
 export type WaitingLines = {

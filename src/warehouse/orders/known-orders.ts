@@ -1,5 +1,4 @@
-import { sql } from 'kysely';
-import { type Db, isAny, listOf, rowOf, scalarOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, listOf, rowOf, rowsOf, scalarOf, valuesOf, write } from '../index.ts';
 
 /** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -27,26 +26,8 @@ export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<st
 /**
  * A dozen orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six
  * at even distances of time between. Only orders that were pushed since a person last said that the shop is the same.
- * Index: order_links_by_creation.
  */
-export async function ordersOfAllAges(db: Db) {
-  const pushed = sql`
-    select order_code as code, ordered_at as "orderedAt" from sync.order_links
-    where order_id is not null and absent_since is null
-      and pushed_at > coalesce((select same_shop_since from sync.settings), '-infinity')`;
-  return listOf<{ code: string; orderedAt: Date }>(db)`
-    with oldest as (${pushed} and ordered_at is not null order by ordered_at, order_code limit 3),
-    newest as (${pushed} and ordered_at is not null order by ordered_at desc, order_code desc limit 3),
-    between_them as (
-      select one.* from generate_series(1, 6) as place
-      cross join lateral (
-        ${pushed} and ordered_at >= (select min("orderedAt") from oldest)
-          + ((select max("orderedAt") from newest) - (select min("orderedAt") from oldest)) * place / 7
-        order by ordered_at, order_code limit 1
-      ) as one
-    )
-    table oldest union table newest union table between_them`;
-}
+export const ordersOfAllAges = (db: Db) => rowsOf<{ code: string; orderedAt: Date }>(db, 'orders_of_all_ages');
 
 /** A person says that the shop is the one whose orders the warehouse remembers. */
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;

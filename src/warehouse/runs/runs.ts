@@ -42,21 +42,9 @@ export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'right
  * @returns false if another run stands in the way: a scheduled run of the same job, or a run of the same key.
  */
 export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
-  const { rights, systems } = run;
+  const { rights, systems, ...row } = run;
   try {
-    await write(db)`
-      insert into sync.runs as known (
-        id, job, key, started_by, started_at, trigger, allow_removals, first_day, last_day, gaps, contact_max_age_days,
-        order_deletes, time_zone, shop, service)
-      values (${run.id}, ${run.job}, ${run.key ?? null}, ${run.startedBy}, ${run.startedAt}, ${rights.trigger},
-        ${rights.allowRemovals}, ${rights.from ?? null}, ${rights.to ?? null}, ${rights.gaps}, ${rights.contactMaxAgeDays},
-        ${rights.deletes}, ${systems.timeZone}, ${systems.shop}, ${systems.service})
-      on conflict (id) do update set started_at = excluded.started_at, trigger = excluded.trigger,
-        allow_removals = excluded.allow_removals, contact_max_age_days = excluded.contact_max_age_days,
-        order_deletes = excluded.order_deletes, time_zone = excluded.time_zone, shop = excluded.shop,
-        service = excluded.service, attended_at = null, wait_reason = null, wait_until = null,
-        finished_at = null, outcome = null, reason = null, error = null, counts = '{}'
-      where known.finished_at is not null and known.started_by = 'schedule'`;
+    await rowsOf(db, 'begin_run', JSON.stringify({ ...row, ...rights, ...systems }));
     return true;
   } catch (error) {
     const { constraint = '' } = error as pg.DatabaseError;
