@@ -11,7 +11,7 @@ import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUse
 import { isShopTimeout } from '../../shop/shop-timeout.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
 import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
-import { databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
+import { applying, databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
 
 /**
  * Checks the rights, every query against the contract, and a sample of the orders, read as a run reads them. It names what
@@ -44,27 +44,27 @@ function checkServer(facts: ShopFacts): Finding[] {
   const { product, version, user, isSuperuser, writable, examples, openSchemas, withoutSnapshot } = facts;
   const is = `${product} ${version}, user ${user}`;
   const who = isSuperuser ? 'who is a superuser' : `who may write to ${counted(writable, 'table')}`;
-  const findings = [
-    writable === 0
-      ? ok(`${is}, who may only read`)
-      : warning(
-          `${is}, ${who} (${examples.join(', ')} …): review-sync itself never does, reads alone are enough`,
-          'create a user with select only, and name it in SHOP_DATABASE_URL',
-        ),
-  ];
-  if (openSchemas.length > 0) {
+  const schemas = openSchemas.join(', ');
+  const warnings = applying(warning, [
+    [
+      writable > 0,
+      `${is}, ${who} (${examples.join(', ')} …): review-sync itself never does, reads alone are enough`,
+      'create a user with select only, and name it in SHOP_DATABASE_URL',
+    ],
     // The session keeps the shop's search path, so it calls what another role puts into a schema of that path.
-    const schemas = openSchemas.join(', ');
-    const what = `every role of the shop's database may create functions in the schema ${schemas}: one could read what ${user} may read`;
-    findings.push(warning(what, `let its owner run: revoke create on schema ${schemas} from public`));
-  }
-  if (withoutSnapshot.length > 0) {
-    const what =
+    [
+      openSchemas.length > 0,
+      `every role of the shop's database may create functions in the schema ${schemas}: one could read what ${user} may read`,
+      `let its owner run: revoke create on schema ${schemas} from public`,
+    ],
+    [
+      withoutSnapshot.length > 0,
       `the engine of ${someOf(withoutSnapshot)} has no transactions (MyISAM): an order that changes while it is read ` +
-      'may be pushed half changed, until the next run reads it again';
-    findings.push(warning(what, `convert each: alter table ${withoutSnapshot[0]} engine = InnoDB`));
-  }
-  return findings;
+        'may be pushed half changed, until the next run reads it again',
+      `convert each: alter table ${withoutSnapshot[0]} engine = InnoDB`,
+    ],
+  ]);
+  return writable === 0 ? [ok(`${is}, who may only read`), ...warnings] : warnings;
 }
 
 /** @param folder where the query must be; undefined: it may be absent. */
@@ -88,6 +88,7 @@ async function guarded(file: string, check: () => Promise<Finding[]>): Promise<F
 
 const correctRows = 'correct the rows, or the query; each waits as a dead letter until then';
 const correctOrLeaveOut = 'correct the rows, or leave them out of the query';
+const sameCode = 'let order_lines.sql select as order_code what orders.sql selects as code';
 const eachOnce = 'let the query give each once: a join may multiply rows';
 
 async function checkOrders(shop: Shop): Promise<Finding[]> {
@@ -100,22 +101,14 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     return [warning('orders.sql fits, but finds no row', 'see whether its conditions are right')];
   }
   const linesFault = await shop.linesFault();
+  const orphans = `order_lines.sql: ${counted(linesWithoutOrderCode, 'row')} without order_code: no order will show them`;
   const now = await shop.now();
   const findings = [
     ...checkRows(orders, lines),
-    ...(linesFault === undefined
-      ? []
-      : [fault(linesFault, 'let order_lines.sql select as order_code what orders.sql selects as code')]),
+    ...(linesFault === undefined ? [] : [fault(linesFault, sameCode)]),
     ...checkBareOrders(orders),
     ...keyless,
-    ...(linesWithoutOrderCode === 0
-      ? []
-      : [
-          warning(
-            `order_lines.sql: ${counted(linesWithoutOrderCode, 'row')} without order_code: no order will show them`,
-            correctOrLeaveOut,
-          ),
-        ]),
+    ...applying(warning, [[linesWithoutOrderCode > 0, orphans, correctOrLeaveOut]]),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
   ];

@@ -3,7 +3,7 @@ import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
 import { biTimeZone, readWarehouseFacts, tryToWrite, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { driftText } from '../status-view.ts';
-import { databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
+import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
 
@@ -25,12 +25,10 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
   const { version, user, encoding, pending, newer, otherOwners, isStandby, mayCreateSchemas } = facts;
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
-  const findings: Finding[] = [];
-  if (Number.parseInt(version, 10) < oldestVersion) {
-    findings.push(fault(server, `upgrade Postgres to ${oldestVersion} or newer`));
-  } else if (used > most * 0.9) findings.push(warning(server, 'raise max_connections or run fewer processes'));
-  else findings.push(ok(server));
-  const faults: [applies: boolean, what: string, hint: string][] = [
+  const isOld = Number.parseInt(version, 10) < oldestVersion;
+  const isCrowded = used > most * 0.9;
+  const faults = applying(fault, [
+    [isOld, server, `upgrade Postgres to ${oldestVersion} or newer`],
     [
       encoding !== 'UTF8',
       `the database has the encoding ${encoding}, expected UTF8: one Korean letter in a review stops its run`,
@@ -53,8 +51,9 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       `the tables belong to ${otherOwners.join(', ')}, whose rights the user ${user} does not have`,
       `run as the user who migrated, or: grant ${otherOwners.join(', ')} to ${user}`,
     ],
-  ];
-  findings.push(...faults.flatMap(([applies, what, hint]) => (applies ? [fault(what, hint)] : [])));
+  ]);
+  const crowded = applying(warning, [[isCrowded && !isOld, server, 'raise max_connections or run fewer processes']]);
+  const findings = [...(isOld || isCrowded ? crowded : [ok(server)]), ...faults];
   if (pending.length > 0 || otherOwners.length > 0) return findings;
   return [
     ...findings,
@@ -83,21 +82,19 @@ async function checkWrite(warehouse: Warehouse): Promise<Finding> {
 
 /** Whether another role of the warehouse's database, such as a BI user, could make us run its code. */
 function checkRights({ openSchemas, searchPath }: WarehouseFacts): Finding[] {
-  const findings: Finding[] = [];
-  if (openSchemas.length > 0) {
-    const what = `every role of the database may create functions in the schema ${openSchemas.join(', ')}`;
-    const revokes = openSchemas.map((schema) => `revoke create on schema ${schema} from public`);
-    findings.push(warning(what, `let its owner run: ${revokes.join('; ')}`));
-  }
-  if (!/^pg_catalog\b/.test(searchPath)) {
-    findings.push(
-      warning(
-        `our connections look for functions in ${searchPath}, not in pg_catalog first: ` +
-          'a pooler dropped the startup option',
-        'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog; ' +
-          'alter role … set datestyle = ISO; alter role … set idle_in_transaction_session_timeout = 150000',
-      ),
-    );
-  }
+  const revokes = openSchemas.map((schema) => `revoke create on schema ${schema} from public`);
+  const findings = applying(warning, [
+    [
+      openSchemas.length > 0,
+      `every role of the database may create functions in the schema ${openSchemas.join(', ')}`,
+      `let its owner run: ${revokes.join('; ')}`,
+    ],
+    [
+      !/^pg_catalog\b/.test(searchPath),
+      `our connections look for functions in ${searchPath}, not in pg_catalog first: a pooler dropped the startup option`,
+      'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog; ' +
+        'alter role … set datestyle = ISO; alter role … set idle_in_transaction_session_timeout = 150000',
+    ],
+  ]);
   return findings.length > 0 ? findings : [ok('no other role can create functions where our statements look for them')];
 }

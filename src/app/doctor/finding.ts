@@ -13,6 +13,12 @@ export const ok = (what: string): Finding => ({ level: 'ok', what });
 export const warning = (what: string, hint: string): Finding => ({ level: 'warning', what, hint });
 export const fault = (what: string, hint: string): Finding => ({ level: 'fault', what, hint });
 
+/** A finding for each rule that applies. */
+export const applying = (
+  level: (what: string, hint: string) => Finding,
+  rules: readonly (readonly [applies: boolean, what: string, hint: string])[],
+): Finding[] => rules.flatMap(([applies, what, hint]) => (applies ? [level(what, hint)] : []));
+
 /** The first three names. */
 export const someOf = (names: readonly string[]) => names.slice(0, 3).join(', ') + (names.length > 3 ? ' …' : '');
 

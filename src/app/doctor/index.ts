@@ -22,7 +22,7 @@ import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
-import { databaseFault, type Finding, fault, inTime, ok, warning, withClosing } from './finding.ts';
+import { applying, databaseFault, type Finding, fault, inTime, ok, warning, withClosing } from './finding.ts';
 import { isUnencrypted } from './unencrypted.ts';
 
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
@@ -136,7 +136,7 @@ function checkConfiguration(config: Config): Finding[] {
   const databases = { SHOP_DATABASE_URL: shop.url, WAREHOUSE_DATABASE_URL: warehouse };
   const queue = queueUrl === warehouse ? {} : { QUEUE_URL: queueUrl };
   const unencrypted = Object.entries({ ...databases, ...queue }).filter(([, address]) => isUnencrypted(address));
-  const warnings: [applies: boolean, what: string, hint: string][] = [
+  const findings = applying(warning, [
     [
       !isLoopback(host) && statusToken !== undefined,
       `HOST is ${host}: the status page can be reached from outside`,
@@ -168,8 +168,7 @@ function checkConfiguration(config: Config): Finding[] {
       'shop and warehouse are one database with one user',
       'give the shop a user that may only read',
     ],
-  ];
-  const findings = warnings.flatMap(([applies, what, hint]) => (applies ? [warning(what, hint)] : []));
+  ]);
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 

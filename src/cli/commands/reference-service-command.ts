@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { readShopConfig } from '../../app/config.ts';
 import { number, wholeNumber } from '../../app/config-reader.ts';
@@ -10,6 +8,7 @@ import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
+import { keptSecret, randomSecret } from '../../sandbox/embedded-postgres/password.ts';
 import { startReferenceService } from '../../sandbox/reference-service/index.ts';
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
@@ -59,7 +58,9 @@ async function serve(context: Context, options: Options): Promise<undefined> {
   await using opened = new AsyncDisposableStack();
   const codes = options.productsFromShop ? await productsOfShop(context) : [];
   const own = options.databaseUrl === undefined ? await embedded(options, opened) : undefined;
-  const clientSecret = options.clientSecret ?? (await ownSecret(own?.directory));
+  // Nobody can guess it: the trial holds the shop's customers, and every user of this machine reaches it.
+  const secret = () => (own ? keptSecret(own.directory, 'client-secret') : randomSecret());
+  const clientSecret = options.clientSecret ?? (await secret());
   const databaseUrl = options.databaseUrl ?? own?.service ?? '';
   await seedReviewOfEach(databaseUrl, codes, new Date());
   const service = await startReferenceService({
@@ -98,20 +99,6 @@ async function embedded({ port }: Options, opened: AsyncDisposableStack) {
   opened.defer(() => database.close());
   const [service, warehouse] = ['reference_service', 'warehouse'].map((name) => database.createDatabase(name));
   return { service: await service, warehouse: await warehouse, directory: database.directory };
-}
-
-/**
- * A secret that nobody can guess: the trial holds the shop's customers, and every user of this machine reaches it. It
- * stays the same as long as the data does, for it stands in `.env`.
- */
-async function ownSecret(directory: string | undefined): Promise<string> {
-  const fresh = randomBytes(18).toString('base64url');
-  if (directory === undefined) return fresh;
-  const file = join(directory, 'client-secret');
-  await writeFile(file, fresh, { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  return (await readFile(file, 'utf8')).trim();
 }
 
 /** The codes of the products in all order lines. @throws UsageError for a query that does not keep to the contract. */

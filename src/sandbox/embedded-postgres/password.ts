@@ -6,10 +6,12 @@ import pg from 'pg';
 /** The password of all servers that versions up to 0.1 kept. */
 const passwordOfOldVersions = 'review-sync';
 
-/** The password of the superuser, kept in the file `password` of the server's folder; made at random the first time. */
-export async function passwordOf(directory: string): Promise<string> {
-  const file = join(directory, 'password');
-  const made = randomBytes(24).toString('hex');
+export const randomSecret = () => randomBytes(24).toString('hex');
+
+/** A secret that is kept in a file of the server's folder, made at random the first time: as long as the data stays, it does. */
+export async function keptSecret(directory: string, name: string): Promise<string> {
+  const file = join(directory, name);
+  const made = randomSecret();
   try {
     await writeFile(file, made, { mode: 0o600, flag: 'wx' });
     return made;
