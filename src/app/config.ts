@@ -136,18 +136,16 @@ export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
  *
  * @throws UsageError that names every missing or malformed variable and the expected value, and quotes no secret.
  */
-export const readConfig = (environment: Environment, brand?: string): Config =>
-  Object.freeze({ ...readAll(environment, allOf, brand), brand });
+export const readConfig = (environment: Environment, brand?: string, read = allOf): Config =>
+  Object.freeze({ ...readAll(environment, read, brand), brand });
 
 /**
  * The configuration of a command that only reads the warehouse: what it lacks of shop and service is an empty text.
  *
  * @throws UsageError as `readConfig` does.
  */
-export const readWarehouseConfig = (environment: Environment, brand?: string): Config => {
-  const all = (read: Reader) => allOf(read, (name, kind) => read.optional(name, kind, '' as never));
-  return Object.freeze({ ...readAll(environment, all, brand), brand });
-};
+export const readWarehouseConfig = (environment: Environment, brand?: string): Config =>
+  readConfig(environment, brand, (read) => allOf(read, (name, kind) => read.optional(name, kind, '' as never)));
 
 /** Whether shop and service are named, which `readWarehouseConfig` does not require. */
 export const isWhole = ({ shop, api }: Config): boolean => shop.url !== '' && api.baseUrl !== '' && api.clientId !== '';

@@ -150,15 +150,9 @@ function deadLetterPart(deadLetters: OrderExplanation['deadLetters']): Part {
 }
 
 /** Nothing anywhere is known of the code: it is probably mistyped. */
-export const isUnknownOrder = ({
-  shop,
-  shopFault,
-  link,
-  service,
-  lookupFault,
-  deadLetters,
-}: OrderExplanation): boolean =>
-  !shop && shopFault === undefined && !link && !service && lookupFault === undefined && deadLetters.length === 0;
+export const isUnknownOrder = ({ deadLetters, ...found }: OrderExplanation): boolean =>
+  (found.shop ?? found.shopFault ?? found.link ?? found.service ?? found.lookupFault) === undefined &&
+  deadLetters.length === 0;
 
 export const isUnknownReview = ({ service, serviceFault, warehouse, deadLetters }: ReviewExplanation): boolean =>
   !service && !serviceFault && !warehouse && deadLetters.length === 0;

@@ -1,11 +1,3 @@
-/** An error of a driver in plain words. `{address}` in a hint stands for the variable that holds the address. */
-export type ErrorExplanation = {
-  /** What is wrong; undefined if the message of the error is plain. */
-  what: string | undefined;
-  /** The next step. */
-  hint: string;
-};
-
 /** Node reads NODE_EXTRA_CA_CERTS when the process starts, before .env is read. */
 const nameAuthority =
   'name the file of its authority in NODE_EXTRA_CA_CERTS, in the environment of the process and not in .env';
@@ -13,6 +5,7 @@ const nameAuthority =
 /**
  * Errors of Node, TLS, Postgres, MySQL, Redis and undici, by code, or by message if they have no code. The first
  * match counts. Only errors that a test or an outage has shown; all others are shown with the message of their driver.
+ * `{address}` in a hint stands for the variable that holds the address.
  */
 const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [
   [
@@ -110,11 +103,12 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   ],
 ];
 
-/** Explains an error by itself or by the first of its causes that is known; undefined if its message is plain. */
-export function explainError(
-  error: unknown,
-  { causes = true, address = 'its address' } = {},
-): ErrorExplanation | undefined {
+/**
+ * Explains an error by itself or by the first of its causes that is known; undefined if none is.
+ *
+ * @returns what is wrong, undefined if the message of the error is plain, and the next step.
+ */
+export function explainError(error: unknown, { causes = true, address = 'its address' } = {}) {
   const seen = new Set<unknown>();
   for (let at = error; at instanceof Error && !seen.has(at); at = causes ? at.cause : undefined) {
     seen.add(at);

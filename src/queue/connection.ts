@@ -119,7 +119,16 @@ export const isRedis = (url: string) => /^rediss?:/.test(url);
 /** Brings the queue's tables up to date. Redis needs none. */
 export async function migrateQueue(url: string): Promise<void> {
   if (isRedis(url)) return;
-  await withClient(url, (client) => runMigrations(client, schema));
+  const client = new SurvivingClient({
+    connectionString: withSearchPath(url, 'pg_catalog'),
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
+  try {
+    await client.connect();
+    await runMigrations(client, schema);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Opens a Redis connection for `ask` and closes it. */
@@ -145,20 +154,6 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
 export async function evictionPolicy(url: string): Promise<string | undefined> {
   if (!isRedis(url)) return undefined;
   return /^maxmemory_policy:(.*?)\r?$/m.exec(await withRedis(url, (redis) => redis.info()))?.[1];
-}
-
-/** Opens a Postgres connection for `use` and closes it. */
-export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new SurvivingClient({
-    connectionString: withSearchPath(url, 'pg_catalog'),
-    connectionTimeoutMillis: connectTimeoutMs,
-  });
-  try {
-    await client.connect();
-    return await use(client);
-  } finally {
-    await client.end();
-  }
 }
 
 /**

@@ -86,8 +86,8 @@ export async function takeJobs(
   return { close: () => worker.close() };
 }
 
-/** Takes the runs that are due. `start` gets the name of the job and the id of the scheduled time. */
-export type TakeDue = (start: (jobName: string, dueId: string) => Promise<void>) => Promise<JobTaker>;
+/** Starts a run that is due. `dueId`: the id of the scheduled time. */
+type StartDue = (jobName: string, dueId: string) => Promise<void>;
 
 /** Due runs that are started at a time. Starting a run costs no work here: it waits for the brand's warehouse. */
 const dueAtATime = 64;
@@ -103,7 +103,7 @@ export type DueTaker = ReturnType<typeof openDueTaker>;
  * due runs of a brand that this process does not serve go back to the queue, for a process that does.
  */
 export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {
-  const starts = new Map<string, (jobName: string, dueId: string) => Promise<void>>();
+  const starts = new Map<string, StartDue>();
   const starting = new Set<string>();
   const left = new Set<string>();
   let taker: Promise<JobTaker> | undefined;
@@ -127,7 +127,7 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
   }
   return {
     /** @throws the queue's error where it does not respond. */
-    async take(queues: Queues, own: Parameters<TakeDue>[0]): Promise<JobTaker> {
+    async take(queues: Queues, own: StartDue): Promise<JobTaker> {
       const brand = queues.prefix.slice(0, -1);
       const { scheduled } = queues;
       starts.set(brand, own);

@@ -22,8 +22,6 @@ type Seen = { records: number; fields: Map<string, Map<string, number>> };
 /** How often what was seen is written to the warehouse, in milliseconds. */
 const writeEveryMs = 10_000;
 
-export type FieldShapes = ReturnType<typeof openFieldShapes>;
-
 /**
  * Counts names and types of the fields of records as they come, no values, and adds them to `sync.field_shapes`, in which
  * bi.field_drift sees what changed. What a process saw in its last seconds is lost if it is killed, or if the warehouse is
