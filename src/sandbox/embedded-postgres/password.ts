@@ -6,7 +6,7 @@ import pg from 'pg';
 /** The password of all servers that versions up to 0.1 kept. */
 const passwordOfOldVersions = 'review-sync';
 
-export const randomSecret = () => randomBytes(18).toString('base64url');
+export const randomSecret = () => randomBytes(24).toString('hex');
 
 /** A secret that is kept in a file of the server's folder, made at random the first time: as long as the data stays, it does. */
 export async function keptSecret(directory: string, name: string): Promise<string> {
