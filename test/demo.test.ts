@@ -1,8 +1,7 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
 import { runProcess } from './harness/cli.ts';
+import { temporaryFolder } from './harness/folder.ts';
 import { hasMariadb } from './harness/servers.ts';
 
 type DemoReport = {
@@ -12,10 +11,7 @@ type DemoReport = {
 };
 
 async function demo(...options: string[]): Promise<DemoReport> {
-  const folder = await mkdtemp(join(tmpdir(), 'demo-test-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  // Run as root, Postgres is another user.
-  await chmod(folder, 0o755);
+  const folder = await temporaryFolder(0o755);
   const environment = { TMPDIR: folder, PATH: process.env.PATH ?? '' };
   const { status, stdout } = await runProcess(['demo', '--json', ...options], environment);
   expect(status).toBe(0);

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Command as Commander } from 'commander';
@@ -10,6 +9,7 @@ import { isLoopback } from '../../src/base/is-loopback.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 import { refusalOf } from './refusal.ts';
 
 const right = {
@@ -169,7 +169,7 @@ describe('the command line', () => {
   });
 
   test('.env of the working directory is read, and the environment wins', async () => {
-    const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
+    const cwd = await temporaryFolder();
     const lines = Object.entries({ ...right, SCHEDULE_ORDERS: 'x', SCHEDULE_REVIEWS: 'y' });
     await writeFile(join(cwd, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
     const { status, stderr } = await runProcess(['status'], { SCHEDULE_REVIEWS: '' }, cwd);

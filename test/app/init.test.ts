@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -8,6 +8,7 @@ import { type Preset, presetFolder, readPresets } from '../../src/app/init/prese
 import { nearest, recognise } from '../../src/app/init/recognise.ts';
 import { askZone, zoneProblem } from '../../src/app/service-zone.ts';
 import { renameTables } from '../../src/shop/sql-text.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 import { json, tinyService } from '../review-api/tiny-service.ts';
 
 const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
@@ -95,7 +96,7 @@ test('a table whose name has a quote or a space gets into no query and no comman
 });
 
 test('.env gets only what it lacks, as it is read back, for its owner alone', async () => {
-  const file = join(await mkdtemp(join(tmpdir(), 'review-sync-env-')), '.env');
+  const file = join(await temporaryFolder(), '.env');
   const line = (name: string, value: string) => ({ name, value, comment: `about ${name}` });
   const values = { A: 'postgres://u:p%23@h/d?x=1', B: 'a b # c', C: `it's`, D: '', E: '/shop#1/orders.sql' };
   const lines = Object.entries(values).map(([name, value]) => line(name, value));

@@ -1,10 +1,10 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase, queryAgain } from '../harness/database.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 import { openWorld, type World } from '../harness/world.ts';
 import { json, tinyService } from '../review-api/tiny-service.ts';
 
@@ -20,7 +20,7 @@ async function initWorld(sql: string) {
   const shopUrl = await createDatabase();
   const world: World = { ...opened, shopUrl, shop: (text) => queryAgain(shopUrl, text) };
   await world.shop(sql);
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-init-'));
+  const cwd = await temporaryFolder();
   const init = (environment: Record<string, string>, ...args: string[]) =>
     runProcess(['init', ...args], environment, cwd);
   return { world, cwd, init, read: (file: string) => readFile(join(cwd, file), 'utf8') };
@@ -135,13 +135,17 @@ test('an unknown shop gets the template; a preset says which tables it does not 
 
 test('init asks the service for its time zone once the credentials are there', async () => {
   await using world = await openWorld({ service: { timeZone: 'America/Sao_Paulo' } });
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-init-'));
+  const cwd = await temporaryFolder();
   const { REVIEW_API_TIME_ZONE: _, ...environment } = world.environment;
   const end = await runProcess(['init'], environment, cwd);
   expect(end).toMatchObject({ status: 0, stderr: '' });
   expect(await readFile(join(cwd, '.env'), 'utf8')).toMatch(/^REVIEW_API_TIME_ZONE=Etc\/GMT\+3$/m);
 
-  const unasked = await runProcess(['init'], { ...environment, REVIEW_API_CLIENT_SECRET: 'wrong' }, await mkdtemp(cwd));
+  const unasked = await runProcess(
+    ['init'],
+    { ...environment, REVIEW_API_CLIENT_SECRET: 'wrong' },
+    await temporaryFolder(),
+  );
   expect(unasked).toMatchObject({ status: 0 });
   expect(unasked.stdout).toContain('The service could not be asked for REVIEW_API_TIME_ZONE: ');
 

@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { runProcess } from '../harness/cli.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 
 /** Runs a program that has a fault, after what the command line does at its start. */
 function faulty(program: string) {
@@ -31,8 +31,7 @@ test('a fault of the program is a sentence, and only a lost promise goes on', ()
 
 /** What `status` says in a folder with this .env. */
 async function statusWith(makeEnv: (file: string) => unknown, ...args: string[]) {
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-env-'));
-  onTestFinished(() => rm(cwd, { recursive: true }));
+  const cwd = await temporaryFolder();
   await makeEnv(join(cwd, '.env'));
   return runProcess(['status', ...args], {}, cwd);
 }

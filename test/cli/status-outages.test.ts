@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCli, startHere, until } from '../harness/cli.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('a run that waits for a failing service says so in status, and later in the log', async () => {
@@ -25,8 +23,7 @@ test('a run that waits for a failing service says so in status, and later in the
 test('status, export parquet and migrate --rebuild need the address of the warehouse and no other', async () => {
   await using world = await openWorld();
   await world.cli('sync reviews');
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const cli = (...args: string[]) => runCli(args, { WAREHOUSE_DATABASE_URL: world.warehouseUrl });
   const before = await world.warehouse('select time_zone from sync.settings');
   expect(await cli('migrate', '--rebuild')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Reviews and/) });

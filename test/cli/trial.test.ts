@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { watch } from 'node:fs';
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
 import { runCli, runProcess, startCli } from '../harness/cli.ts';
 import { query } from '../harness/database.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 import { line, order, orderTest as test } from '../harness/order-world.ts';
 
 test('a trial of an own shop works with the lines that the reference service prints', async ({ world }) => {
@@ -16,11 +16,10 @@ test('a trial of an own shop works with the lines that the reference service pri
     order('B', line('1', 'P2')),
   );
   const { SHOP_DATABASE_URL = '', SHOP_SQL_DIR = '' } = world.environment;
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
+  const cwd = await temporaryFolder();
   await writeFile(join(cwd, '.env'), `SHOP_DATABASE_URL=${SHOP_DATABASE_URL}\nSHOP_SQL_DIR=${SHOP_SQL_DIR}\n`);
   const options = ['--port', '0', '--products-from-shop', '--time-zone', 'Europe/Berlin'];
-  const shared = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
-  await chmod(shared, 0o755);
+  const shared = await temporaryFolder(0o755);
   const seen: string[] = [];
   const watcher = watch(shared, (_event, name) => void seen.push(String(name)));
   onTestFinished(() => watcher.close());
@@ -62,7 +61,7 @@ test('a trial of an own shop works with the lines that the reference service pri
 });
 
 test('the reference service says so with a sentence where it cannot write', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'review-sync-trial-'));
+  const cwd = await temporaryFolder();
   await writeFile(join(cwd, '.review-sync'), 'a file in place of the folder');
   const { status, stderr } = await runProcess(['reference-service', '--port', '0'], {}, cwd);
   expect(status).toBe(2);

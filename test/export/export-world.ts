@@ -112,4 +112,5 @@ const sorted = (rows: readonly unknown[][]) => rows.map((row) => JSON.stringify(
 export const writtenMonths = ({ written }: ExportReport) =>
   written.map(({ path }) => path).filter((path) => path.includes('month='));
 
-export const monthFile = (table: 'reviews' | 'sub_orders', month: string) => `${table}/month=${month}/data.parquet`;
+export const monthFile = (table: 'reviews' | 'replies' | 'sub_orders', month: string) =>
+  `${table}/month=${month}/data.parquet`;

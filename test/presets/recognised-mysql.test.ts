@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { initShop } from '../../src/app/init/init-shop.ts';
 import { packagePath } from '../../src/base/package-path.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 
 /** A shop with these tables, and what init makes of it in a folder. */
@@ -12,8 +12,7 @@ async function initIn(statements: string) {
   const database = await createMysqlDatabase();
   onTestFinished(() => database.drop());
   await database.query(statements);
-  const folder = await mkdtemp(join(tmpdir(), 'review-sync-preset-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const more = { preset: undefined, force: false, timeZone: undefined, isSet: () => false };
   const report = await initShop({ url: database.url, dir: folder, ...more, envFile: join(folder, '.env') });
   return { report, folder };

@@ -22,14 +22,19 @@ test('a brand whose steps do not end leaves the others a step', async () => {
   // Its own step, while another one of it runs, goes to the step of the lowest number that waits.
   const end = Promise.withResolvers<void>();
   const order: string[] = [];
-  const steps = [
-    live(10, () => end.promise),
-    live(10, async () => void order.push('backfill')),
-    live(1, async () => void order.push('sync')),
-  ];
+  const first = live(10, () => end.promise);
+  const others = [
+    [20, 'reconcile'],
+    [10, 'backfill'],
+    [1, 'sync'],
+    [10, 'later backfill'],
+    [1, 'later sync'],
+    [20, 'rescan'],
+  ] as const;
+  const steps = others.map(([priority, name]) => live(priority, async () => void order.push(name)));
   end.resolve();
-  await Promise.all(steps);
-  expect(order).toEqual(['sync', 'backfill']);
+  await Promise.all([first, ...steps]);
+  expect(order).toEqual(['sync', 'later sync', 'backfill', 'later backfill', 'reconcile', 'rescan']);
 });
 
 test('backfills and a brand with many runs leave half of the seats to regular runs', () => {

@@ -5,7 +5,6 @@ import { IncompleteError, ReviewSyncError } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import type { RunJob, StepsEnd } from '../../src/runs/job.ts';
-import { openStepSlots } from '../../src/runs/step-slots.ts';
 import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { until } from '../harness/cli.ts';
@@ -271,24 +270,6 @@ test('a worker carries out eight runs at once, each of which listens on a connec
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
     runs.end(id, stopped);
   }
-});
-
-test('where all slots are taken, steps of a backfill wait for those of regular runs', async () => {
-  const order: string[] = [];
-  const slots = openStepSlots(1);
-  const isFree = Promise.withResolvers<void>();
-  const first = slots(10, () => isFree.promise);
-  const others = [
-    [20, 'reconcile'],
-    [10, 'backfill'],
-    [1, 'sync'],
-    [10, 'backfill, later'],
-    [1, 'sync, later'],
-  ] as const;
-  const ends = others.map(([priority, name]) => slots(priority, async () => void order.push(name)));
-  isFree.resolve();
-  await Promise.all([first, ...ends]);
-  expect(order).toEqual(['sync', 'sync, later', 'backfill', 'backfill, later', 'reconcile']);
 });
 
 test('a run goes on where its connection broke; one that cannot succeed fails', async () => {

@@ -1,18 +1,12 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isOfThisUserAlone } from '../../src/cli/cache-compiled-files.ts';
 import { runProcess } from '../harness/cli.ts';
-
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'review-sync-cache-'));
-  onTestFinished(() => rm(made, { recursive: true, force: true }));
-  return made;
-}
+import { temporaryFolder } from '../harness/folder.ts';
 
 test('a command keeps compiled files in its user’s home, closed to others, or nowhere', async () => {
-  const [home, shared, open] = [await folder(), await folder(), await folder()];
+  const [home, shared, open] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
   const cacheIn = (at: string) => join(at, '.cache', 'review-sync');
   await mkdir(cacheIn(open), { recursive: true });
   await chmod(cacheIn(open), 0o777);
@@ -25,7 +19,7 @@ test('a command keeps compiled files in its user’s home, closed to others, or 
 });
 
 test('a folder is of this user alone if it is private, no link, and below none open', async () => {
-  const home = await folder();
+  const home = await temporaryFolder();
   const cache = join(home, 'cache');
   await mkdir(cache, { mode: 0o700 });
   expect(isOfThisUserAlone(cache)).toBe(true);

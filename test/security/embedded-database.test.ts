@@ -1,21 +1,13 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { query } from '../harness/database.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 
 const run = promisify(execFile);
-
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'embedded-test-'));
-  // Run as root, Postgres is another user, who must be able to enter.
-  await chmod(made, 0o755);
-  onTestFinished(() => rm(made, { recursive: true, force: true }));
-  return made;
-}
 
 const withPassword = (url: string, password: string) => {
   const changed = new URL(url);
@@ -24,7 +16,7 @@ const withPassword = (url: string, password: string) => {
 };
 
 test('a kept server has a random password, in a folder that no other user can enter', async () => {
-  const keepIn = join(await folder(), 'postgres');
+  const keepIn = join(await temporaryFolder(0o755), 'postgres');
   const first = await startEmbeddedDatabase({ keepIn });
   try {
     const password = new URL(first.url('postgres')).password;
@@ -57,7 +49,7 @@ test('a kept server has a random password, in a folder that no other user can en
 test.skipIf(process.getuid?.() !== 0)(
   'as root, a link in place of the folder is refused, and its target stays as it is',
   async () => {
-    const at = await folder();
+    const at = await temporaryFolder(0o755);
     await mkdir(join(at, 'target', 'postgres'), { recursive: true });
     await symlink(join(at, 'target', 'postgres'), join(at, 'postgres'));
     await symlink(join(at, 'target'), join(at, 'above'));

@@ -1,16 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { addReviews, openExportWorld } from '../export/export-world.ts';
 import { runCli } from '../harness/cli.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 
 /** A folder beside the export, with a file that no export may change. */
 let outside: string;
 beforeEach(async () => {
-  outside = await mkdtemp(join(tmpdir(), 'review-sync-outside-'));
-  onTestFinished(() => rm(outside, { recursive: true }));
+  outside = await temporaryFolder();
   await writeFile(join(outside, 'data.parquet'), 'precious');
 });
 
