@@ -2,7 +2,6 @@ import type { OrderExplanation } from '../orders/compare/show-order.ts';
 import { contactFields } from '../orders/contact-rule.ts';
 import type { OrderDetail } from '../review-api/index.ts';
 import { type ReviewExplanation, reviewVerdict } from '../reviews/refresh/explain-review.ts';
-import type { RawOrder } from '../shop/orders.ts';
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
 import { type StatusTable, utc } from './status-view.ts';
 
@@ -30,10 +29,18 @@ function recordsTable(title: string, records: readonly Fields[]): StatusTable[] 
   return tableOf(title, head, rows);
 }
 
-/** The shop's rows of one order. */
-export function shopTables({ order, lines }: RawOrder): StatusTable[] {
-  const ofOrder = lines.map(({ order_code: _, ...line }) => line);
-  return [...recordTable('The order', order), ...recordsTable('Lines', ofOrder)];
+/** The shop's rows of one order, or why there are none. @param notes what else is to be said of them. */
+export function shopPart(
+  { code, shop, shopFault }: Pick<OrderExplanation, 'code' | 'shop' | 'shopFault'>,
+  notes: string[],
+): Part {
+  const none =
+    shopFault === undefined
+      ? `The shop has no order ${code}.`
+      : `The shop could not be asked about the order: ${shopFault}`;
+  const lines = shop?.lines.map(({ order_code: _, ...line }) => line) ?? [];
+  const tables = [...recordTable('The order', shop?.order ?? {}), ...recordsTable('Lines', lines)];
+  return { title: 'The shop', lines: shop ? notes : [none, ...notes], tables };
 }
 
 /** One order as the service shows it. */
@@ -48,14 +55,8 @@ export function serviceTables({ sub_orders: subOrders = [], ...fields }: Partial
 export const otherSpelling = (asked: string, code: string): string =>
   code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
 
-/** Why there are no rows of the shop. */
-export const noOrder = (code: string, shopFault: string | undefined): string =>
-  shopFault === undefined
-    ? `The shop has no order ${code}.`
-    : `The shop could not be asked about the order: ${shopFault}`;
-
 export function orderParts(order: OrderExplanation): Part[] {
-  const { code, shop, shopFault, link, lines, service, lookupFault, difference } = order;
+  const { shop, link, lines, service, lookupFault, difference } = order;
   const notAsked = lookupFault && `The service could not be asked about the order: ${lookupFault}`;
   const isWith = contactFields.some((field) => link?.sentFields.includes(field));
   const pushed = lines.map((line) => [
@@ -64,14 +65,7 @@ export function orderParts(order: OrderExplanation): Part[] {
     valueText(line.content),
   ]);
   return [
-    {
-      title: 'The shop',
-      lines: [
-        ...(shop ? [] : [noOrder(code, shopFault)]),
-        ...(shop?.fault ? [`It cannot be read: ${shop.fault}`] : []),
-      ],
-      tables: shop ? shopTables(shop) : [],
-    },
+    shopPart(order, shop?.fault ? [`It cannot be read: ${shop.fault}`] : []),
     {
       title: 'Pushed',
       lines: link

@@ -1,22 +1,17 @@
 import type { OrderPreview, SentRequest } from '../orders/compare/show-order.ts';
 import { comparisonLines } from './difference-text.ts';
 import { percent, shareOfLines } from './doctor/check-shop-values.ts';
-import { noOrder, type Part, serviceTables, shopTables } from './explain-view.ts';
+import { type Part, serviceTables, shopPart } from './explain-view.ts';
 
 /** What a push would send of one order, and why. As `preview` draws it. */
 export function previewParts(previewed: OrderPreview): Part[] {
-  const { code, shop, shopFault, fault } = previewed;
+  const { shop, fault } = previewed;
   const share = shop && shareOfLines(shop);
   return [
-    {
-      title: 'The shop',
-      lines: [
-        ...(shop ? [] : [noOrder(code, shopFault)]),
-        ...(share === undefined ? [] : [`The lines add up to ${percent(share)} of total_price.`]),
-        ...(fault === undefined ? [] : [`It cannot be sent, and would be a dead letter: ${fault}`]),
-      ],
-      tables: shop ? shopTables(shop) : [],
-    },
+    shopPart(previewed, [
+      ...(share === undefined ? [] : [`The lines add up to ${percent(share)} of total_price.`]),
+      ...(fault === undefined ? [] : [`It cannot be sent, and would be a dead letter: ${fault}`]),
+    ]),
     ...requestsPart(previewed),
     servicePart(previewed),
     { title: 'Nothing was sent.', lines: [], tables: [] },

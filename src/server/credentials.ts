@@ -7,16 +7,20 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 export const isEqualSecret = (found: string, expected: string): boolean =>
   timingSafeEqual(digest(found), digest(expected));
 
-/** Whether the request has the token: as a bearer token, or as the password of HTTP Basic with any user. */
-export function hasToken({ headers }: FastifyRequest, token: string): boolean {
+/**
+ * Whether the request has the token: as a bearer token, or as the password of HTTP Basic with any user.
+ *
+ * @param onWrong called for another token. The first request of a browser has none.
+ */
+export function hasToken({ headers }: FastifyRequest, token: string, onWrong: () => void): boolean {
   const [scheme = '', value = ''] = (headers.authorization ?? '').split(' ');
-  if (scheme.toLowerCase() !== 'basic') return isEqualSecret(value, token);
-  const credentials = Buffer.from(value, 'base64').toString('utf8');
-  return isEqualSecret(credentials.slice(credentials.indexOf(':') + 1), token);
+  const password = Buffer.from(value, 'base64')
+    .toString('utf8')
+    .replace(/^[^:]*:/, '');
+  if (isEqualSecret(scheme.toLowerCase() === 'basic' ? password : value, token)) return true;
+  if (headers.authorization !== undefined) onWrong();
+  return false;
 }
-
-/** Whether the request has any credentials. The first request of a browser has none and is no wrong token. */
-export const hasCredentials = ({ headers }: FastifyRequest): boolean => headers.authorization !== undefined;
 
 /** Whether a proxy passed the request on: the address that it came from says nothing about the client then. */
 export const isForwarded = ({ headers }: FastifyRequest): boolean =>

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { metricsContentType, renderBrands } from '../app/metrics.ts';
 import { isLoopback } from '../base/is-loopback.ts';
-import { hasCredentials, hasToken, isForwarded } from './credentials.ts';
+import { hasToken, isForwarded } from './credentials.ts';
 import type { Served } from './measured-app.ts';
 
 /**
@@ -25,8 +25,7 @@ export function metricsRoute(
         .status(403)
         .send({ error: 'metrics behind a proxy or another name than localhost need STATUS_TOKEN' });
     }
-    if (token !== undefined && !hasToken(request, token)) {
-      if (hasCredentials(request)) logWrongToken();
+    if (token !== undefined && !hasToken(request, token, logWrongToken)) {
       return reply.status(401).header('www-authenticate', 'Bearer').send({ error: 'STATUS_TOKEN is required' });
     }
     const metrics = all().map((one) => one.metrics);

@@ -5,7 +5,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { issuesOf } from '../app/alert-rules.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
-import { hasCredentials, hasToken } from './credentials.ts';
+import { hasToken } from './credentials.ts';
 import type { MeasuredApp, Served } from './measured-app.ts';
 import { script } from './page/layout.ts';
 import { type BrandSummary, brandsPage, statusPage, unavailablePage } from './page/page.ts';
@@ -32,11 +32,9 @@ export function statusRoutes(parent: FastifyInstance, served: Served, logWrongTo
   const { statusToken: token, brandsDir } = served.deployment;
   if (token === undefined) return;
   parent.register(async (server) => {
-    server.addHook('onRequest', async (request, reply) => {
-      if (hasToken(request, token)) return undefined;
-      if (hasCredentials(request)) logWrongToken();
-      return challenge(reply);
-    });
+    server.addHook('onRequest', async (request, reply) =>
+      hasToken(request, token, logWrongToken) ? undefined : challenge(reply),
+    );
     server.get<{ Querystring: { brand?: string } }>('/', { errorHandler: sendUnavailable }, async (request, reply) => {
       const all = served.all();
       const { brand } = request.query;
