@@ -1,5 +1,5 @@
 import { describeError, ReviewSyncError } from '../base/errors.ts';
-import type { Driver, DriverConnection, DriverOptions, ShopFacts, SqlWords } from './driver.ts';
+import type { Driver, DriverConnection, DriverOptions, SqlWords } from './driver.ts';
 import { connectionOptions } from './mysql/mysql-url.ts';
 import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
@@ -8,18 +8,7 @@ import type { ReadOptions, ShopSession } from './session.ts';
 import { conflictError, statementSeconds, timeoutError } from './shop-timeout.ts';
 import type { SqlDialect } from './sql-text.ts';
 
-export type ShopDatabase = {
-  words: SqlWords;
-  /**
-   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
-   * queries may rely on them.
-   *
-   * @throws ReviewSyncError if the database cannot be reached, or a statement takes longer than 30 s.
-   */
-  read<T>(work: (session: ShopSession, connection: DriverConnection) => Promise<T>, how?: ReadOptions): Promise<T>;
-  facts(): Promise<ShopFacts>;
-  close(): Promise<void>;
-};
+export type ShopDatabase = ReturnType<typeof openDatabase>;
 
 export type ShopDatabaseOptions = Pick<DriverOptions, 'url' | 'connections'> & {
   /** SHOP_TIME_ZONE, the zone of dates without zone. */
@@ -33,9 +22,9 @@ export type ShopDatabaseOptions = Pick<DriverOptions, 'url' | 'connections'> & {
 export const dialectOf = (url: string): SqlDialect => (/^(mysql|mariadb):/.test(url) ? 'mysql' : 'postgres');
 
 /** @throws UsageError for a parameter of the URL that is not known. */
-export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
+export function openDatabase(options: ShopDatabaseOptions) {
   const { url, connections, timeZone, signal, silenceMs = statementSeconds * 1500 } = options;
-  const words = dialectOf(url) === 'postgres' ? postgresWords : mysqlWords;
+  const words: SqlWords = dialectOf(url) === 'postgres' ? postgresWords : mysqlWords;
   const open = opener({ url, connections, silenceMs });
   let driver: Promise<Driver> | undefined;
   const inUse = new Set<DriverConnection>();
@@ -81,13 +70,22 @@ export function openDatabase(options: ShopDatabaseOptions): ShopDatabase {
 
   return {
     words,
-    read: (work, how) =>
+    /**
+     * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
+     * queries may rely on them.
+     *
+     * @throws ReviewSyncError if the database cannot be reached, or a statement takes longer than 30 s.
+     */
+    read: <T>(
+      work: (session: ShopSession, connection: DriverConnection) => Promise<T>,
+      how?: ReadOptions,
+    ): Promise<T> =>
       inTransaction(
         (connection) => work({ connection, words, zone: timeZone ?? 'UTC', ...how }, connection),
         how?.seconds,
       ),
     facts: () => inTransaction((connection, { facts }) => facts(connection)),
-    close: async () => (await driver)?.close(),
+    close: async (): Promise<void> => (await driver)?.close(),
   };
 }
 

@@ -4,12 +4,12 @@ import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
 import { assumedServiceZone, type Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
-import { type Finding, withClosing } from '../doctor/finding.ts';
+import { withClosing } from '../doctor/finding.ts';
 import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine, keptVariables } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
 import { asWritten, differingColumns, nearest, type Recognised, recognise } from './recognise.ts';
-import { asNamedHere, type WrittenQueries, writeQueries } from './write-queries.ts';
+import { asNamedHere, writeQueries } from './write-queries.ts';
 
 export type InitInput = {
   /** SHOP_DATABASE_URL. */
@@ -32,20 +32,7 @@ export type InitInput = {
   leftOut?: readonly string[];
 };
 
-export type InitReport = {
-  envFile: string;
-  preset: { name: string; title: string; prefix: string; schema: string | undefined } | undefined;
-  /** What a person should know before the queries are used, one sentence each. */
-  warnings: string[];
-  dir: string;
-  queries: WrittenQueries;
-  /** Names of variables that were added to .env. */
-  variables: string[];
-  /** Variables that a person has to fill in before the next command. */
-  toFillIn: string[];
-  /** What the doctor says of the shop; empty for the commented template, which fits the sample shop only. */
-  findings: Finding[];
-};
+export type InitReport = Awaited<ReturnType<typeof initShop>>;
 
 /**
  * Sets review-sync up for a shop.
@@ -58,7 +45,7 @@ export type InitReport = {
  * @throws UsageError for a preset that is not known; ReviewSyncError if the shop database cannot be used or shows no
  *   table.
  */
-export async function initShop(input: InitInput): Promise<InitReport> {
+export async function initShop(input: InitInput) {
   const { url, dir, api, isSet } = input;
   return withClosing(openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' }), async (looking) => {
     const tables = await looking.tables();
@@ -94,11 +81,15 @@ export async function initShop(input: InitInput): Promise<InitReport> {
         prefix: found.prefix,
         schema: found.schema,
       },
+      /** What a person should know before the queries are used, one sentence each. */
       warnings,
       dir,
       queries,
+      /** Names of variables that were added to .env. */
       variables: await completeEnvFile(input.envFile, lines),
+      /** Variables that a person has to fill in before the next command. */
       toFillIn: lines.filter(({ value, mayBeEmpty }) => value === '' && !mayBeEmpty).map(({ name }) => name),
+      /** What the doctor says of the shop; empty for the commented template, which fits the sample shop only. */
       findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
   });

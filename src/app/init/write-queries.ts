@@ -9,23 +9,18 @@ import type { Recognised } from './recognise.ts';
 
 const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'];
 
-export type WrittenQueries = {
-  /** Files that were written; none if the folder held queries already and `force` was not given. */
-  written: string[];
-  /** Query files that were there before and were left as they are. */
-  kept: string[];
-};
-
 /**
  * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database
  * into a folder. A folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. A
  * README.md that is there already is kept, too.
+ *
+ * @returns the query files that were written, and those that were there before and were left as they are.
  */
 export async function writeQueries(
   folder: string,
   found: Recognised | undefined,
   options: { force: boolean; dialect: SqlDialect },
-): Promise<WrittenQueries> {
+): Promise<{ written: string[]; kept: string[] }> {
   const template = options.dialect === 'mysql' ? packagePath('sql', 'demo', 'mariadb') : packagePath('sql', 'shop');
   const from = found ? presetFolder(found.preset.name) : template;
   const files = await readdir(from);
