@@ -38,13 +38,20 @@ test('a command carries out its own run only, and names the run that waits', asy
   // A worker begins a scheduled run and is killed in the midst of it.
   await startDueRun(await world.openApp(), syncOrders, 'due');
   const worker = startCli(['worker'], { ...world.environment, ...yearly });
-  world.serviceRule(({ path }): Fate => {
-    if (world.requests().filter((one) => one.path === '/v1/orders').length <= 20 || path !== '/v1/orders')
-      return 'pass';
+  const creations = () => world.requests().filter(({ method, path }) => method === 'POST' && path === '/v1/orders');
+  world.serviceRule((): Fate => {
+    if (creations().length <= 20) return 'pass';
     worker.kill('SIGKILL');
     return 'lose';
   });
   expect((await worker.ended).signal).toBe('SIGKILL');
+  // The service goes on with the requests that the killed process has sent.
+  await until(async () => {
+    const [carriedOut] = await world.atService<{ n: number }>(
+      'select count(*)::integer as n from reference_service.orders',
+    );
+    return carriedOut?.n === creations().length;
+  });
   world.serviceRule(() => 'pass');
   await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute'`);
   const before = await addresses(world);
