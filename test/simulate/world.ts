@@ -39,27 +39,17 @@ export type WorldEnd = {
   statements: number;
 };
 
+/** One of the keys, by their weights. */
+const oneOf = <Key extends string>(random: Random, weights: Record<Key, number>): Key =>
+  random.weighted(Object.entries(weights) as [Key, number][]);
+
 /** What may happen in a world. Each has a part of it, so that single accidents are not drowned by others. */
 function natureOf(random: Random) {
   const has = (share: number) => random.chance(share);
-  const reviews = random.weighted([
-    [0, 8],
-    [6, 2],
-    [40, 1],
-    [260, 1],
-  ] as const);
+  const reviews = Number(oneOf(random, { 0: 8, 6: 2, 40: 1, 260: 1 }));
   return {
-    orders: random.weighted([
-      [1, 5],
-      [2, 4],
-      [4, 2],
-      [10, 1],
-      [25, 0.4],
-    ] as const),
-    episodes: random.weighted([
-      [1, 3],
-      [2, 1],
-    ] as const),
+    orders: Number(oneOf(random, { 1: 5, 2: 4, 4: 2, 10: 1, 25: 0.4 })),
+    episodes: Number(oneOf(random, { 1: 3, 2: 1 })),
     faults: random.pick([0, 0.02, 0.08, 0.25]),
     lostCreations: has(0.5),
     lateCreations: has(0.4),
@@ -101,11 +91,7 @@ function natureOf(random: Random) {
     deletes: random.pick(['off', 'send'] as const),
     feed: has(0.3),
     contactMaxAgeDays: random.pick([0, 1, 3, 30]),
-    emptyValues: random.weighted([
-      ['clear', 8],
-      ['ignored', 1],
-      ['refused', 1],
-    ] as const),
+    emptyValues: oneOf(random, { clear: 8, ignored: 1, refused: 1 }),
     money: random.pick([1, 100] as const),
     reviews,
     pageSize: random.pick([100, 20]),
@@ -329,6 +315,9 @@ export async function simulateWorld(
     const share = isCreation && nature.lostCreations ? Math.max(0.35, nature.faults) : nature.faults;
     if (!random.chance(share)) return { arrivesMs, answersMs };
     const isWrite = method !== 'GET' && path !== '/oauth/token';
+    const isOfOrders = isSubOrder || path === '/v1/orders';
+    const isRefusable = isOfOrders && isWrite && (form.get('code') !== null) !== isSubOrder;
+    const loginPage = '<html>please log in</html>';
     const kinds: (readonly [() => Passage, number])[] = [
       [() => ({ arrivesMs: undefined, answersMs, fails: 'reset' }), 2],
       [() => ({ arrivesMs, answersMs, fails: 'reset' }), 3],
@@ -340,18 +329,10 @@ export async function simulateWorld(
       [() => ({ arrivesMs: undefined, answersMs, instead: { status: 429, headers: { 'retry-after': '3' } } }), 1],
       [() => ({ arrivesMs: undefined, answersMs, fails: 'refused' }), 1],
       [() => ({ arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' }), 0.5],
-      [
-        () => ({ arrivesMs: undefined, answersMs, instead: { status: 200, body: '<html>please log in</html>' } }),
-        isWrite ? 1 : 0.3,
-      ],
+      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 200, body: loginPage } }), isWrite ? 1 : 0.3],
       [
         () => ({ arrivesMs: undefined, answersMs, instead: { status: 422, body: { error: 'refused' } } }),
-        nature.refusals &&
-        (isSubOrder || path === '/v1/orders') &&
-        isWrite &&
-        (form.get('code') !== null) !== isSubOrder
-          ? 3
-          : 0,
+        nature.refusals && isRefusable ? 3 : 0,
       ],
       [() => late(process, request), isCreation && nature.lateCreations ? 8 : 0],
     ];
@@ -483,13 +464,7 @@ export async function simulateWorld(
   });
 
   function place(code: string, ageMs: number, isImport = false): void {
-    const count = nature.massRemovals
-      ? 14
-      : random.weighted([
-          [1, 4],
-          [2, 3],
-          [3, 2],
-        ] as const);
+    const count = nature.massRemovals ? 14 : Number(oneOf(random, { 1: 4, 2: 3, 3: 2 }));
     const createdMs = Math.floor((now() - ageMs) / 1000) * 1000;
     const lines = Array.from({ length: count }, (_, at) => line(String(at + 1)));
     // Two lines that are equal in everything.
@@ -589,13 +564,7 @@ export async function simulateWorld(
   }
 
   function review(): void {
-    const kinds = random.weighted([
-      ['new', 4],
-      ['edited', 2],
-      ['deleted', 2],
-      ['hidden', 0.7],
-      ['commented', 1.5],
-    ] as const);
+    const kinds = oneOf(random, { new: 4, edited: 2, deleted: 2, hidden: 0.7, commented: 1.5 });
     const known = [...service.reviews.values()];
     const toldMs = Math.floor(now() / 1000) * 1000;
     // A service that loses all of its reviews is taken for one that fails.
@@ -653,10 +622,8 @@ export async function simulateWorld(
 
   /** A run that is due, started by one of the workers. */
   function startDue(name: string): void {
-    const [opened] = random.sample(
-      alive().filter(({ onlyRun, process }) => onlyRun === undefined && process.frozenUntilMs <= now()),
-      1,
-    );
+    const able = alive().filter(({ onlyRun, process }) => onlyRun === undefined && process.frozenUntilMs <= now());
+    const [opened] = random.sample(able, 1);
     if (!opened) return;
     const { process, app } = opened;
     scheduler.tell(`${name} is due`, process);
@@ -668,11 +635,8 @@ export async function simulateWorld(
 
   /** Somebody ends a run for good: `runs end`, Ctrl-C, or a queue that has lost it. */
   function endSomeRun(): void {
-    const [run] = random.sample(
-      queue.runs.filter(({ stage }) => stage !== 'ended'),
-      1,
-    );
-    const [opened] = random.sample(alive(), 1);
+    const open = queue.runs.filter(({ stage }) => stage !== 'ended');
+    const [[run], [opened]] = [random.sample(open, 1), random.sample(alive(), 1)];
     if (!run || !opened) return;
     scheduler.tell(`${run.id} is ended by a person`, opened.process);
     const ended = within(opened.process, () => endRun(opened.app, run.id, 'ended by a person'));
@@ -853,20 +817,18 @@ export async function simulateWorld(
     const withheld = await ask<{ code: string }>(
       `select order_code as code from sync.order_links where contact = 'withheld'`,
     );
-    const reviews = await ask<oracle.WarehouseReview & { id: string; updatedMs: string }>(
-      `select id, message, score, extract(epoch from created_at) * 1000 as "createdMs", extract(epoch from updated_at) * 1000 as "updatedMs", deleted_at is not null as "isDeleted", likes_count as likes, (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments from warehouse.reviews r`,
-    );
+    const reviews = await ask<oracle.WarehouseReview>(`
+      select id::float8, message, score, (extract(epoch from created_at) * 1000)::float8 as "createdMs",
+        round(extract(epoch from updated_at) * 1000)::float8 as "updatedMs", deleted_at is not null as "isDeleted",
+        likes_count as likes,
+        (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments
+      from warehouse.reviews r`);
     return {
       ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, repairsMs, deadLetters, imported },
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
       hasOtherSettings: nature.otherSettings,
       withheld: new Set(withheld.map(({ code }) => code)),
-      reviews: reviews.map((one) => ({
-        ...one,
-        id: Number(one.id),
-        createdMs: Number(one.createdMs),
-        updatedMs: Math.round(Number(one.updatedMs)),
-      })),
+      reviews,
     };
   }
   const found = (when: string, some: oracle.Findings) => findings.push(...some.map((text) => `${when}: ${text}`));
@@ -875,11 +837,8 @@ export async function simulateWorld(
   async function judgeDone(): Promise<void> {
     const facts = await factsNow();
     if (nature.healthy) {
-      found('after the storm', oracle.runsAreDone(queue.runs, facts));
-      found(
-        'after the storm',
-        facts.deadLetters.map(({ kind, key, reason }) => `${kind} ${key}: ${reason}`),
-      );
+      const letters = facts.deadLetters.map(({ kind, key, reason }) => `${kind} ${key}: ${reason}`);
+      found('after the storm', [...oracle.runsAreDone(queue.runs, facts), ...letters]);
     }
     found('after the storm', oracle.neverAllowed(facts));
     const ended = queue.runs.toSorted((a, b) => a.endedMs - b.endedMs);
@@ -939,9 +898,8 @@ export async function simulateWorld(
       await runNow(opened, 'sync-orders');
       found('on a quiet day', oracle.obstaclesAreTriedLessOften(service.counts.writes - writes));
     } else if (!among && random.chance(0.3)) {
-      for (const of of nature.reviews > 0 && !nature.failingReview
-        ? (['orders', 'reviews'] as const)
-        : (['orders'] as const)) {
+      const hasReviews = nature.reviews > 0 && !nature.failingReview;
+      for (const of of hasReviews ? (['orders', 'reviews'] as const) : (['orders'] as const)) {
         const [{ requests, writes }, { statements }] = [{ ...service.counts }, { ...database.counts }];
         const run = await runNow(opened, `sync-${of}`);
         const cost = {
@@ -962,11 +920,10 @@ export async function simulateWorld(
 
   /** What bi.field_drift tells of reviews. Whether a process saw an unrated one among its first is chance. */
   async function toldDrift(): Promise<string[]> {
-    for (const { process, app } of alive())
-      await wait(
-        'fields are written',
-        within(process, () => app.fieldShapes.close()),
-      );
+    for (const { process, app } of alive()) {
+      const written = within(process, () => app.fieldShapes.close());
+      await wait('fields are written', written);
+    }
     const reported = await database.ask<{ text: string }>(
       `select field || ' ' || change as text from bi.field_drift where record = 'review' and field <> 'score'`,
     );
@@ -982,18 +939,14 @@ export async function simulateWorld(
     // A field that some records of a while lacked is gone once a hundred lack it.
     if (expected.includes('likes_count gone')) await runNow(opened, 'reconcile-reviews');
     found('after a drift', oracle.driftIsReported(await toldDrift(), expected));
-    found(
-      'after a drift',
-      oracle.likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes),
-    );
+    const kept = oracle.likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes);
+    found('after a drift', kept);
     likesBefore = new Map(reviews.map(({ id, likes }) => [id, likes]));
     const isGone = expected.includes('likes_count gone');
     if (isGone) {
       const { process, app } = opened;
-      await wait(
-        'it is accepted',
-        within(process, () => acceptGone(app.warehouse.db, 'likes_count')),
-      );
+      const accepted = within(process, () => acceptGone(app.warehouse.db, 'likes_count'));
+      await wait('it is accepted', accepted);
       // Each process learns it as it writes.
       await toldDrift();
     }
@@ -1004,11 +957,8 @@ export async function simulateWorld(
     const rest = expected.filter((text) => text !== 'likes_count gone');
     found('after it was accepted', oracle.driftIsReported(await toldDrift(), rest));
     const held = (await factsNow()).reviews.filter(({ id }) => touched.some((one) => one.id === id));
-    if (isGone)
-      found(
-        'after it was accepted',
-        oracle.likesAre(held, () => null),
-      );
+    const cleared = oracle.likesAre(held, () => null);
+    if (isGone) found('after it was accepted', cleared);
   }
 
   try {
