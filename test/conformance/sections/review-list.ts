@@ -168,71 +168,73 @@ async function on(session: Session, make: (session: Session) => Promise<Dated>):
 const dayOfRun = async (session: Session) => (await clockOf(session)).today();
 const dayAt = async (session: Session, days: number) => (await clockOf(session)).daysAgo(days, '00:00:00').day;
 
-async function has(session: Session, query: Params, review: Dated): Promise<void> {
+/** What a list is asked for: a value by which a parameter is one of these days before today, or a time of such a day. */
+type Asked = Readonly<Record<string, number | readonly [days: number, time: string]>>;
+type Make = typeof tenDays;
+/** A list, the reviews that it must have, and those that it must lack. */
+type Listing = readonly [asked: Asked, has: readonly Make[], lacks?: readonly Make[]];
+
+async function isListed(session: Session, query: Params, make: Make, isThere: boolean): Promise<void> {
+  const review = await on(session, make);
   const ids = await ask(session, query);
-  ensure(ids.includes(review.id), `${show(query)} without a review of ${review.at.iso}`, 'that review');
+  const [how, expected] = isThere ? ['without', 'that review'] : ['with', 'that it is left out'];
+  ensure(ids.includes(review.id) === isThere, `${show(query)} ${how} a review of ${review.at.iso}`, expected);
 }
 
-async function lacks(session: Session, query: Params, review: Dated): Promise<void> {
-  const ids = await ask(session, query);
-  ensure(!ids.includes(review.id), `${show(query)} with a review of ${review.at.iso}`, 'that it is left out');
-}
+const lists = (sentence: string, ...listings: readonly Listing[]): Statement =>
+  says(sentence, async (session) => {
+    const clock = await clockOf(session);
+    for (const [asked, has, lacks = []] of listings) {
+      const values = Object.entries(asked).map(([name, value]) => [
+        name,
+        typeof value === 'number' ? clock.daysAgo(value, '00:00:00').day : clock.daysAgo(...value).datetime,
+      ]);
+      for (const make of has) await isListed(session, Object.fromEntries(values), make, true);
+      for (const make of lacks) await isListed(session, Object.fromEntries(values), make, false);
+    }
+  });
+
+const [noon, midnight, last] = ['12:00:00', '00:00:00', '23:59:59'];
 
 const ends: Statement[] = [
-  says('start_date: from this day', async (session) => {
-    const review = await on(session, tenDays);
-    const end_date = await dayAt(session, 0);
-    await has(session, { start_date: review.at.day, end_date }, review);
-    await lacks(session, { start_date: await dayAt(session, 9), end_date }, review);
-  }),
-  says('end_date: up to this day', async (session) => {
-    const review = await on(session, tenDays);
-    const start_date = await dayAt(session, 20);
-    await has(session, { start_date, end_date: review.at.day }, review);
-    await lacks(session, { start_date, end_date: await dayAt(session, 11) }, review);
-  }),
-  says('start_date: default 30 days before', async (session) => {
-    const end_date = await dayAt(session, 0);
-    await has(session, { end_date }, await on(session, thirtyDays));
-    await lacks(session, { end_date }, await on(session, moreThanThirty));
-  }),
-  says('end_date: default request day', async (session) => {
-    const start_date = await dayAt(session, 2);
-    await has(session, { start_date }, await on(session, yesterday));
-    await lacks(session, { start_date }, await on(session, tomorrow));
-  }),
-  says('start_datetime: from this time', async (session) => {
-    const [review, later] = [await on(session, tenDays), await on(session, tenDaysLater)];
-    const end_datetime = `${await dayAt(session, 9)} 00:00:00`;
-    await has(session, { start_datetime: review.at.datetime, end_datetime }, review);
-    await lacks(session, { start_datetime: later.at.datetime, end_datetime }, review);
-  }),
-  says('end_datetime: up to this time', async (session) => {
-    const [review, later] = [await on(session, tenDays), await on(session, tenDaysLater)];
-    const start_datetime = `${await dayAt(session, 11)} 00:00:00`;
-    await has(session, { start_datetime, end_datetime: later.at.datetime }, review);
-    await lacks(session, { start_datetime, end_datetime: review.at.datetime }, later);
-  }),
-  says('start_datetime: default 00:00:00 thirty days before', async (session) => {
-    const end_datetime = `${await dayAt(session, 0)} 23:59:59`;
-    await has(session, { end_datetime }, await on(session, thirtyDays));
-    await lacks(session, { end_datetime }, await on(session, moreThanThirty));
-  }),
-  says('end_datetime: default 23:59:59 of request day', async (session) => {
-    const start_datetime = `${await dayAt(session, 2)} 00:00:00`;
-    await has(session, { start_datetime }, await on(session, endOfToday));
-    await lacks(session, { start_datetime }, await on(session, tomorrow));
-  }),
+  lists(
+    'start_date: from this day',
+    [{ start_date: 10, end_date: 0 }, [tenDays]],
+    [{ start_date: 9, end_date: 0 }, [], [tenDays]],
+  ),
+  lists(
+    'end_date: up to this day',
+    [{ start_date: 20, end_date: 10 }, [tenDays]],
+    [{ start_date: 20, end_date: 11 }, [], [tenDays]],
+  ),
+  lists('start_date: default 30 days before', [{ end_date: 0 }, [thirtyDays], [moreThanThirty]]),
+  lists('end_date: default request day', [{ start_date: 2 }, [yesterday], [tomorrow]]),
+  lists(
+    'start_datetime: from this time',
+    [{ start_datetime: [10, noon], end_datetime: [9, midnight] }, [tenDays]],
+    [{ start_datetime: [10, '12:00:01'], end_datetime: [9, midnight] }, [tenDaysLater], [tenDays]],
+  ),
+  lists(
+    'end_datetime: up to this time',
+    [{ start_datetime: [11, midnight], end_datetime: [10, '12:00:01'] }, [tenDaysLater]],
+    [{ start_datetime: [11, midnight], end_datetime: [10, noon] }, [tenDays], [tenDaysLater]],
+  ),
+  lists('start_datetime: default 00:00:00 thirty days before', [
+    { end_datetime: [0, last] },
+    [thirtyDays],
+    [moreThanThirty],
+  ]),
+  lists('end_datetime: default 23:59:59 of request day', [{ start_datetime: [2, midnight] }, [endOfToday], [tomorrow]]),
 ];
 
 const dates: Statement[] = [
   says('date_updated_at 1: dates are of the update instead of the creation', async (session) => {
-    const review = await on(session, fortyFour);
-    await lacks(session, {}, review);
-    await has(session, { date_updated_at: 1 }, review);
-    const period = { start_date: review.at.day, end_date: review.at.day };
-    await has(session, period, review);
-    await lacks(session, { ...period, date_updated_at: 1 }, review);
+    const { day } = (await on(session, fortyFour)).at;
+    const period = { start_date: day, end_date: day };
+    await isListed(session, {}, fortyFour, false);
+    await isListed(session, { date_updated_at: 1 }, fortyFour, true);
+    await isListed(session, period, fortyFour, true);
+    await isListed(session, { ...period, date_updated_at: 1 }, fortyFour, false);
   }),
   says('date_order_desc 1: newest first, the reverse of the order without it', async (session) => {
     const [first, second] = [await on(session, tenDays), await on(session, tenDaysLater)];
@@ -242,12 +244,6 @@ const dates: Statement[] = [
     isSame('order without it', await inOrder({}), [first.id, second.id]);
   }),
 ];
-
-async function last30Days(session: Session): Promise<void> {
-  await has(session, {}, await on(session, yesterday));
-  await has(session, {}, await on(session, thirtyDays));
-  await lacks(session, {}, await on(session, moreThanThirty));
-}
 
 async function noMoreThan45Days(session: Session): Promise<void> {
   const [first, last] = [await on(session, fifty), await on(session, yesterday)];
@@ -260,21 +256,14 @@ async function noMoreThan45Days(session: Session): Promise<void> {
 }
 
 const rules: Statement[] = [
-  says('rule 1: without dates the last 30 days are queried', last30Days),
-  says('rule 2: a period of 45 days is queried', async (session) => {
-    const [first, last] = [await on(session, fortyFour), await on(session, yesterday)];
-    const query = { start_date: first.at.day, end_date: await dayAt(session, 0) };
-    await has(session, query, first);
-    await has(session, query, last);
-  }),
+  lists('rule 1: without dates the last 30 days are queried', [{}, [yesterday, thirtyDays], [moreThanThirty]]),
+  lists('rule 2: a period of 45 days is queried', [{ start_date: 44, end_date: 0 }, [fortyFour, yesterday]]),
   says('rule 2: no period of more than 45 days is queried', noMoreThan45Days),
-  says('rule 3: where datetimes are given, dates are ignored', async (session) => {
-    const [wanted, other] = [await on(session, tenDays), await on(session, yesterday)];
-    const days = { start_date: other.at.day, end_date: other.at.day };
-    const times = { start_datetime: `${wanted.at.day} 00:00:00`, end_datetime: `${wanted.at.day} 23:59:59` };
-    await has(session, { ...days, ...times }, wanted);
-    await lacks(session, { ...days, ...times }, other);
-  }),
+  lists('rule 3: where datetimes are given, dates are ignored', [
+    { start_date: 1, end_date: 1, start_datetime: [10, midnight], end_datetime: [10, last] },
+    [tenDays],
+    [yesterday],
+  ]),
 ];
 
 export const reviewPeriod: readonly Statement[] = [...ends, ...dates, ...rules];
