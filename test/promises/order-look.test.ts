@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import { eachObject, startChangingProxy } from '../harness/proxy.ts';
 import { daysAgo } from '../harness/world.ts';
 
 /** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
@@ -119,6 +119,23 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
     expect(await world.cli(`backfill orders ${options}`)).toMatchObject({ status: 0, stdout });
   expect(world.writes()).toEqual([]);
   expect(await world.cli(`${diff} --limit many`)).toMatchObject({ status: 2 });
+});
+
+test('verify reads the total of an order without lines in the unit that other orders show', async ({ world }) => {
+  const inWholeUnits = (fields: Record<string, unknown>) => {
+    if (typeof fields.cents === 'number') fields.cents /= 100;
+  };
+  await world.through((url) => startChangingProxy(url, { answer: ({ body }) => eachObject(body, inWholeUnits) }));
+  await world.place(order('A', { total_price: 1_990_000 }), order('B', line('1', 7, { price: 500 })));
+  await world.cli('sync', 'orders');
+  expect((await world.cli('verify', 'orders')).stdout).toContain('2 the same');
+  await world.shop(`update o set total_price = 19900 where code = 'A'`);
+  const verified = (await world.cli('verify', 'orders', '--repair')).stdout;
+  expect(verified).toContain('total_price: the shop has 19900, the service 1990000 cents of KRW');
+  expect(await world.atService('select code, total_price::int from reference_service.orders order by 1')).toEqual([
+    { code: 'A', total_price: 19_900 },
+    { code: 'B', total_price: 100 },
+  ]);
 });
 
 test('verify finds what differs or is missing, and repairs it without any address', async ({ world }) => {

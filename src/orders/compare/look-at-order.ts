@@ -6,10 +6,11 @@ import { orderLines } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
-import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { isDifferent, type OrderDifference, shownPrices, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
 import { type ReadOrder, readOrders } from '../plan/read-orders.ts';
+import { type MoneyUnit, moneyUnitOf } from '../plan/same-value.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
@@ -79,6 +80,7 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const { db } = deps;
   const now = ageClock(deps.now, await warehouseNow(db));
+  const units = new Map<string | undefined, MoneyUnit | undefined>();
   const planOf = (order: DesiredOrder | undefined, shown: Shown, memory: OrderMemory) =>
     order && planOrder(order, shown, memory, rights, now());
   const look = async (ours: PlannedOrder): Promise<PlannedOrder> => {
@@ -101,9 +103,18 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
     },
     look,
     /** Side by side. Asks the service nothing about orders that cannot be read. */
-    compare: (some: readonly PlannedOrder[]): Promise<ComparedOrder[]> =>
-      Promise.all(
-        some.map((one) => deps.slots(async () => comparedOrder(one.order ? await look(one) : one, rights.deletes))),
-      ),
+    async compare(some: readonly PlannedOrder[]): Promise<ComparedOrder[]> {
+      const looked = await Promise.all(some.map((one) => deps.slots(async () => (one.order ? look(one) : one))));
+      const prices = looked.flatMap(({ shown, memory }) =>
+        typeof shown === 'object' ? shownPrices(shown, memory.lines) : [],
+      );
+      for (const [currency, ofIt] of Map.groupBy(prices, ({ shown }) => shown?.currency_iso))
+        units.set(currency, moneyUnitOf(ofIt) ?? units.get(currency));
+      return looked.map((one) => {
+        const { order, shown, memory } = one;
+        const unit = typeof shown === 'object' ? units.get(shown.total_price?.currency_iso) : undefined;
+        return comparedOrder({ ...one, plan: planOf(order, shown, { ...memory, unit }) }, rights.deletes);
+      });
+    },
   };
 }

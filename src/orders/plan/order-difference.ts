@@ -4,7 +4,15 @@ import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { type ContactField, contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
-import { centsText, isSameSecond, isSameText, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
+import {
+  centsText,
+  isSameSecond,
+  isSameText,
+  isShownAs,
+  type MoneyUnit,
+  moneyUnitOf,
+  type ShownAmount,
+} from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,
@@ -43,7 +51,7 @@ export function compareOrder(
   const { waiting, faulty, raw } = order;
   const detail = shown === 'absent' ? undefined : shown;
   const links = detail ? memory.lines : memory.lines.filter(isPending);
-  const unit = detail && unitOf(order, detail, links, memory.accepted !== undefined);
+  const unit = detail && (unitOf(order, detail, links, memory.accepted !== undefined) ?? memory.unit);
   const notPushed = new Set([...waiting, ...faulty, ...memory.failures].flatMap(({ lineCode }) => lineCode ?? []));
   const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode));
   const isSelected = (column: string) => column in (raw.lines[0] ?? {});
@@ -73,13 +81,16 @@ export function compareOrder(
  * by mistake is then no agreement. The total of an order that was not just sent tells nothing: it may have been another.
  */
 function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
-  const lines = links.flatMap(({ subOrderId, content }) => {
+  const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
+  return total ?? moneyUnitOf(shownPrices(shown, links));
+}
+
+/** The prices of the order's lines as they were sent, and as the service shows them. */
+export const shownPrices = (shown: OrderDetail, links: readonly LineLink[]): ShownAmount[] =>
+  links.flatMap(({ subOrderId, content }) => {
     const subOrder = shown.sub_orders.find(({ id }) => id === subOrderId);
     return subOrder ? [{ amount: content.price, shown: subOrder.price }] : [];
   });
-  const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
-  return total ?? moneyUnitOf(lines);
-}
 
 const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['fieldsNotSent'] => {
   const reason = `the grade ${grade} is not at the service yet; the order keeps the grade that was sent before, if any`;
