@@ -5,7 +5,7 @@ import { openOutage } from '../base/outage.ts';
 import { takersOfBrands } from '../queue/connection.ts';
 import { openQueueServer, openQueues } from '../queue/index.ts';
 import { openRateLimit, openReviewApi, type RequestFacts, ReviewApiError, type Wait } from '../review-api/index.ts';
-import type { Pages } from '../reviews/read/reader.ts';
+import { openPages } from '../reviews/read/reader.ts';
 import { windowsAtATime } from '../reviews/read/window.ts';
 import { openShop } from '../shop/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
@@ -102,7 +102,7 @@ export async function openApp(config: Config, options: AppOptions) {
     }),
   );
   // As many pages land as are requested at a time.
-  const pages: Pages = { slots: pLimit(2 * concurrency), guess: 1, areNumbersRight: false };
+  const pages = openPages(pLimit(2 * concurrency));
   const all = opened.move();
   const close = () => all.disposeAsync();
   return {

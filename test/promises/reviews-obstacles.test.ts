@@ -101,6 +101,25 @@ test('a second that the service refuses stops nothing else, and is read once it 
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
 
+test('a review that the overview names and no list shows is a gap, not done', async ({ hourly }) => {
+  const { world, twist, cli } = await hourly(60, 24);
+  // It shows nothing of a period that begins more than forty days ago, and its numbers of the last page agree.
+  twist.change = (answer, call) => {
+    if (isList(call) && (call.query.get('start_datetime') ?? '') < seoul(new Date(ago(40))))
+      Object.assign(answer, { body: [], headers: {} });
+  };
+  const first = await cli('sync', 'reviews');
+  expect([first.status, reportOf(first).error]).toEqual([1, expect.stringContaining('overview names a review of')]);
+  const verified = await cli('verify', 'reviews');
+  expect([verified.status, JSON.parse(verified.stdout)]).toMatchObject([
+    1,
+    { differing: 0, problems: [expect.stringContaining('overview names a review of')] },
+  ]);
+  twist.change = undefined;
+  expect((await cli('sync', 'reviews')).status).toBe(0);
+  expect(await held(world)).toBe(60);
+});
+
 test('a second of updates that is always refused costs little until a reconcile', async ({ hourly }) => {
   const { world, twist } = await hourly(60, 24);
   await world.run('sync-reviews');

@@ -26,6 +26,7 @@ import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.t
 import { checkPage } from '../../src/reviews/read/check-page.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
+import { openPages } from '../../src/reviews/read/reader.ts';
 import { halvesOf, listLimits, planWindows } from '../../src/reviews/read/window.ts';
 import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
@@ -232,7 +233,7 @@ test('a span counts as read from when its first request was sent', async () => {
     second += 10;
     return { ...emptyPage, requestedAt: new Date(second * 1000) };
   };
-  const at = { now: () => new Date(), pages: { slots: pLimit(1), guess: 1, areNumbersRight: false } };
+  const at = { now: () => new Date(), pages: openPages(pLimit(1)) };
   const deps = { ...usual, reviews: { page }, ...at };
   const end = await readSpan(deps, 'created', { span }, async () => {});
   expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt: new Date(10_000) });

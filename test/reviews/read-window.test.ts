@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type Span, without } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
-import type { Land, Proven, ReadDeps } from '../../src/reviews/read/reader.ts';
+import { type Land, openPages, type Proven, type ReadDeps } from '../../src/reviews/read/reader.ts';
 import { listLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { isExhaustive, testSeed } from '../harness/sampled.ts';
@@ -91,10 +91,12 @@ const seeded = (seed: number) => () => {
 };
 
 function reading(service: ReadDeps['reviews'], zone: string): ReadDeps {
-  const pages = { slots: pLimit(4), guess: 1, areNumbersRight: false };
+  const pages = openPages(pLimit(4));
   const clock = { plausible: { start: 0, end: 4e9 }, now: () => new Date('2026-12-01T00:00:00Z') };
   return { reviews: service, timeZone: zone, signal: AbortSignal.any([]), limits, pages, ...clock };
 }
+
+const doubt = async () => undefined;
 
 type Seen = { ids: Set<number>; proven: Span[]; counted: number; reasons: string[] };
 
@@ -111,7 +113,7 @@ async function readAll(deps: ReadDeps, wanted: Span, axis: 'created' | 'updated'
   };
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     try {
-      const gaps = await readSpans(deps, axis, without(wanted, seen.proven), { land, enter });
+      const gaps = await readSpans(deps, axis, without(wanted, seen.proven), { land, enter, doubt });
       seen.reasons.push(...gaps.map((gap) => gap.reason));
       break;
     } catch (error) {
@@ -329,7 +331,7 @@ test.each([
     const deps = {
       ...reading(counting, usualMood.zone),
       limits: wide,
-      pages: { slots: pLimit(10), guess: 1, areNumbersRight: false },
+      pages: openPages(pLimit(10)),
     };
     const enter = async (proven: Proven) => {
       read += proven.reviews;
@@ -337,7 +339,7 @@ test.each([
     // Evenly, the last one lies in the second that ends the window, and belongs to the next window.
     const window = { start: from / 1000, end: from / 1000 + lists * listLimits.seconds };
     const held = all.filter(({ createdMs }) => createdMs < window.end * 1000).length;
-    await readSpans(deps, 'created', [window], { land: async () => true, enter });
+    await readSpans(deps, 'created', [window], { land: async () => true, enter, doubt });
     expect(read).toBe(held);
     expect({ count, requests }).toEqual({
       count,

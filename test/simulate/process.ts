@@ -5,6 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
+import { openPages } from '../../src/reviews/read/reader.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
 import { openPool, openWarehouse, type WarehousePool } from '../../src/warehouse/index.ts';
@@ -98,7 +99,7 @@ export async function openProcess(
       api,
       queues,
       orderStore,
-      pages: { slots: pLimit(concurrency + 4), guess: 1, areNumbersRight: false },
+      pages: openPages(pLimit(concurrency + 4)),
       sliceSlots: pLimit(2),
       orderSlots: pLimit(384),
       abort,

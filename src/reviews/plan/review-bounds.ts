@@ -14,8 +14,9 @@ import {
 } from '../../base/time/span.ts';
 import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
-import { recordOverview } from '../../warehouse/reviews/coverage.ts';
+import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
+import { looksAtMost } from '../read/reader.ts';
 import { type Axis, justNow, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
@@ -65,6 +66,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
  */
 export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   const { start, end } = deps.plausible;
+  deps.pages.looks = looksAtMost;
   // What is written while the two are under way may be in neither; what a cache answers shows what was so before.
   const askedAt = deps.now();
   const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately(deps))]);
@@ -92,6 +94,20 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
     start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyLists * listLimits.seconds) : start,
     end: clamp(lastDate) + 1,
   };
+}
+
+/**
+ * Why it is not believed that no review was created in a span, although its list is empty: the overview names one, when the
+ * run begins and after the list was read. Undefined if the overview names none in the span.
+ */
+export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promise<string | undefined> {
+  const isWithin = (second = end) => second >= start && second < end;
+  const known = await namedDates(deps.warehouse.db);
+  if (!known.some((date) => date && isWithin(secondOf(date)))) return undefined;
+  const now = await overviewIfAny(deps);
+  const named = [now?.first_review_created_at, now?.last_review_created_at].map(parseInstant).find(isWithin);
+  if (named === undefined) return undefined;
+  return `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows one (it may be hidden)`;
 }
 
 /** Two right clocks differ by less than a day, even if one takes its time zone for UTC. */

@@ -11,11 +11,13 @@ import { justNow } from './window.ts';
  * - `too-long`: the list has more than its pages show. `page`: the last page that is certain, or the last one with
  *   records. `pages`: the number of pages that the service names.
  * - `changing`: no reading reached the service's count, or agreed with the reading before.
+ * - `doubted`: the list showed nothing at each reading, and a shorter list shows reviews of it.
  */
 export type ListEnd =
   | { kind: 'whole' }
   | { kind: 'changing' }
   | { kind: 'too-long'; page?: ListPage; pages?: number }
+  | { kind: 'doubted'; reason: string }
   | Obstacle;
 
 /** Readings of a list that show no new record and prove nothing. A change between two readings costs one. */
@@ -43,8 +45,8 @@ const looksAtMost = 5;
  *    again, the pages below the last one by one and downwards: deletions shift records to pages that are still to be
  *    read. It is whole by its count, or if two readings in turn show the same records.
  *
- * If a page is empty although others follow, all its records are hidden, or the service is wrong. Such a list is too
- * long: in its parts, the pages are cut elsewhere.
+ * If a page is empty although others follow, or the service names a page behind the last full one, the records there are
+ * hidden, or the service is wrong. Such a list is too long: in its parts, the pages are cut elsewhere.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -62,10 +64,11 @@ export async function readList(
     const before = reader.size();
     const top = known ?? (await findTop(reader, query, guess));
     const end = 'isNamed' in top ? await readFrom(reader, query, list, top) : top;
+    if (reader.size() === before) vain += 1;
+    if (end.kind === 'doubted' && vain < vainAtMost) continue;
     if (end.kind !== 'unproven') return end;
     const ids = end.pages && idsOf(end.pages);
     if (ids && earlier && showsSame(earlier, ids)) return { kind: 'whole' };
-    if (reader.size() === before) vain += 1;
     [known, guess, earlier, list.isFirst] = [undefined, end.guess, ids, false];
   }
   return { kind: 'changing' };
@@ -153,6 +156,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const isEmpty = pages.every(({ ids }) => ids.length === 0);
   if (end === 'shown' && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
   if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
+  if (end === 'unclear' && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
   const unproven: Unproven = { kind: 'unproven', guess: number, pages };
@@ -193,15 +197,9 @@ function contradicted({ deps }: Reader): Unproven {
 async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Promise<'shown' | 'unclear' | ListEnd> {
   const { pageSize } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
-  // A list without records is asked for one record shorter: no stored response answers that.
-  const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? pageSize - 1 : pageSize);
+  if (ids.size === 0) return showsNothing(reader, query);
+  const asked = await reader.ask({ ...query, desc: true }, 1);
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
-  if (ids.size === 0) {
-    // A service may refuse to sort, or the shorter list: then the list itself is asked for again.
-    const again = asked.kind === 'page' ? asked : await reader.ask(query, 1);
-    if (again.kind !== 'page') return again;
-    return again.ids.length > 0 ? { kind: 'too-long' } : 'shown';
-  }
   // What was written since the reading began does not count as read.
   const until = Math.min(reader.span.end, secondOf(reader.startedAt()) - justNow);
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
@@ -219,7 +217,7 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
       if (lacks()) return { kind: 'too-long', page: last.page };
       // An empty page 30 may be one that the service never shows.
       const isEnd = isEmpty ? last.number < reader.most : await endsHere(reader, query, pages, next, atEnd.length > 0);
-      return isEnd ? 'unclear' : { kind: 'too-long', page: pages[Math.floor(last.number / 2)] as ListPage };
+      return isEnd ? 'unclear' : { kind: 'too-long', page: middlePage(pages) };
     }
     if (number > reader.most) return { kind: 'too-long', page: last.page };
     await landing;
@@ -228,6 +226,32 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
     pages.push(next);
   }
   return 'shown';
+}
+
+/** Records of a page that is small for every service. */
+const fewRecords = 10;
+
+/** Whether the pages end with a full one although the service names others behind it. */
+function breaksOff(pages: readonly ListPage[]): boolean {
+  const { number, page } = lastOf(pages);
+  const isFull = recordsOn(page) >= fewRecords && pages.every((one) => recordsOn(one) <= recordsOn(page));
+  return isFull && pages.some(({ lastPage = 0 }) => lastPage > number);
+}
+
+/**
+ * Whether a list without records shows none from its other end either. A few are asked for: no stored response answers
+ * that, and a service may show nothing for a number that it does not allow.
+ */
+async function showsNothing(reader: Reader, query: PageQuery): Promise<'shown' | ListEnd> {
+  const few = Math.min(fewRecords, limitsOf(reader.deps).pageSize - 1);
+  const end = await reader.ask({ ...query, desc: true }, 1, few);
+  if (end.kind === 'page' && end.ids.length === 0) return 'shown';
+  // It may refuse to sort, or hide a whole page.
+  const begin = await reader.ask(query, 1, few);
+  if (begin.kind !== 'page') return begin;
+  const reason = `the list shows nothing, and reviews if only ${few} are asked for`;
+  if (begin.ids.length > 0) return { kind: 'doubted', reason };
+  return end.kind === 'page' ? { kind: 'too-long' } : 'shown';
 }
 
 /**
@@ -283,6 +307,8 @@ function lastOf(pages: readonly ListPage[]): Omit<Top, 'isNamed'> {
   );
   return { number: index + 1, page: pages[index] as ListPage };
 }
+
+const middlePage = (pages: readonly ListPage[]) => pages[Math.floor(lastOf(pages).number / 2)] as ListPage;
 
 const idsOf = (pages: readonly ListPage[]) => pages.flatMap((page) => page.ids);
 

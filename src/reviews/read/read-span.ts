@@ -12,11 +12,12 @@ import { type Axis, cutSpan, middleOf } from './window.ts';
  * - `too-long`: its list has more pages than can be asked for; the parts in which it is to be read.
  * - `changing`: its list changed at each reading, or is of another period.
  * - `crowded`: the shortest span that can be asked for holds more reviews than any query can reach.
+ * - `doubted`: its list shows nothing, and the service says elsewhere that there is a review.
  */
 export type SpanEnd = { requests: number } & (
   | ({ kind: 'proven' } & Proven)
   | { kind: 'too-long'; parts: Part[] }
-  | { kind: 'changing' | 'crowded'; reason: string }
+  | { kind: 'changing' | 'crowded' | 'doubted'; reason: string }
   | Obstacle
 );
 
@@ -113,7 +114,8 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
     const part = { ...query, score };
     const end = await readList(reader, part);
     if (end.kind === 'refused' || end.kind === 'failed') return end;
-    if (end.kind === 'whole') continue;
+    if (end.kind === 'doubted') isWhole = false;
+    if (end.kind === 'whole' || end.kind === 'doubted') continue;
     const shown = await takePages(reader, part);
     if ('kind' in shown) return shown;
     for (const productId of shown.products) {

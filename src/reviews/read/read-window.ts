@@ -2,12 +2,14 @@ import pLimit from 'p-limit';
 import { type Counts, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { isoOf, partBefore, type Span, secondOf, without } from '../../base/time/span.ts';
-import type { Warehouse } from '../../warehouse/index.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, type GapKind, openGap } from '../../warehouse/reviews/open-gaps.ts';
+import { doubtEmpty } from '../plan/review-bounds.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
+import { lookAgain } from './look-again.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Part, Proven, ReadDeps } from './reader.ts';
 import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
@@ -21,7 +23,7 @@ import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts'
  *   the window is in the warehouse and in the ledger.
  */
 export async function readWindow(
-  deps: ReadDeps & { warehouse: Warehouse },
+  deps: ReviewDeps,
   { runId, window, findAbsent }: { runId: string; window: Window; findAbsent?: boolean },
 ): Promise<Counts> {
   const { axis } = window;
@@ -44,14 +46,21 @@ export async function readWindow(
   }
 
   const left = without(window.span, await coveredSpans(db, axis, { runId }));
-  const gaps = await readSpans(deps, axis, left, { land, enter });
+  const gaps = await readSpans(deps, axis, left, { land, enter, doubt: (empty) => doubtEmpty(deps, empty) });
   for (const gap of gaps) await openGap(db, axis, gap);
   if (gaps.length > 0) throw incomplete(gaps);
   return { windows: 1, ...counts };
 }
 
-/** Where the spans of a window go. `enter`: once for each proven span, when all its pages have landed. */
-export type Ledger = { land: Land; enter(proven: Proven): Promise<void> };
+/**
+ * Where the spans of a window go. `enter`: once for each proven span, when all its pages have landed. `doubt`: why it is not
+ * believed that a span has no reviews; undefined if it is.
+ */
+export type Ledger = {
+  land: Land;
+  enter(proven: Proven): Promise<void>;
+  doubt(empty: Span): Promise<string | undefined>;
+};
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
 const spansAtATime = 4;
@@ -59,8 +68,6 @@ const spansAtATime = 4;
 const requestsAtMost = 500;
 /** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
-/** Seconds without reviews at the beginning of the newest list. A window may begin 26 hours before the first review. */
-const lateBegin = 2 * 86_400;
 /** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
 
@@ -77,7 +84,7 @@ export async function readSpans(
   deps: ReadDeps,
   axis: Axis,
   spans: readonly Span[],
-  { land, enter }: Ledger,
+  { land, enter, doubt }: Ledger,
 ): Promise<Gap[]> {
   const gaps: Gap[] = [];
   const failures: unknown[] = [];
@@ -98,26 +105,28 @@ export async function readSpans(
     if (failures.length > 0) return;
     const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
     const guess = part.guess ?? (isLong(span) ? deps.pages.guess : 1);
-    const end = await limit(() =>
+    const shown = await limit(() =>
       readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans))),
     );
+    const end = await believed(shown);
     if (isLong(span) && end.kind === 'too-long') deps.pages.guess = pages - 1;
     if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
     left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
-    if (end.kind === 'proven' && end.reviews === 0 && span.end > present && span.start < present)
-      return readAll([{ span: { start: span.start, end: present } }]);
-    // The newest days may be shown whatever period is asked for: those before them are read as a list of their own.
-    const isNewest = end.kind === 'proven' && (span.end > present || end.last === span.end - 1);
-    if (isNewest && end.reviews > 0 && end.first > span.start + lateBegin) {
-      await enter({ ...end, span: { start: end.first, end: span.end } });
-      await readAll([{ span: { start: span.start, end: end.first } }]);
-    } else if (end.kind === 'proven') await enter(end);
-    const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
-    if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(axis, span, end));
+    const isProven = end.kind === 'proven';
+    const again = isProven ? await lookAgain(deps, axis, end) : undefined;
+    if (again?.proven) await enter(again.proven);
+    const parts = isProven ? (again?.parts ?? []) : partsAfter(span, end, left, deps.timeZone);
+    if (!isProven && parts.length === 0) gaps.push(gapOf(axis, span, end));
     if (span.end === part.span.end) return readAll(parts);
     // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
     const behind = end.kind === 'too-long' ? parts.pop() : undefined;
     return readAll([...parts, { span: { start: behind?.span.start ?? span.end, end: part.span.end } }]);
+  }
+  /** An empty list that ends ahead of now says nothing yet: `lookAgain`. */
+  async function believed(end: SpanEnd): Promise<SpanEnd> {
+    const isEmpty = end.kind === 'proven' && end.reviews === 0 && end.span.end <= present;
+    const reason = isEmpty && axis === 'created' ? await doubt(end.span) : undefined;
+    return reason === undefined ? end : { kind: 'doubted', requests: end.requests, reason };
   }
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));
@@ -149,7 +158,8 @@ function partsAfter(
 ): Part[] {
   if (end.kind === 'too-long') return left.requests < 0 ? [] : end.parts;
   const isAhead = end.kind === 'refused' && span.end > left.present;
-  if (end.kind === 'crowded' || left.halvings === 0 || (isAhead && span.start >= left.present)) return [];
+  const isFixed = end.kind === 'crowded' || end.kind === 'doubted';
+  if (isFixed || left.halvings === 0 || (isAhead && span.start >= left.present)) return [];
   left.halvings -= 1;
   const halves = isAhead ? cutSpan(span, left.present, zone) : halvesOf(span, zone);
   return halves.map((half) => ({ span: half, ...(end.kind === 'failed' && { giveUpAfterMs: halfGiveUpMs }) }));
@@ -159,6 +169,7 @@ const gapKinds = {
   'too-long': 'too-many',
   crowded: 'too-many',
   changing: 'unproven',
+  doubted: 'unproven',
   refused: 'refused',
   failed: 'failed',
 } as const satisfies Record<Unproven['kind'], GapKind>;

@@ -19,7 +19,23 @@ export type Pages = {
    * is named as the last one is believed to be it.
    */
   areNumbersRight: boolean;
+  /** Records of the longest list that one reading proved: so many, a service shows. */
+  longest: number;
+  /** Lists that may still be asked for of days without reviews before or behind those that a list has shown. */
+  looks: number;
 };
+
+/** `looks` of a process that knows nothing of its service, and of each run that begins in it. */
+export const looksAtMost = 16;
+
+/** What a process knows of its service before the first list. */
+export const openPages = (slots: LimitFunction): Pages => ({
+  slots,
+  guess: 1,
+  areNumbersRight: false,
+  longest: 0,
+  looks: looksAtMost,
+});
 
 /**
  * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
@@ -91,7 +107,9 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
       const dates = [...seen.values()].filter((second) => second !== undefined);
       const within = dates.filter((second) => second >= span.start && second < span.end).sort((a, b) => a - b);
       const [reviews, first = span.end, last = span.end] = [within.length, within[0], within.at(-1)];
-      return { span, ids: new Set(seen.keys()), reviews, first, last, pages, requests, startedAt: new Date(startedMs) };
+      const middle = within[Math.floor(reviews / 2)] ?? span.end;
+      const shown = { reviews, first, middle, last, ids: new Set(seen.keys()) };
+      return { span, ...shown, pages, requests, startedAt: new Date(startedMs) };
     },
   };
 }

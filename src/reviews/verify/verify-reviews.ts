@@ -7,7 +7,7 @@ import { type Absent, heldIn, newestBut } from '../../warehouse/reviews/absent-r
 import { compareOne, comparePage, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { spanOf } from '../plan/plan-backfill-reviews.ts';
-import { allReviews } from '../plan/review-bounds.ts';
+import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import { readSpans } from '../read/read-window.ts';
 import { planWindows } from '../read/window.ts';
@@ -171,6 +171,7 @@ async function listedIn(
     async enter({ span }) {
       proven.push(span);
     },
+    doubt: (empty) => doubtEmpty(deps, empty),
   });
   return { reviews, proven, problems: gaps.map((gap) => gap.reason) };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
-import { type Db, rowOf, rowsOf, write } from '../index.ts';
+import { type Db, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 import { type Axis, closeGaps } from './open-gaps.ts';
 
 /**
@@ -75,6 +75,12 @@ export type DayCoverage = { day: string; isRead: boolean; isHole: boolean; revie
 
 /** bi.coverage_by_day and the number of reviews: the days between the bounds of the newest overview, in order. */
 export const coverageByDay = (db: Db) => rowsOf<DayCoverage>(db, 'coverage_by_day');
+
+/** First and last creation of all reviews, as the newest capture of the overview says. */
+export const namedDates = (db: Db) =>
+  valuesOf<Date>(db)`
+    select unnest(array[first_review_created_at, last_review_created_at])
+    from (select * from warehouse.review_overview order by captured_at desc limit 1) as newest`;
 
 /** Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). */
 export const recordOverview = (
