@@ -59,7 +59,7 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   expect(await verdict(world)).toBe('unknown');
 });
 
-test('nothing of another shop is sent by a repair or a retry, and doctor says so', async ({ world }) => {
+test('nothing of another shop is sent by a repair or a retry; verify and doctor say so', async ({ world }) => {
   await pushForty(world);
   const other = await createDatabase();
   await createOrderShop(other);
@@ -67,7 +67,7 @@ test('nothing of another shop is sent by a repair or a retry, and doctor says so
   await world.warehouse(
     `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'X', 'X', 'bad', '{}')`,
   );
-  for (const command of ['verify orders --repair', 'dead-letters retry']) {
+  for (const command of ['verify orders', 'verify orders --repair', 'dead-letters retry']) {
     const end = await runCli(command.split(' '), environment);
     expect(end.status).toBe(1);
     expect(end.stderr).toMatch(/none of 12 orders of all ages.*review-sync migrate --same-shop/s);

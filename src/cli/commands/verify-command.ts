@@ -114,7 +114,7 @@ async function runVerifyOrders(context: Context, { repair = false, ...days }: Op
   const rights = ownPushRights(context.config(), 'repair', days);
   return withProgress(context, 'verify orders', 'orders', async (app, progress) => {
     await requireShopQueries(app);
-    if (repair) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
+    await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...orderDeps(app, context.signal), onProgress }, { repair, rights });
     const { differing, extra, notCompared } = report;
