@@ -145,7 +145,9 @@ export async function walkOrders(
   orders: ShopQuery,
   { axis, ...range }: OrderRange,
 ): Promise<OrderKey[]> {
-  if (axis !== 'code') return walkDates(session, orders, walkedColumn(orders, axis), range);
+  // A change dated `infinity` counts as one that is far ahead.
+  const before = range.before ?? (axis === 'created' ? `${endOfDates}Z` : undefined);
+  if (axis !== 'code') return walkDates(session, orders, walkedColumn(orders, axis), { ...range, before });
   const { after, size } = range;
   const { words } = session;
   const { type } = typeOf(orders, 'code');
@@ -159,7 +161,7 @@ async function walkDates(
   session: ShopSession,
   query: ShopQuery,
   name: string,
-  { after, before = `${endOfDates}Z`, size, isByCode = false }: Omit<OrderRange, 'axis'>,
+  { after, before, size, isByCode = false }: Omit<OrderRange, 'axis' | 'before'> & { before: string | undefined },
 ): Promise<OrderKey[]> {
   const { words, zone } = session;
   const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
@@ -178,13 +180,13 @@ async function walkDates(
     query,
     `${words.select} ${shown(session, query, [name, 'code'])} from ${body} w
      where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
-       and ${compare(session, query, name, '<', before)} ${isFirst ? '' : `and (${later})`}
+       ${before === undefined ? '' : `and ${compare(session, query, name, '<', before)}`} ${isFirst ? '' : `and (${later})`}
      order by ${isByCode ? '' : `w.${name}, `}w.code limit ${size}`,
   );
-  return rows.map((row) => ({
-    at: textOf(session, date, row[name]) ?? '',
-    code: textOf(session, code, row.code) ?? '',
-  }));
+  return rows.map((row) => {
+    const at = textOf(session, date, row[name]) ?? '';
+    return { at: /^\d/.test(at) ? at : `${endOfDates}Z`, code: textOf(session, code, row.code) ?? '' };
+  });
 }
 
 export async function codesByCreation(

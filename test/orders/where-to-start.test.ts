@@ -74,6 +74,11 @@ test('the cursor goes to the newest change of all pages, at the end of the run',
 test.for([
   ['in 2099', undefined],
   [
+    'infinity, or after the year 9999',
+    `select code, case when code > 'O30' then 'infinity' when code > 'O15' then '12000-01-01' else updated_at end::timestamptz as changed_at
+     from o where :since is not null`,
+  ],
+  [
     'at the end of their day',
     `select code, updated_at::date + interval '1 day' as changed_at from o where updated_at >= :since::timestamptz - interval '1 day'`,
   ],
