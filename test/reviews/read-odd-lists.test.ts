@@ -370,7 +370,7 @@ test('a service that shows nothing if more than 50 are asked for leaves a gap, s
     };
     const read = await idsRead(shy);
     expect(read.gaps).toMatchObject([
-      { kind: 'unproven', span, reason: expect.stringContaining('only 10 are asked for') },
+      { kind: 'unproven', span, reason: expect.stringContaining('unless only 10 are asked for') },
     ]);
     expect(read.requests).toBeLessThan(40);
   }

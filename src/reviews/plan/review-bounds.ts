@@ -16,7 +16,6 @@ import type { ReviewOverview } from '../../review-api/index.ts';
 import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
-import { looksAtMost } from '../read/reader.ts';
 import { type Axis, justNow, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
@@ -66,7 +65,6 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
  */
 export async function captureOverview(deps: ReviewDeps): Promise<Span> {
   const { start, end } = deps.plausible;
-  deps.pages.looks = looksAtMost;
   // What is written while the two are under way may be in neither; what a cache answers shows what was so before.
   const askedAt = deps.now();
   const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately(deps))]);

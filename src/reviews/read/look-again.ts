@@ -11,47 +11,38 @@ const longVoid = 2 * 86_400;
 const roundNumber = 50;
 
 /**
- * What of a list that was read to its end is to be read once more. A service may show less than the period it is asked for,
- * and name the number of pages that fits:
+ * The parts in which a list is to be read again that was read to its end, because a service may show less than the period it
+ * is asked for, with the number of pages that fits:
  *
  * - An empty list that ends ahead of the service's clock: what lies before now.
- * - A list of a round number of reviews, if no list was longer: both halves of it.
- * - A list without reviews in its first or its last days: these days, if a request for them alone shows some.
- *
- * @returns `proven`: what needs no second look.
+ * - A list of a round number of reviews, if no list was longer: both halves.
+ * - A list without reviews in its first or its last days, if a request for these days alone shows some: both halves.
  */
-export async function lookAgain(deps: ReadDeps, axis: Axis, end: Proven): Promise<{ proven?: Proven; parts: Part[] }> {
-  const { span, reviews, first, last, middle, ids } = end;
+export async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven): Promise<Part[]> {
+  const { span, reviews, first, middle, last, ids } = read;
+  const { pages } = deps;
   const present = secondOf(deps.now()) - justNow;
   if (reviews === 0) {
-    const isAhead = span.end > present && span.start < present;
-    return isAhead ? { parts: [{ span: { start: span.start, end: present } }] } : { proven: end, parts: [] };
+    return span.end > present && span.start < present ? [{ span: { start: span.start, end: present } }] : [];
   }
-  const isRound = ids.size >= deps.pages.longest && ids.size % roundNumber === 0;
-  deps.pages.longest = Math.max(deps.pages.longest, ids.size);
-  const halves = isRound ? cutSpan(span, middle, deps.timeZone) : [];
-  if (halves.length > 0) return { parts: halves.map((half) => ({ span: half })) };
+  const isShort = reviews < fewReviews;
+  const least = Math.max(longVoid, isShort ? 0 : (10 * (last - first)) / reviews);
 
-  const least = Math.max(longVoid, reviews < fewReviews ? 0 : (10 * (last - first)) / reviews);
-  const shows = (days: Span) => days.end - days.start > least && showsMore(deps, axis, days, reviews);
-  const isLate = first < span.end - 1 && (await shows({ start: span.start, end: first - 1 }));
-  const isEarly = last > span.start && (await shows({ start: last + 1, end: Math.min(span.end, present) }));
-  // The outermost seconds may have more reviews than were shown.
-  const [start, until] = [isLate ? first + 1 : span.start, isEarly ? last : span.end];
-  const parts = [...(isLate ? [{ ...span, end: start }] : []), ...(isEarly ? [{ ...span, start: until }] : [])];
-  return {
-    ...(start < until && { proven: { ...end, span: { start, end: until } } }),
-    parts: parts.map((one) => ({ span: one })),
-  };
-}
+  /** After sixteen looks in vain the service shows whole periods. */
+  async function showsMore(days: Span): Promise<boolean> {
+    if (days.end - days.start < least || pages.looks <= (isShort ? looksAtMost / 2 : 0)) return false;
+    pages.looks -= 1;
+    const page = await pages.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
+    const isShown = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
+    if (isShown) pages.looks = looksAtMost;
+    return isShown;
+  }
 
-/** Whether a request for these days alone shows reviews. After sixteen in vain the service shows whole periods. */
-async function showsMore(deps: ReadDeps, axis: Axis, span: Span, reviews: number): Promise<boolean> {
-  const { pages } = deps;
-  if (pages.looks <= (reviews < fewReviews ? looksAtMost / 2 : 0)) return false;
-  pages.looks -= 1;
-  const page = await pages.slots(() => fetchPage(deps, { axis, span }, 1, 1));
-  const isShown = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
-  if (isShown) pages.looks = looksAtMost;
-  return isShown;
+  const isRound = ids.size >= pages.longest && ids.size % roundNumber === 0;
+  pages.longest = Math.max(pages.longest, ids.size);
+  const isCut =
+    isRound ||
+    (await showsMore({ start: span.start, end: first - 1 })) ||
+    (await showsMore({ start: last + 1, end: Math.min(span.end, present) }));
+  return isCut ? cutSpan(span, middle, deps.timeZone).map((half) => ({ span: half })) : [];
 }

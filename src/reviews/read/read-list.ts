@@ -197,9 +197,18 @@ function contradicted({ deps }: Reader): Unproven {
 async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Promise<'shown' | 'unclear' | ListEnd> {
   const { pageSize } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
-  if (ids.size === 0) return showsNothing(reader, query);
-  const asked = await reader.ask({ ...query, desc: true }, 1);
+  // Of a list without records a few are asked for: no stored response answers that, and no limit of the service forbids it.
+  const few = Math.min(fewRecords, pageSize - 1);
+  const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? few : pageSize);
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
+  if (ids.size === 0) {
+    if (asked.kind === 'page' && asked.ids.length === 0) return 'shown';
+    // A service may refuse to sort, or hide a whole page.
+    const begin = await reader.ask(query, 1, few);
+    if (begin.kind !== 'page') return begin;
+    if (begin.ids.length > 0) return { kind: 'doubted', reason: `the list is empty unless only ${few} are asked for` };
+    return asked.kind === 'page' ? { kind: 'too-long' } : 'shown';
+  }
   // What was written since the reading began does not count as read.
   const until = Math.min(reader.span.end, secondOf(reader.startedAt()) - justNow);
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
@@ -236,22 +245,6 @@ function breaksOff(pages: readonly ListPage[]): boolean {
   const { number, page } = lastOf(pages);
   const isFull = recordsOn(page) >= fewRecords && pages.every((one) => recordsOn(one) <= recordsOn(page));
   return isFull && pages.some(({ lastPage = 0 }) => lastPage > number);
-}
-
-/**
- * Whether a list without records shows none from its other end either. A few are asked for: no stored response answers
- * that, and a service may show nothing for a number that it does not allow.
- */
-async function showsNothing(reader: Reader, query: PageQuery): Promise<'shown' | ListEnd> {
-  const few = Math.min(fewRecords, limitsOf(reader.deps).pageSize - 1);
-  const end = await reader.ask({ ...query, desc: true }, 1, few);
-  if (end.kind === 'page' && end.ids.length === 0) return 'shown';
-  // It may refuse to sort, or hide a whole page.
-  const begin = await reader.ask(query, 1, few);
-  if (begin.kind !== 'page') return begin;
-  const reason = `the list shows nothing, and reviews if only ${few} are asked for`;
-  if (begin.ids.length > 0) return { kind: 'doubted', reason };
-  return end.kind === 'page' ? { kind: 'too-long' } : 'shown';
 }
 
 /**

@@ -9,7 +9,7 @@ import { type Gap, type GapKind, openGap } from '../../warehouse/reviews/open-ga
 import { doubtEmpty } from '../plan/review-bounds.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
-import { lookAgain } from './look-again.ts';
+import { partsAgain } from './look-again.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Part, Proven, ReadDeps } from './reader.ts';
 import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
@@ -108,25 +108,26 @@ export async function readSpans(
     const shown = await limit(() =>
       readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans))),
     );
-    const end = await believed(shown);
-    if (isLong(span) && end.kind === 'too-long') deps.pages.guess = pages - 1;
-    if (isLong(span) && end.kind === 'proven') deps.pages.guess = Math.max(1, end.pages);
+    if (isLong(span) && shown.kind === 'too-long') deps.pages.guess = pages - 1;
+    if (isLong(span) && shown.kind === 'proven') deps.pages.guess = Math.max(1, shown.pages);
+    const end = shown.kind === 'proven' ? await believed(shown) : shown;
     left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
-    const isProven = end.kind === 'proven';
-    const again = isProven ? await lookAgain(deps, axis, end) : undefined;
-    if (again?.proven) await enter(again.proven);
-    const parts = isProven ? (again?.parts ?? []) : partsAfter(span, end, left, deps.timeZone);
-    if (!isProven && parts.length === 0) gaps.push(gapOf(axis, span, end));
+    if (end.kind === 'proven') await enter(end);
+    const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
+    if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(axis, span, end));
     if (span.end === part.span.end) return readAll(parts);
     // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
-    const behind = end.kind === 'too-long' ? parts.pop() : undefined;
+    const behind = end.kind === 'too-long' && parts.length > 1 ? parts.pop() : undefined;
     return readAll([...parts, { span: { start: behind?.span.start ?? span.end, end: part.span.end } }]);
   }
-  /** An empty list that ends ahead of now says nothing yet: `lookAgain`. */
-  async function believed(end: SpanEnd): Promise<SpanEnd> {
-    const isEmpty = end.kind === 'proven' && end.reviews === 0 && end.span.end <= present;
-    const reason = isEmpty && axis === 'created' ? await doubt(end.span) : undefined;
-    return reason === undefined ? end : { kind: 'doubted', requests: end.requests, reason };
+  /** How the reading of a span ends whose list was read to its end. What lies ahead of now is not doubted. */
+  async function believed(read: Extract<SpanEnd, { kind: 'proven' }>): Promise<SpanEnd> {
+    const { requests, reviews } = read;
+    const isEmpty = reviews === 0 && axis === 'created' && read.span.end <= present;
+    const reason = isEmpty ? await doubt(read.span) : undefined;
+    if (reason !== undefined) return { kind: 'doubted', requests, reason };
+    const parts = await partsAgain(deps, axis, read);
+    return parts.length > 0 ? { kind: 'too-long', requests, parts } : read;
   }
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));

@@ -19,13 +19,13 @@ export type Pages = {
    * is named as the last one is believed to be it.
    */
   areNumbersRight: boolean;
-  /** Records of the longest list that one reading proved: so many, a service shows. */
+  /** Records of the longest list. */
   longest: number;
-  /** Lists that may still be asked for of days without reviews before or behind those that a list has shown. */
+  /** How often days in which a list has shown no reviews may still be asked for. */
   looks: number;
 };
 
-/** `looks` of a process that knows nothing of its service, and of each run that begins in it. */
+/** `looks` of a process that knows nothing of its service. */
 export const looksAtMost = 16;
 
 /** What a process knows of its service before the first list. */
@@ -108,8 +108,8 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
       const within = dates.filter((second) => second >= span.start && second < span.end).sort((a, b) => a - b);
       const [reviews, first = span.end, last = span.end] = [within.length, within[0], within.at(-1)];
       const middle = within[Math.floor(reviews / 2)] ?? span.end;
-      const shown = { reviews, first, middle, last, ids: new Set(seen.keys()) };
-      return { span, ...shown, pages, requests, startedAt: new Date(startedMs) };
+      const dated = { reviews, first, middle, last };
+      return { span, ids: new Set(seen.keys()), ...dated, pages, requests, startedAt: new Date(startedMs) };
     },
   };
 }
