@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { orders, orderTest as test } from '../harness/order-world.ts';
+import { line, order, orders, orderTest as test } from '../harness/order-world.ts';
 import type { Fate, ProxiedRequest } from '../harness/proxy.ts';
+import { daysAgo } from '../harness/world.ts';
 
 const isPostOf = (code: string, { method, path, form }: ProxiedRequest) =>
   method === 'POST' && path === '/v1/orders' && form.get('code') === code;
@@ -80,4 +81,63 @@ test('a fault of the program, or of the warehouse, in one order is its dead lett
   await world.warehouse('alter table sync.sub_order_links drop constraint bad');
   await world.syncDaily(1);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+/** Orders that are due although the shop did not change them: one run pushes all, however many batches they fill. */
+const inBatches = test.extend('worldOptions', {
+  environment: { ORDER_BATCH_SIZE: '10', ORDER_OVERLAP_MINUTES: '10' },
+});
+const aYearAgo = daysAgo(365);
+const codes = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+inBatches('orders that wait for a product or a grade are all pushed once both are known', async ({ world }) => {
+  const [products, grades] = [codes('P', 25), codes('G', 25)];
+  await world.place(
+    ...products.map((code) => order(code, { updated_at: aYearAgo }, line('1', 'rare'))),
+    ...grades.map((code) => order(code, { updated_at: aYearAgo })),
+    order('NEWEST', { updated_at: new Date(Date.now() - 60_000) }),
+  );
+  await world.shop(`alter table o add column user_grade_code text;
+    update o set user_grade_code = 'gold' where code like 'G%'`);
+  const sync = () => world.run('sync-orders');
+  expect((await sync()).counts).toMatchObject({ lines_waiting: 25, orders_waiting_for_grade: 25 });
+
+  const [grade] = await world.atService<{ id: number }>(
+    `insert into reference_service.user_grades (name, created_at, updated_at) values ('Gold', now(), now()) returning id::integer`,
+  );
+  await world.warehouse(
+    `insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', $1, '')`,
+    [grade?.id],
+  );
+  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('rare', 9)`);
+  const { outcome, counts } = await sync();
+  expect({ outcome, ...counts }).toMatchObject({ outcome: 'done', orders_pushed: 50, lines_waiting: 0 });
+  expect(counts).not.toHaveProperty('orders_waiting_for_grade');
+  expect(
+    await world.atService(`select count(*) filter (where user_grade_id = ${grade?.id})::integer as grades,
+      (select count(*)::integer from reference_service.sub_orders where product_id = 9) as lines
+      from reference_service.orders`),
+  ).toEqual([{ grades: 25, lines: 25 }]);
+  expect(await world.prints('status')).not.toMatch(/order lines of|member grade/);
+  expect((await sync()).counts.orders_pushed ?? 0).toBe(0);
+});
+
+inBatches('dead-letters retry retries all, and is incomplete if a line cannot be read', async ({ world }) => {
+  const refused = codes('R', 25);
+  await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
+  await world.place(order('A', { total_price: -1e15 }, line('1', 7), line('2', 7, { price: -1e15 })), order('B'));
+  world.serviceRule(({ form }) => (refused.includes(form.get('code') ?? '') ? { status: 422 } : 'pass'));
+  expect((await world.cli('sync orders')).status).toBe(1);
+  expect(await world.openDeadLetters()).toHaveLength(26);
+  world.serviceRule(() => 'pass');
+  await world.shop(`update o set total_price = 7 where code = 'A'`);
+  const [ofA] = await world.warehouse(`select id from sync.dead_letters where key = 'A'`);
+  const retry = 'dead-letters retry';
+  expect(await world.says(`${retry} ${ofA?.id}`, /^1 of 1 record: .* Open: 26;/)).toMatchObject({ status: 1 });
+  const rest = /^25 of 26 records: synced, or gone from the shop\. Open: 1;/;
+  expect(await world.says(retry, rest)).toMatchObject({ status: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/2' }]);
+  await world.shop('update l set price = 7');
+  expect(await world.cli(retry)).toMatchObject({ status: 0 });
+  expect(await world.atService('select from reference_service.sub_orders')).toHaveLength(27);
 });

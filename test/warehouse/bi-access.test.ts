@@ -107,7 +107,7 @@ describe('a user with the role bi_reader', () => {
 describe('migrate', () => {
   test('cuts days in the zone of the configuration, and says so', async () => {
     await using world = await openWorld({ shop: 'empty', environment: { REVIEW_API_TIME_ZONE: 'America/Sao_Paulo' } });
-    const migrated = await runCli(['migrate', '--json'], world.environment);
+    const migrated = await world.cli('migrate --json');
     expect(JSON.parse(migrated.stdout)).toEqual({ applied: [], biReader: true });
     await world.warehouse(
       `insert into warehouse.reviews (id, created_at, updated_at) values (1, '2026-03-01T02:30:00Z', now())`,

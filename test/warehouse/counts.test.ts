@@ -11,7 +11,7 @@ import { type OrderStore, openOrderStore, type PushRecord } from '../../src/ware
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
-import { runCli, until } from '../harness/cli.ts';
+import { until } from '../harness/cli.ts';
 import { emptyPush } from '../harness/order-world.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
@@ -377,13 +377,13 @@ test('runs count what they changed; migrate --rebuild counts everything again', 
   await using world = await openWorld();
   const counted = async () =>
     (await world.warehouse<{ n: number }>('select sum(reviews)::integer as n from bi.reviews_by_day'))[0]?.n;
-  await runCli(['sync', 'reviews'], world.environment);
-  await runCli(['sync', 'orders'], world.environment);
+  await world.cli('sync reviews');
+  await world.cli('sync orders');
   expect(await world.warehouse('table sync.touches')).toEqual([]);
   expect(await counted()).toBe(200);
   await world.warehouse('delete from sync.review_day_counts where score = 5');
   expect(await counted()).toBeLessThan(200);
-  expect(await runCli(['migrate', '--rebuild'], world.environment)).toMatchObject({
+  expect(await world.cli('migrate --rebuild')).toMatchObject({
     status: 0,
     stdout: 'Up to date.\nReviews and deliveries were counted again for the views of bi.\n',
   });
