@@ -6,29 +6,17 @@ import { type OrderWorld, orderShopQueries, orders, orderTest as test } from '..
 
 const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
 
+/** The day of the shop’s clock, its time, the cursor and the start on the first of March. */
 test.for([
-  [
-    'at the cursor minus the lookback',
-    '2026-03-01T12:05:00Z',
-    '2026-03-01T11:58:00.123456Z',
-    '2026-03-01T11:48:00.123Z',
-  ],
-  [
-    'there however long ago the last run was',
-    '2026-03-09T23:00:00Z',
-    '2026-03-01T11:58:00Z',
-    '2026-03-01T11:48:00.000Z',
-  ],
-  [
-    'at the shop’s clock minus the lookback, where that was set back',
-    '2026-03-01T11:05:00Z',
-    '2026-03-01T11:58:00Z',
-    '2026-03-01T10:55:00.000Z',
-  ],
-  ['at the beginning without a cursor', '2026-03-01T12:05:00Z', undefined, '-infinity'],
-] as const)('a run starts %s', async ([, shopNow, cursor, start], { world }) => {
+  ['at the cursor minus the lookback', '01T12:05', '11:58:00.123456Z', '11:48:00.123Z'],
+  ['there however long ago the last run was', '09T23:00', '11:58:00Z', '11:48:00.000Z'],
+  ['at the shop’s clock minus the lookback, where that was set back', '01T11:05', '11:58:00Z', '10:55:00.000Z'],
+  ['at the beginning without a cursor', '01T12:05', undefined, undefined],
+] as const)('a run starts %s', async ([, time, cursorTime, startTime], { world }) => {
   const { shop, warehouse } = await world.openApp();
-  if (cursor) await advanceCursor(warehouse.db, 'orders', { at: cursor, readTo: cursor });
+  const [shopNow, cursor] = [`2026-03-${time}:00Z`, `2026-03-01T${cursorTime}`];
+  const start = startTime === undefined ? '-infinity' : `2026-03-01T${startTime}`;
+  if (cursorTime) await advanceCursor(warehouse.db, 'orders', { at: cursor, readTo: cursor });
   const asked: string[] = [];
   const watched: Shop = {
     ...shop,
