@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { runProcess } from './harness/cli.ts';
 import { temporaryFolder } from './harness/folder.ts';
-import { hasMariadb } from './harness/servers.ts';
+import { cheapestFolder, hasMariadb } from './harness/servers.ts';
 
 type DemoReport = {
   runs: Record<'reviews' | 'orders' | 'again', { outcome: string; counts: Record<string, number> }>;
@@ -11,7 +11,8 @@ type DemoReport = {
 };
 
 async function demo(...options: string[]): Promise<DemoReport> {
-  const folder = await temporaryFolder(0o755);
+  // Run as root, Postgres is another user.
+  const folder = await temporaryFolder(0o755, await cheapestFolder());
   const environment = { TMPDIR: folder, PATH: process.env.PATH ?? '' };
   const { status, stdout } = await runProcess(['demo', '--json', ...options], environment);
   expect(status).toBe(0);

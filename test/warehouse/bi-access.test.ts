@@ -7,6 +7,7 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { cheapestFolder } from '../harness/servers.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -120,7 +121,7 @@ describe('migrate', () => {
   test('passes for a user who may create no role, and opens bi once somebody made it', async () => {
     // A server of its own: on the one of all tests the role is there.
     await using opened = new AsyncDisposableStack();
-    const server = await startEmbeddedDatabase();
+    const server = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder() });
     opened.defer(() => server.close());
     const owner = await server.createDatabase('warehouse');
     const admin = new pg.Client({ connectionString: owner });

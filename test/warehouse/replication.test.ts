@@ -8,6 +8,7 @@ import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
+import { cheapestFolder } from '../harness/servers.ts';
 
 /** The statements of the recipe in examples/lake. */
 async function recipe(place: string): Promise<string> {
@@ -24,7 +25,7 @@ const shown = `select
   (select jsonb_agg(to_jsonb(s) order by order_key, price) from bi.sub_orders s) as bi_sub_orders`;
 
 test('logical replication as in examples/lake brings rows, edits and deletions', async () => {
-  const server = await startEmbeddedDatabase({ settings: ['wal_level=logical'] });
+  const server = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: ['wal_level=logical'] });
   onTestFinished(() => server.close());
   const [from, copy] = await Promise.all([server.createDatabase('warehouse'), createDatabase('migrated')]);
   const warehouse = await openWarehouse({ url: from, connections: 1 });

@@ -52,10 +52,16 @@ wait $server; rm -rf "$DIRECTORY"`;
  * For demo, tests and trying out only: it does not wait for the disk.
  *
  * @param timeZone zone of the server's own clock.
+ * @param temporaryIn where its folder is made; default: the system's.
  * @throws Error with the server's own words when it does not start within three minutes.
  */
-export async function startLocalMysql(kind: MysqlKind, program: string, timeZone: string): Promise<LocalMysql> {
-  const directory = await mkdtemp(join(tmpdir(), `review-sync-${kind}-`));
+export async function startLocalMysql(
+  kind: MysqlKind,
+  program: string,
+  timeZone: string,
+  temporaryIn = tmpdir(),
+): Promise<LocalMysql> {
+  const directory = await mkdtemp(join(temporaryIn, `review-sync-${kind}-`));
   const data = `--datadir=${join(directory, 'data')}`;
   const asRoot = process.getuid?.() === 0 ? ['--user=root'] : [];
   const [install, ...options] =
