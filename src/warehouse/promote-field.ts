@@ -68,8 +68,9 @@ async function isThere(trx: Db, column: string, type: string): Promise<boolean> 
       and not attisdropped
     order by attrelid = 'warehouse.reviews'::regclass desc`;
   const [found] = rows;
-  // The views over all brands have a column `brand` of their own, and a warehouse may become that of a brand.
-  if (!found && column.toLowerCase() !== 'brand') return false;
+  // The views over all brands have a column `brand`, and a warehouse may become that of a brand. In the files of `export
+  // parquet` the folder gives a column `month`.
+  if (!found && !['brand', 'month'].includes(column.toLowerCase())) return false;
   if (found?.isPromoted && found.type === type) return true;
   const what = found?.isPromoted ? `is a column of type ${found.type} already` : 'is a column of reviews already';
   throw new UsageError(`${column} ${what}`, {

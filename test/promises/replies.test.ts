@@ -191,7 +191,7 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
   expect(await world.prints(...promoted)).toContain('was already');
   for (const wrong of [
     ...['extra.points:text', 'extra.score:text', 'extra.brand:text', 'extra.Score:text', 'extra.Points:bigint'],
-    ...['extra.at:date', 'loyalty_tier:text', 'extra.a"b:text', 'extra.f:__proto__'],
+    ...['extra.Month:text', 'extra.at:date', 'loyalty_tier:text', 'extra.a"b:text', 'extra.f:__proto__'],
   ])
     expect(await world.cli('migrate --promote', wrong)).toMatchObject({ status: 2 });
   expect(await world.cli('migrate')).toMatchObject({ status: 0 });
