@@ -26,6 +26,8 @@ export type AppOptions = {
   onRequestEnd?: (request: RequestFacts) => void;
   /** Connections of a process that serves several brands; they stay open. */
   shared?: SharedConnections | undefined;
+  /** Queues that jobs are taken from at a time; default: those of a worker. */
+  takers?: number;
 };
 
 export type SharedConnections = Awaited<ReturnType<typeof openShared>>;
@@ -86,7 +88,12 @@ export async function openApp(config: Config, options: AppOptions) {
     if (!(error instanceof ReviewApiError)) throw error;
   });
   const queues = opened.use(
-    await openQueues(config.queueUrl, await queueNames(warehouse.db, config.api, brand), options.shared?.queue),
+    await openQueues(
+      config.queueUrl,
+      await queueNames(warehouse.db, config.api, brand),
+      options.shared?.queue,
+      options.takers,
+    ),
   );
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(

@@ -130,11 +130,12 @@ export type QueueNames = { installation: string; brand?: string | undefined; dep
  * Opens the queues.
  *
  * @param shared the server of the process, which stays open; undefined: one of their own.
+ * @param takers of a server of their own, see `openQueueServer`.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
  */
-export async function openQueues(url: string, names: QueueNames | string, shared?: QueueServer) {
+export async function openQueues(url: string, names: QueueNames | string, shared?: QueueServer, takers?: number) {
   const { installation, brand, deployment } = typeof names === 'string' ? { installation: names } : names;
-  const server = shared ?? (await openQueueServer(url));
+  const server = shared ?? (await openQueueServer(url, takers));
   const scheduled = await server
     .queue(`scheduled-${deployment ?? installation}`, true)
     .catch(async (error: unknown) => {

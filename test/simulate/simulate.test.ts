@@ -60,5 +60,7 @@ test('worlds in which the service changes the fields of reviews end as they shou
 
 // On the fifth day one brand is restored from a backup.
 test('three brands on one warehouse live through five days, one of them healthy', async () => {
-  expect(await simulate('--brands', '--days', isExhaustive ? '7' : '5', '--seed', isExhaustive ? '1..50' : '1')).toContain(allIsWell);
+  expect(
+    await simulate('--brands', '--days', isExhaustive ? '7' : '5', '--seed', isExhaustive ? '1..50' : '1'),
+  ).toContain(allIsWell);
 });

@@ -19,6 +19,8 @@ export async function withApp<T>(
     // Without LOG_LEVEL a person at a terminal reads the error that the command ends with, not its line of the log too.
     log: await context.log(context.terminal.isTerminal ? 'fatal' : 'error'),
     onWait: ({ reason, untilMs }) => wait(reason, untilMs),
+    // A command carries out its own run only.
+    takers: 1,
   });
   return await work(app);
 }
