@@ -107,7 +107,8 @@ test('a product with a new code is one product, and what has no product is none'
   await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, product_code, score)
     select n, case when n <= 10 then timestamptz '2025-01-15' else '2026-01-15' end, now(), case when n % 2 = 0 then 5 end,
       case when n % 2 = 1 then null when n <= 10 then 'SS25' else 'FW26' end, case when n <= 10 then 5 else 2 end
-    from generate_series(1, 20) n`);
+    from generate_series(1, 20) n
+    union all select 21, '2026-01-15', now(), 5, 'AW26', null`);
   await ask(`insert into sync.product_links values ('SS25', 5, now() - interval '1 year'), ('FW26', 5, now())`);
   await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
     values ('a', '1', 1, '{}', true, 5, '2026-02-01')`);
@@ -121,6 +122,11 @@ test('a product with a new code is one product, and what has no product is none'
   ]);
   for (const view of ['sub_orders', 'reviews_per_delivered_sub_order_by_product']) {
     expect(await ask(`select product_code from bi.${view}`)).toEqual([{ product_code: 'FW26' }]);
+  }
+  // Of reviews of one second, the one with the highest id is the newest.
+  for (const view of ['reviews_by_product', 'reviews_by_product_month']) {
+    const codes = await ask(`select product_code from bi.${view} where product_id = 5 and reviews > 5`);
+    expect([view, codes]).toEqual([view, [{ product_code: 'AW26' }]]);
   }
 });
 

@@ -55,7 +55,7 @@ left join counted c on c.created_on = day::date;
 create view by_row.reviews_by_product as
 select
   product_id,
-  (array_agg(product_code order by created_at desc) filter (where product_code is not null))[1] as product_code,
+  (array_agg(product_code order by created_at desc, review_id desc) filter (where product_code is not null))[1] as product_code,
   count(*) as reviews,
   count(*) filter (where is_displayed) as displayed_reviews,
   count(score) as rated_reviews,
@@ -207,7 +207,7 @@ left join (
 create view by_row.reviews_by_product_month as
 select
   product_id,
-  (array_agg(product_code order by created_at desc) filter (where product_code is not null))[1] as product_code,
+  (array_agg(product_code order by created_at desc, review_id desc) filter (where product_code is not null))[1] as product_code,
   created_month as month,
   count(*) as reviews,
   count(score) as rated_reviews,

@@ -76,7 +76,7 @@ insert into sync.product_counts (product_id, product_code, month, reviews, displ
   displayed_stars, score_5, score_4, score_3, score_2, score_1, with_photo, first_review_at, last_review_at)
 select
   coalesce(r.product_id, -1),
-  (array_agg(product_code order by created_at desc) filter (where product_code is not null))[1], created_month,
+  (array_agg(product_code order by created_at desc, review_id desc) filter (where product_code is not null))[1], created_month,
   count(*), count(*) filter (where is_displayed),
   count(score), coalesce(sum(score), 0),
   count(score) filter (where is_displayed), coalesce(sum(score) filter (where is_displayed), 0),
