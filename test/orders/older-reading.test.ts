@@ -45,7 +45,7 @@ test('an order whose push broke off is pushed again, although the shop has it as
       await world.shop(`update o set total_price = 100; update l set price = 10`);
       stopped.abort();
     }
-    return 'pass';
+    return 'pass' as const;
   });
   await expect(world.sync({ signal: stopped.signal })).rejects.toThrow();
   expect(await world.atService(serviceState)).toMatchObject([{ total_price: '77' }]);
