@@ -23,8 +23,8 @@ export type DesiredOrder = {
   /** Lines that break the contract. Their sub-orders are not changed; `lineCode` is a hash where no code is usable. */
   faulty: (NewDeadLetter & { lineCode: string })[];
   /**
-   * Other orders of the shop whose codes the service may hold for this one's, although it seems to tell them apart: it is
-   * to show first that this order is none of them.
+   * Other orders of the shop whose codes the service may hold for this one's, although it seems to tell them apart. It must
+   * show first that this order is another one.
    */
   alike: readonly AlikeOrder[];
   /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */

@@ -71,14 +71,14 @@ async function alikeFaults(
   links: ReadonlyMap<string, OrderLink>,
 ): Promise<Map<string, string>> {
   const read = openRequests(deps);
-  const faults = await Promise.all(
-    alike.map(async (one) => {
-      const hasId = (links.get(one.orderCode)?.orderId ?? null) !== null;
-      const fault = hasId ? alikeFault(one.code) : await faultUnlessApart(deps.api, read, one);
-      return [one.orderCode, fault] as const;
-    }),
-  );
-  return new Map(faults.filter((one): one is [string, string] => one[1] !== undefined));
+  const faults = new Map<string, string>();
+  const look = async (one: AlikeOrder) => {
+    const hasId = (links.get(one.orderCode)?.orderId ?? null) !== null;
+    const fault = hasId ? alikeFault(one.code) : await faultUnlessApart(deps.api, read, one);
+    if (fault !== undefined) faults.set(one.orderCode, fault);
+  };
+  await Promise.all(alike.map(look));
+  return faults;
 }
 
 /**
