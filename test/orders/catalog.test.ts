@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
-import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
-import type { DeadLetter } from '../../src/warehouse/dead-letters.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
@@ -194,8 +192,8 @@ test('two runs at once create each grade once; an order carries that of its cust
   const retry = (...ids: string[]) => world.cli('dead-letters', 'retry', ...ids);
   expect(await retry()).toMatchObject({ status: 0 });
   expect(await gradeOf('B')).toEqual([{ name: 'Grade 9' }]);
-  // The catalog is read as a whole.
-  await world.warehouse('update sync.dead_letters set resolved_at = null where id = 2');
+  // The catalog is read as a whole, for a category too.
+  await world.warehouse(`update sync.dead_letters set resolved_at = null, kind = 'category' where id = 2`);
   await world.shop(`insert into g (code, name) values ('G10', '')`);
   expect(await retry('2')).toMatchObject({
     status: 1,
@@ -466,21 +464,4 @@ test('a run looks in 3,000 orders of the service for products that lines wait fo
     insert into reference_service.sub_orders (order_id, product_id, created_at, updated_at)
     select placed.id, product.id, now(), now() from placed join product on product.code = 'P' || placed.code`);
   expect(await counts(world)).toMatchObject({ products_learned: 2 });
-});
-
-test('the kind of a dead letter decides what a retry reads: the catalog or the order', async ({ openWorld }) => {
-  const app = await (await catalogWorld(openWorld)).openApp();
-  const again = async (...kinds: DeadLetter['kind'][]) => {
-    const deadLetters = kinds.map((kind) => ({ kind, key: '7', orderCode: 'A' }) as DeadLetter);
-    let isCatalog = false;
-    const codes = await retryDeadLetters(app, deadLetters, app.abort.signal, async () => {
-      isCatalog = true;
-    });
-    return { isCatalog, codes };
-  };
-  for (const kind of ['category', 'user_grade'] as const)
-    expect(await again(kind, 'order')).toEqual({ isCatalog: true, codes: ['A'] });
-  for (const kind of ['order', 'order_line'] as const)
-    expect(await again(kind)).toEqual({ isCatalog: false, codes: ['A'] });
-  expect(await again('review')).toEqual({ isCatalog: false, codes: [] });
 });
