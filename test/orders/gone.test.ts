@@ -81,7 +81,7 @@ async function foldedFeed(openWorld: OpenWorld<OrderWorld>, prepare = '', orders
   await world.shop(prepare);
   await world.place(order('Ab1', line('1', 7)));
   // The first run reads the codes from orders.sql.
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   return world;
 }
 
@@ -118,7 +118,7 @@ test('a code of the feed for which no search is possible is a dead letter', asyn
   }
   await world.shop(`delete from o where code = 'odd'`);
   await world.timePasses('1 hour');
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.atService('select from reference_service.orders')).toHaveLength(2);
 });

@@ -186,17 +186,17 @@ describe('lines and sub-orders', () => {
     expect(linksAfter([pending(line('new', { product_id: 9 }))])).toMatchObject([foreign]);
   });
 
-  test('1,000 lines are matched with as many sub-orders, with and without links', () => {
-    const lines = Array.from({ length: 1000 }, (_, at) => line(`${at}`, { price: `${at % 3}` }));
+  test('200 lines are matched with as many sub-orders, with and without links', () => {
+    const lines = Array.from({ length: 200 }, (_, at) => line(`${at}`, { price: `${at % 3}` }));
     const shown = lines.map((one, at) => shownAs(at + 1, one)).reverse();
-    expect(subOrderDifference(shown, lines, []).matched).toHaveLength(1000);
+    expect(subOrderDifference(shown, lines, []).matched).toHaveLength(200);
     expect(effects({ shown, lines, links: lines.map((one, at) => linked(one, at + 1)) })).toEqual([]);
     const others = lines.map((one, at) =>
       shownAs(at + 1, { content: { ...one.content, product_options: { at: `${at}` }, price: '9' } }),
     );
     const ids = others.map(({ id }) => id);
     const links = lines.map((one) => pending(one, ids));
-    expect(subOrderDifference(others, lines, links).create).toHaveLength(1000);
+    expect(subOrderDifference(others, lines, links).create).toHaveLength(200);
   });
 });
 

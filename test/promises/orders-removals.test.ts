@@ -59,7 +59,7 @@ test('an order that lost all its lines, or a line its code, keeps its sub-orders
     { kind: 'order_line', reason: expect.stringContaining('line_code') },
   ]);
   await world.shop(`delete from l; insert into l select * from kept; ${touch}`);
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.atService(ids)).toEqual(before);
 });

@@ -11,7 +11,7 @@ async function pushNine(world: OrderWorld): Promise<void> {
     order(`O${n}`, { created_at: daysAgo(3 + n), user_email: `old${n}@example.com` }, line('1', 7)),
   );
   await world.place(...dated);
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   world.serviceRule(() => 'pass');
 }
 
@@ -65,7 +65,7 @@ test('a shop that is numbered again is sent nothing of until a person accepts it
 
   const accepted = await world.cli('migrate --same-orders');
   expect(accepted).toMatchObject({ status: 0, stdout: expect.stringContaining('6 pushed orders had another date') });
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect((await atService(world)).map(({ code }) => code)).toContain('NEW');
   // The dates that were taken over are the identity from now on.
   await world.shop(`update o set created_at = created_at - interval '2 days', updated_at = now() where code <> 'NEW'`);

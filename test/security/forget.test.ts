@@ -48,7 +48,7 @@ test('forget user finds the order that the service refused', async () => {
 
 test('verify says that a repair would bring back what forget has masked', async () => {
   await using world = await openWorld();
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   const [{ user_code: code = '', n = 0 } = {}] = await world.warehouse<{ user_code: string; n: number }>(
     `select user_code, count(*)::integer as n from warehouse.reviews where user_code is not null group by 1 order by min(id) limit 1`,
   );
