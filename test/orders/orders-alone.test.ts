@@ -132,19 +132,16 @@ test('an order on which the shop’s standby cancels every statement stops only 
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });
 
-test('a page of codes whose statement the shop’s standby cancels is read in parts, a moment later', async ({
-  openWorld,
-}) => {
+test('a page of codes whose statement the shop’s standby cancels is read in parts', async ({ openWorld }) => {
   const queries = {
     orders: `select o.code, o.created_at, o.total_price from o where passes()`,
     changed_orders: `select code, updated_at as changed_at from o where updated_at >= :since and passes()`,
   };
   const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries(queries) } });
   await world.shop(
-    `create table pause (until timestamptz);
-    create function passes() returns boolean volatile language plpgsql as $$
+    `create function passes() returns boolean volatile language plpgsql as $$
     begin
-      if exists (select from pause where until > clock_timestamp()) then
+      if current_query() ~ 'limit (20|1)\\M' then
         raise exception 'canceling statement due to conflict with recovery' using errcode = '40001';
       end if;
       return true;
@@ -153,12 +150,10 @@ test('a page of codes whose statement the shop’s standby cancels is read in pa
   await world.place(...Array.from({ length: 20 }, (_, n) => order(`O${n}`)));
   const { shop } = await world.openApp();
   for (const axis of ['code', 'created', 'updated'] as const) {
-    await world.shop(`insert into pause values (clock_timestamp() + interval '100 ms')`);
     const page = await shop.orderCodes({ axis, after: { at: '-infinity', code: '' }, size: 20 });
     expect(page.keys).toHaveLength(2);
     expect(page.next).toBeDefined();
   }
-  await world.shop(`insert into pause values ('infinity')`);
-  const page = shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 2 });
+  const page = shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 1 });
   await expect(page).rejects.toThrow("orders.sql: the shop's standby cancelled a statement (conflict with recovery)");
 });
