@@ -1,4 +1,5 @@
 import type { App } from '../src/app/app.ts';
+import { IncompleteError } from '../src/base/errors.ts';
 import {
   type ChangedOptions,
   type ChangedState,
@@ -9,6 +10,9 @@ import {
 } from '../src/orders/select/changed-orders.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
+import { readCursor } from '../src/warehouse/runs/cursors.ts';
+import { openRuns, type Run } from '../src/warehouse/runs/runs.ts';
+import { backfillOrders } from './backfill-orders.ts';
 import { runOfOrders } from './conclusions.ts';
 import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
@@ -21,6 +25,7 @@ export const syncOrders = defineRun({
   trigger: 'sync',
   priority: 1,
   async plan(app, run) {
+    await requireNoBackfill(app);
     await noteQueries(app, run);
     return stepsOf(await planChangedOrders(depsOf(app), optionsOf(app, run.rights)));
   },
@@ -33,6 +38,23 @@ export const syncOrders = defineRun({
     return { counts: await waitingCounts(app.warehouse.db) };
   },
 });
+
+/**
+ * The first sync would send the contact of young orders that a backfill has not reached yet: whoever began that backfill
+ * wants them to go without.
+ *
+ * @throws IncompleteError
+ */
+async function requireNoBackfill({ warehouse: { db } }: App): Promise<void> {
+  if ((await readCursor(db, 'orders')) !== undefined) return;
+  const isBackfill = ({ job, rights }: Run) => job === backfillOrders.name && rights.trigger === 'backfill';
+  if (!(await openRuns(db)).some(isBackfill)) return;
+  throw new IncompleteError(
+    'The first sync of orders waits for a backfill of orders that has not ended: it would send the contact of orders ' +
+      'that the backfill is to push without',
+    { hint: 'Wait for its end; review-sync runs names it, and review-sync runs end ID ends it.' },
+  );
+}
 
 const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
 

@@ -85,6 +85,17 @@ test('contact goes with young orders of the regular sync, whatever becomes of th
   expect(await atService()).toContainEqual({ code: 'LOST', ...contactOf('LOST') });
 });
 
+test('the first sync waits for an open backfill, and sends no contact of its orders', async ({ world }) => {
+  await world.place(order('A', { user_email: 'a@example.com' }));
+  expect(await world.cli('backfill', 'orders', '--detach')).toMatchObject({ status: 0 });
+  const waits = expect.stringContaining('The first sync of orders waits for a backfill of orders that has not ended');
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1, stderr: waits });
+  expect(await world.atService(contacts)).toEqual([]);
+  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
+});
+
 test('after a backfill or a repair a young order goes once more with its contact', async ({ world }) => {
   const emails = async () =>
     valuesOf(await world.atService('select user_email from reference_service.orders order by code'));
