@@ -13,7 +13,7 @@ import {
   writableDates,
 } from '../../base/time/span.ts';
 import type { ReviewOverview } from '../../review-api/index.ts';
-import { storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
+import { heldIn, storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
 import { type Axis, justNow, listLimits } from '../read/window.ts';
@@ -95,16 +95,16 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
 }
 
 /**
- * Why it is not believed that no review was created in a span, although its list is empty: the overview names one, when the
- * run begins and after the list was read. Undefined if the overview names none in the span.
+ * Why it is not believed that a span has no reviews, although its list shows none: the overview names one, when the run
+ * begins and after the list was read. Undefined if it names none in the span, or the warehouse holds the review.
  */
 export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promise<string | undefined> {
+  const { db } = deps.warehouse;
   const isWithin = (second = end) => second >= start && second < end;
-  const known = await namedDates(deps.warehouse.db);
-  if (!known.some((date) => date && isWithin(secondOf(date)))) return undefined;
+  if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date)))) return undefined;
   const now = await overviewIfAny(deps);
   const named = [now?.first_review_created_at, now?.last_review_created_at].map(parseInstant).find(isWithin);
-  if (named === undefined) return undefined;
+  if (named === undefined || (await heldIn(db, { start: named, end: named + 1 })).length > 0) return undefined;
   return `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows one (it may be hidden)`;
 }
 

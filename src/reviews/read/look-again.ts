@@ -1,4 +1,4 @@
-import { type Span, secondOf } from '../../base/time/span.ts';
+import { type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { fetchPage } from './list-page.ts';
 import { looksAtMost, type Part, type Proven, type ReadDeps } from './reader.ts';
 import { type Axis, cutSpan, justNow } from './window.ts';
@@ -6,9 +6,17 @@ import { type Axis, cutSpan, justNow } from './window.ts';
 /** A list of fewer reviews is no sign that there are some each day. It leaves half of the looks to longer lists. */
 const fewReviews = 100;
 /** Seconds without reviews that are worth a look. A window may begin 26 hours before the first review. */
-const longVoid = 2 * 86_400;
+const longVoid = 27 * 3600;
 /** A limit of a service is a multiple of this. */
 const roundNumber = 50;
+
+/** The long parts of a span, until now, without reviews before the first and behind the last one; all of it if it has none. */
+export function voidsOf({ span, reviews, first, last }: Proven, present: Second): Span[] {
+  const until = Math.min(span.end, present);
+  const before = { start: span.start, end: reviews === 0 ? until : first - 1 };
+  const voids = reviews === 0 ? [before] : [before, { start: last + 1, end: until }];
+  return voids.filter(({ start, end }) => end - start > (reviews === 0 ? 0 : longVoid));
+}
 
 /**
  * The parts in which a list is to be read again that was read to its end, because a service may show less than the period it
@@ -21,28 +29,21 @@ const roundNumber = 50;
 export async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven): Promise<Part[]> {
   const { span, reviews, first, middle, last, ids } = read;
   const { pages } = deps;
-  const present = secondOf(deps.now()) - justNow;
-  if (reviews === 0) {
-    return span.end > present && span.start < present ? [{ span: { start: span.start, end: present } }] : [];
-  }
-  const isShort = reviews < fewReviews;
-  const least = Math.max(longVoid, isShort ? 0 : (10 * (last - first)) / reviews);
-
-  /** After sixteen looks in vain the service shows whole periods. */
-  async function showsMore(days: Span): Promise<boolean> {
-    if (days.end - days.start < least || pages.looks <= (isShort ? looksAtMost / 2 : 0)) return false;
-    pages.looks -= 1;
-    const page = await pages.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
-    const isShown = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
-    if (isShown) pages.looks = looksAtMost;
-    return isShown;
-  }
+  const voids = voidsOf(read, secondOf(deps.now()) - justNow);
+  if (reviews === 0) return voids.filter(({ end }) => end < span.end).map((one) => ({ span: one }));
 
   const isRound = ids.size >= pages.longest && ids.size % roundNumber === 0;
   pages.longest = Math.max(pages.longest, ids.size);
-  const isCut =
-    isRound ||
-    (await showsMore({ start: span.start, end: first - 1 })) ||
-    (await showsMore({ start: last + 1, end: Math.min(span.end, present) }));
+  let isCut = isRound;
+  for (const days of voids) {
+    // After sixteen looks in vain the service shows whole periods.
+    const isUsual = reviews < fewReviews ? pages.looks <= looksAtMost / 2 : pages.looks === 0;
+    const isNormal = reviews >= fewReviews && (days.end - days.start) * reviews < 10 * (last - first);
+    if (isCut || isUsual || isNormal) continue;
+    pages.looks -= 1;
+    const page = await pages.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
+    isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
+    if (isCut) pages.looks = looksAtMost;
+  }
   return isCut ? cutSpan(span, middle, deps.timeZone).map((half) => ({ span: half })) : [];
 }

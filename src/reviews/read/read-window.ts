@@ -9,7 +9,7 @@ import { type Gap, type GapKind, openGap } from '../../warehouse/reviews/open-ga
 import { doubtEmpty } from '../plan/review-bounds.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
-import { partsAgain } from './look-again.ts';
+import { partsAgain, voidsOf } from './look-again.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Part, Proven, ReadDeps } from './reader.ts';
 import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
@@ -120,14 +120,16 @@ export async function readSpans(
     const behind = end.kind === 'too-long' && parts.length > 1 ? parts.pop() : undefined;
     return readAll([...parts, { span: { start: behind?.span.start ?? span.end, end: part.span.end } }]);
   }
-  /** How the reading of a span ends whose list was read to its end. What lies ahead of now is not doubted. */
+  /** How the reading of a span ends whose list was read to its end. */
   async function believed(read: Extract<SpanEnd, { kind: 'proven' }>): Promise<SpanEnd> {
-    const { requests, reviews } = read;
-    const isEmpty = reviews === 0 && axis === 'created' && read.span.end <= present;
-    const reason = isEmpty ? await doubt(read.span) : undefined;
-    if (reason !== undefined) return { kind: 'doubted', requests, reason };
+    const { requests } = read;
     const parts = await partsAgain(deps, axis, read);
-    return parts.length > 0 ? { kind: 'too-long', requests, parts } : read;
+    if (parts.length > 0) return { kind: 'too-long', requests, parts };
+    for (const days of axis === 'created' ? voidsOf(read, present) : []) {
+      const reason = await doubt(days);
+      if (reason !== undefined) return { kind: 'doubted', requests, reason };
+    }
+    return read;
   }
   const readAll = async (parts: readonly Part[]): Promise<void> => {
     await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));
