@@ -123,6 +123,23 @@ test('a review that the overview names and no list shows is a gap, not done', as
   expect(await held(world)).toBe(60);
 });
 
+test('newest reviews that wait to be displayed are no gap, although the overview names one', async ({ hourly }) => {
+  const { world, twist, cli } = await hourly(60, 24);
+  twist.change = (answer, call) => {
+    if (isList(call)) answer.body = (answer.body as { id: number }[]).filter(({ id }) => id <= 56);
+  };
+  expect((await cli('sync', 'reviews')).status).toBe(0);
+  expect(await held(world)).toBe(56);
+  // A list of their second shows one, and that of the days does not.
+  twist.change = (answer, call) => {
+    const [start = '', end = ''] = ['start_datetime', 'end_datetime'].map((name) => call.query.get(name) ?? '');
+    if (isList(call) && Date.parse(end) - Date.parse(start) > 60_000)
+      answer.body = (answer.body as { id: number }[]).filter(({ id }) => id <= 56);
+  };
+  const { status, stderr } = await world.cli('backfill reviews');
+  expect([status, stderr]).toEqual([1, expect.stringContaining('overview names a review of')]);
+});
+
 test('a second of updates that is always refused costs little until a reconcile', async ({ hourly }) => {
   const { world, twist } = await hourly(60, 24);
   await world.run('sync-reviews');
