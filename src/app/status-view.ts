@@ -106,7 +106,7 @@ function openGapRows(gaps: StatusReport['openGaps']): string[][] {
 
 const gapReasons: Readonly<Record<GapKind, string>> = {
   'too-many': 'more reviews than the service can show',
-  unproven: 'the list changed at each reading',
+  unproven: 'the list changed at each reading, or shows less than the service has',
   refused: 'the service refuses the request (4xx)',
   failed: 'the service fails on the request (5xx or no usable response), or a step of a run failed',
 };

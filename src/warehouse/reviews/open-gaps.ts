@@ -10,7 +10,7 @@ export type Axis = 'created' | 'updated';
  * - `refused`: the service refuses the requests (4xx).
  * - `failed`: the service fails on them (5xx, no response, malformed bodies), or the step of a run failed.
  * - `too-many`: the service holds more reviews than any query can show.
- * - `unproven`: the list changed at each reading.
+ * - `unproven`: the list changed at each reading, or shows less than the service has.
  */
 export type GapKind = 'refused' | 'failed' | 'too-many' | 'unproven';
 
