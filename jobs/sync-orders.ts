@@ -40,8 +40,8 @@ export const syncOrders = defineRun({
 });
 
 /**
- * The first sync would send the contact of young orders that a backfill has not reached yet: whoever began that backfill
- * wants them to go without.
+ * The first sync would send the contact of young orders that a backfill has not reached yet. The person who began that backfill
+ * wants to mail nobody about them.
  *
  * @throws IncompleteError
  */
