@@ -48,7 +48,8 @@ test('what the feed missed is pushed once; orders that did not change cost no re
     insert into o (code, created_at, updated_at) values ('LATE', now() - interval '2 days', now() - interval '2 days');
     insert into o (code, updated_at) values ('UNDATED', null), ('ENDLESS', 'infinity');
     insert into l (order_code, line_code, product_id) values ('LATE', '1', 7)`);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete', counts: { orders_failed: 1 } });
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'ENDLESS' }]);
   expect(await world.codesAtService()).not.toContain('LATE');
   const found = { orders_pushed: 3, orders_failed: 2 };
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: found });
@@ -60,6 +61,8 @@ test('what the feed missed is pushed once; orders that did not change cost no re
     { key: 'UNDATED', reason: 'updated_at is null, expected a value' },
   ]);
   await world.shop(`update o set updated_at = created_at where code in ('UNDATED', 'ENDLESS')`);
+  // The second failure of ENDLESS waits for ten minutes.
+  await world.timePasses('10 minutes');
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done', counts: { orders_pushed: 2 } });
   expect(await world.openDeadLetters()).toEqual([]);
   expect((await rescan(world)).counts.orders_pushed ?? 0).toBe(0);
