@@ -7,8 +7,8 @@ import { type Axis, cutSpan, justNow } from './window.ts';
 const fewReviews = 100;
 /** Seconds without reviews that are worth a look. A window may begin 26 hours before the first review. */
 const longVoid = 27 * 3600;
-/** A limit of a service is a multiple of this. */
-const roundNumber = 50;
+/** A limit of a service is a multiple of this: 300 reviews of any list, pages of 30 without a second one. */
+const roundNumber = 10;
 
 /** The long parts of a span, until now, without reviews before the first and behind the last one; all of it if it has none. */
 export function voidsOf({ span, reviews, first, last }: Proven, present: Second): Span[] {
