@@ -312,6 +312,14 @@ describe('an order that the shop has deleted', () => {
     expect([requests(true), requests(false)]).toMatchObject([undefined, { requests: [] }]);
   });
 
+  test('is not deleted if the service shows another order for it', () => {
+    const { requests, memory } = plan({ shop, deletes: 'send', shown: atService({ id: 7, code: 'B' }) });
+    expect({ requests, memory }).toMatchObject({
+      requests: [],
+      memory: { orderId: 1, stop: { failure: 'permanent' } },
+    });
+  });
+
   test('is a difference, and needs one request', () => {
     expect(isDifferent(difference({ shop, deletes: 'send' }))).toBe(true);
     const deletion = { method: 'DELETE', path: '/v1/orders/1', body: undefined };

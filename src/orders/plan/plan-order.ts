@@ -79,15 +79,15 @@ export function planOrder(
   };
   const isLeftOut = plan.nothing === 'deleted in the shop' || (plan.nothing && shown === 'unknown');
   if (memory.stop || isLeftOut) return plan;
-  const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
-  if (deletion) {
-    const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
-    return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
-  }
   const other = typeof shown === 'object' ? otherOrder(order, shown) : undefined;
   if (other !== undefined) {
     const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.shownCode } as const;
     return { ...plan, memory: { ...given, stop } };
+  }
+  const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
+  if (deletion) {
+    const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
+    return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
   const [alike] = typeof shown === 'string' ? order.alike : [];
   if (alike) return { ...plan, requests: [firstLook(order)], looksFirstFor: alike.code };
