@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, UsageError } from '../base/errors.ts';
 import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
@@ -56,7 +56,8 @@ export function readBrands(environment: Environment): Brand[] | undefined {
       },
     );
   }
-  return brands.map((brand) => ({ ...brand, ...sharing(brand, brands) }));
+  const orders = new Map(brands.map((brand) => [brand, ordersOf(brand.environment)]));
+  return brands.map((brand) => ({ ...brand, ...sharing(brand, orders) }));
 }
 
 function namesIn(folder: string): string[] {
@@ -105,10 +106,13 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
  * The fault of a brand that shares an account, its orders or a brand id with another one. With a shared account, the orders
  * of two shops would be pushed to it. With the orders of another brand, as after a copy of its file, two brands would mail
  * one customer. With a shared brand id, its webhooks would be stored twice.
+ *
+ * @param all every brand, with its orders.
  */
-function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
+function sharing(brand: Brand, all: ReadonlyMap<Brand, string | undefined>): { fault?: UsageError } {
   if (brand.fault) return {};
-  for (const other of all) {
+  const orders = all.get(brand);
+  for (const [other, theirs] of all) {
     if (other === brand || other.fault) continue;
     const names = [brand.name, other.name].sort().join(' and ');
     const account = accountOf(brand.environment);
@@ -119,8 +123,7 @@ function sharing(brand: Brand, all: readonly Brand[]): { fault?: UsageError } {
         fault: new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' }),
       };
     }
-    const orders = ordersOf(brand.environment);
-    if (orders !== undefined && orders === ordersOf(other.environment)) {
+    if (orders !== undefined && orders === theirs) {
       const what = `The brands ${names} have the same SHOP_DATABASE_URL and the same orders.sql: both would mail the customers of that shop`;
       return {
         fault: new UsageError(what, {
@@ -139,10 +142,14 @@ function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: cl
   return baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
 }
 
-/** Where the orders of a brand come from; undefined: unknown. */
+/** Where the orders of a brand come from; undefined: unknown. A file that cannot be read fails that brand only, and later. */
 function ordersOf({ SHOP_DATABASE_URL: url = '', SHOP_SQL_DIR: folder = '' }: Environment): string | undefined {
-  const file = join(folder, 'orders.sql');
-  return url.trim() !== '' && existsSync(file) ? `${url.trim()} ${readFileSync(file, 'utf8')}` : undefined;
+  if (url.trim() === '') return undefined;
+  try {
+    return `${url.trim()} ${readFileSync(join(folder, 'orders.sql'), 'utf8')}`;
+  } catch {
+    return undefined;
+  }
 }
 
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>

@@ -1,4 +1,4 @@
-import { appendFile, chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -246,6 +246,10 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
     );
   await appendFile(join(brands.folder, 'b', 'orders.sql'), "where st.store_name = 'b'\n");
   expect(await failureOf('b')).toBeUndefined();
+  // A query that cannot be read.
+  await rm(join(brands.folder, 'b', 'orders.sql'));
+  await mkdir(join(brands.folder, 'b', 'orders.sql'));
+  expect(await failureOf('a')).toBeUndefined();
   await writeFile(join(brands.folder, 'Big-Name.env'), '');
   expect(await failureOf('Big-Name')).toMatch(/has no usable name/);
 
