@@ -139,6 +139,12 @@ describe('spans', () => {
     expect(of(inside - 1)[1]).toBe('2026-11-01 02:00:00');
     expect(of(inside, 'Asia/Seoul')).toEqual(['2026-11-01 14:30:00', '2026-11-01 14:30:01', 0, 1]);
     expect(['America/New_York', 'Asia/Seoul'].map((zone) => shortestEnd(inside, zone) - inside)).toEqual([5401, 1]);
+    // Clocks went back in Goose Bay at 00:01, by an hour: 03:01 in UTC. The offset of 03:00 is not that of 03:01.
+    const at = (time: string) => Date.parse(`2000-10-29T${time}Z`) / 1000;
+    expect(['03:00:00', '02:01:30'].map((time) => of(at(time), 'America/Goose_Bay')[0])).toEqual([
+      '2000-10-28 23:00:00',
+      '2000-10-28 22:31:30',
+    ]);
     // 02:00 to 03:00 of 2026-03-08 does not happen in New York.
     const skipped = Date.parse('2026-03-08T07:00:00Z') / 1000;
     expect(of(skipped - 1).slice(0, 2)).toEqual(['2026-03-08 01:59:59', '2026-03-08 03:00:00']);
