@@ -321,9 +321,10 @@ export const vanishedAreGone = ({ shop, service, nowMs }: Facts): Findings =>
     return hasReviews || isOld ? [] : [`order ${code} left the shop two rescans ago and is at the service`];
   });
 
-function deletedIsCleared(found: Order, { settingsOf }: Facts): Findings {
+/** A process with other settings may have kept it: then the next rescan deletes it. */
+function deletedIsCleared(found: Order, { settingsOf, hasOtherSettings }: Facts): Findings {
   const hasReviews = [...found.subOrders.values()].some((one) => one.reviews > 0);
-  const isKept = settingsOf('settles').deletes === 'off' || hasReviews;
+  const isKept = settingsOf('settles').deletes === 'off' || hasReviews || hasOtherSettings;
   if (!isKept) return ['was deleted in the shop and is at the service'];
   return found.email !== '' || found.phone !== ''
     ? ['was deleted in the shop and keeps its contact at the service']
