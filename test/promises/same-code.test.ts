@@ -168,8 +168,9 @@ test.for([
       await world.sync();
       expect(await world.atService(contents)).toEqual(kim);
       expect(mailed(world)).not.toContain('lee@example.com');
+      expect(await world.openDeadLetters()).toMatchObject(run === 1 ? [{ key: second }] : []);
+      await world.warehouse('update sync.dead_letters set resolved_at = now(), is_discarded = true');
     }
-    expect(await world.openDeadLetters()).toMatchObject([{ key: second }]);
     // The service tells them apart from now on.
     world.serviceRule(() => 'pass');
     await world.timePasses('1 day');
