@@ -19,7 +19,7 @@ export type ShopDatabaseOptions = Pick<DriverOptions, 'url' | 'connections'> & {
 };
 
 /** The kind of database that SHOP_DATABASE_URL names (src/app/config.ts has the protocols). */
-export const dialectOf = (url: string): SqlDialect => (/^(mysql|mariadb):/.test(url) ? 'mysql' : 'postgres');
+export const dialectOf = (url: string): SqlDialect => (/^(mysql|mariadb):/i.test(url) ? 'mysql' : 'postgres');
 
 /** @throws UsageError for a parameter of the URL that is not known. */
 export function openDatabase(options: ShopDatabaseOptions) {

@@ -41,5 +41,5 @@ test('an address without a database is refused with an example', () => {
 
 test('the scheme names the kind of database', () => {
   const of = (scheme: string) => dialectOf(`${scheme}://u:geheim@h/d`);
-  expect(['postgres', 'postgresql', 'mysql', 'mariadb'].map(of)).toEqual(['postgres', 'postgres', 'mysql', 'mysql']);
+  expect(['postgres', 'postgresql', 'mysql', 'MariaDB'].map(of)).toEqual(['postgres', 'postgres', 'mysql', 'mysql']);
 });
