@@ -53,3 +53,19 @@ test('an order whose push broke off is pushed again, although the shop has it as
   await world.sync();
   expect(await world.atService(serviceState)).toEqual(before);
 });
+
+test('an order that another process pushed and deleted since it was read is not brought back', async ({ world }) => {
+  await world.place(order('R', line('1', 1)));
+  const app = await world.openApp();
+  let isRead = false;
+  const orders: typeof app.shop.orders = async (codes) => {
+    const read = await app.shop.orders(codes);
+    if (!isRead) await world.shop('update o set deleted_at = now()');
+    isRead = true;
+    return read;
+  };
+  // This process must not delete, so it looks for no order that it has not pushed.
+  const rights = rightsOf(app, { deletes: 'off' });
+  await pushOrders(orderDeps(app, { shop: { ...app.shop, orders } }), ['R'], rights);
+  expect(await world.atService(serviceState)).toEqual([]);
+});

@@ -120,15 +120,12 @@ const isOfThisOrder = (error: unknown): error is Error =>
  * fingerprint counts as unknown. An order that is another one than the leased one by its date was read too early, or is a
  * dead letter.
  */
-const isStale = (
-  { link, isNew, isAlike }: LeasedOrder,
-  { order }: DesiredOrder,
-  { rights, readAt }: SlicePush,
-): boolean => {
-  if (isAlike || otherOrderFault(order, link) !== undefined) return true;
-  if (isNew) return rights.deletes === 'send';
-  return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
-};
+const isStale = ({ link, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush): boolean =>
+  isAlike ||
+  otherOrderFault(order, link) !== undefined ||
+  link.fingerprint === null ||
+  link.pushedAt === null ||
+  link.pushedAt >= readAt;
 
 /** Steps 3 and 4. @returns what was done. */
 async function bringInLine(
