@@ -16,6 +16,7 @@ import type { ReviewOverview } from '../../review-api/index.ts';
 import { heldIn, storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
 import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
+import type { Doubt } from '../read/reader.ts';
 import { type Axis, justNow, listLimits } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
@@ -96,26 +97,33 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
 
 /**
  * Why it is not believed that a span has no reviews, although its list shows none: the overview names one, when the run
- * begins and after the list was read. Undefined if it names none in the span, or the warehouse holds the review.
+ * begins and after the list was read, and the warehouse lacks it.
  *
- * The newest review counts only if a list of its second shows it: a service may count a review that waits to be displayed,
- * and each run would fail until a newer one is displayed.
+ * - `listed`: the list of its second alone shows it.
+ * - `reason`: no list shows any review that the overview or the warehouse knows.
+ *
+ * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
  */
-export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promise<string | undefined> {
+export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promise<Doubt | undefined> {
   const { db } = deps.warehouse;
-  const isWithin = (second = end) => second >= start && second < end;
+  const isWithin = (second: Second) => second >= start && second < end;
   if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date)))) return undefined;
   const overview = await overviewIfAny(deps);
-  const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
-  const named = [first, last].find(isWithin);
-  if (named === undefined) return undefined;
-  const second = { start: named, end: named + 1 };
-  if ((await heldIn(db, second)).length > 0) return undefined;
-  if (named !== first) {
-    const alone = await fetchPage(deps, { axis: 'created', span: second }, 1, 1);
-    if (alone.kind !== 'page' || alone.ids.length === 0) return undefined;
-  }
-  return `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows one (it may be hidden)`;
+  const dates = [overview?.first_review_created_at, overview?.last_review_created_at];
+  const known = dates.map(parseInstant).filter((second) => second !== undefined);
+  const named = known.find(isWithin);
+  if (named === undefined || (await heldIn(db, { start: named, end: named + 1 })).length > 0) return undefined;
+  const isListed = async (second: Second) => {
+    const page = await fetchPage(deps, { axis: 'created', span: { start: second, end: second + 1 } }, 1, 1);
+    return page.kind === 'page' && page.ids.length > 0;
+  };
+  if (await isListed(named)) return 'listed';
+  const held = await storedBounds(db);
+  const others = [...known, ...(held ? [secondOf(held.first), secondOf(held.last)] : [])];
+  for (const other of others) if (!isWithin(other) && (await isListed(other))) return undefined;
+  return {
+    reason: `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`,
+  };
 }
 
 /** Two right clocks differ by less than a day, even if one takes its time zone for UTC. */

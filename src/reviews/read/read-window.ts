@@ -11,7 +11,7 @@ import type { ReviewDeps } from '../review-deps.ts';
 import { limitsOf, pageWithin } from './list-page.ts';
 import { partsAgain, voidsOf } from './look-again.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
-import type { Land, Part, Proven, ReadDeps } from './reader.ts';
+import type { Doubt, Land, Part, Proven, ReadDeps } from './reader.ts';
 import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
 
 /**
@@ -59,7 +59,7 @@ export async function readWindow(
 export type Ledger = {
   land: Land;
   enter(proven: Proven): Promise<void>;
-  doubt(empty: Span): Promise<string | undefined>;
+  doubt(empty: Span): Promise<Doubt | undefined>;
 };
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
@@ -126,8 +126,12 @@ export async function readSpans(
     const parts = await partsAgain(deps, axis, read);
     if (parts.length > 0) return { kind: 'too-long', requests, parts };
     for (const days of axis === 'created' ? voidsOf(read, present) : []) {
-      const reason = await doubt(days);
-      if (reason !== undefined) return { kind: 'doubted', requests, reason };
+      const doubted = await doubt(days);
+      if (doubted === 'listed') {
+        const parts = halvesOf(read.span, deps.timeZone).map((half) => ({ span: half }));
+        return { kind: 'too-long', requests, parts };
+      }
+      if (doubted) return { kind: 'doubted', requests, ...doubted };
     }
     return read;
   }

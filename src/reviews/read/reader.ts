@@ -25,6 +25,9 @@ export type Pages = {
   looks: number;
 };
 
+/** Why an empty list is not believed: a review of its span is `listed` elsewhere, or another `reason`. */
+export type Doubt = 'listed' | { reason: string };
+
 /** `looks` of a process that knows nothing of its service. */
 export const looksAtMost = 16;
 
