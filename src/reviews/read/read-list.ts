@@ -197,7 +197,7 @@ function contradicted({ deps }: Reader): Unproven {
 async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Promise<'shown' | 'unclear' | ListEnd> {
   const { pageSize } = limitsOf(reader.deps);
   const ids = new Set(idsOf(pages));
-  // Of a list without records a few are asked for: no stored response answers that, and no limit of the service forbids it.
+  // Ask for a few records of an empty list: no stored response answers that request, and no limit of the service forbids it.
   const few = Math.min(fewRecords, pageSize - 1);
   const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? few : pageSize);
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
