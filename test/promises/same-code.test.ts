@@ -180,6 +180,29 @@ test.for([
   },
 );
 
+test('an order that is shown by a code that the shop does not have is mailed once', async ({ world }) => {
+  await world.place(of('2026-EU-01', 'kim', 1), of('2026-EU-02', 'lee', 3));
+  const cuts = () =>
+    world.serviceRule((request) => {
+      if (isPost(request)) request.form.set('code', (request.form.get('code') ?? '').slice(0, 8));
+      return 'pass';
+    });
+  cuts();
+  await world.sync();
+  expect(mailed(world)).toHaveLength(2);
+  const letters = ['2026-EU-01', '2026-EU-02'].map((key) => ({ key, reason: expect.stringContaining('"2026-EU-"') }));
+  expect(await world.openDeadLetters()).toMatchObject(letters);
+  cuts();
+  await world.syncDaily(2);
+  expect(mailed(world)).toEqual([]);
+  expect(await world.openDeadLetters()).toMatchObject(letters);
+  // The service keeps whole codes from now on.
+  world.serviceRule(() => 'pass');
+  await world.syncDaily(1);
+  expect(await world.openDeadLetters()).toEqual([]);
+  expect(mailed(world)).toHaveLength(2);
+});
+
 test('a service that fails on the look at two codes makes no dead letter about them', async ({ world }) => {
   await world.place(of('xK3f', 'kim', 1));
   await world.sync();

@@ -16,13 +16,13 @@ where l.order_code <> a.code and (l.order_id is not null or l.contact is not nul
 union all
 select a.code, b.code, null, null from asked a join asked b on b.key = a.key where b.code < a.code and not (a.is_begun or b.is_begun)
 union all
--- The service has shown another order for this one; a person may have discarded that dead letter. One look-up an order, also
--- before Postgres knows how many dead letters there are.
-select a.code, l.order_code, l.order_id, d.other_code
+-- The service has shown another order for this one; the shop may have no order of that code, and a person may have discarded
+-- that dead letter. One look-up an order, also before Postgres knows how many dead letters there are.
+select a.code, coalesce(l.order_code, d.other_code), l.order_id, d.other_code
 from asked a
 cross join lateral (
   select payload ->> 'other_code' as other_code from sync.dead_letters
   where order_code = a.code and kind = 'order' and (resolved_at is null or is_discarded) and payload ? 'other_code' limit 1
 ) as d
-join sync.order_links l on sync.code_key(l.order_code) = sync.code_key(d.other_code) and l.order_code <> a.code
+left join sync.order_links l on sync.code_key(l.order_code) = sync.code_key(d.other_code) and l.order_code <> a.code
 where a.order_id is null

@@ -220,4 +220,5 @@ function compact<T extends object>(body: T): T {
 /** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
 export const alikeFault = (other: string) =>
   `the service may hold this code and ${JSON.stringify(other)} for one: nothing of this order is sent until the service ` +
-  'shows two orders. Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros';
+  'shows two orders. Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros, ' +
+  'or, if the shop has no order of the other code, give this order a code that the service keeps as it is';

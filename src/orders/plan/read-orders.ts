@@ -88,14 +88,15 @@ async function alikeFaults(
 async function faultUnlessApart(
   { orders }: OrderDeps['api'],
   read: Send,
-  { orderCode, code, orderId }: AlikeOrder,
+  { orderCode, code, orderId, shownCode }: AlikeOrder,
 ): Promise<string | undefined> {
-  if (orderId === null || keptForms(orderCode).includes(code)) return alikeFault(code);
-  const other = await read((options) => orders.get(orderId, options));
-  const own = other.kind === 'done' ? await read((options) => orders.getByCode(orderCode, options)) : other;
+  // If the service has shown the code, and its id is not known, the look by this code tells.
+  if (orderId === null ? shownCode === null : keptForms(orderCode).includes(code)) return alikeFault(code);
+  const other = orderId === null ? undefined : await read((options) => orders.get(orderId, options));
+  const own = !other || other.kind === 'done' ? await read((options) => orders.getByCode(orderCode, options)) : other;
   // An outage says nothing about the codes.
   if (own.kind === 'failed' && own.failure === 'transient') return own.reason;
-  const isOther = other.kind === 'done' && other.value.code === code;
+  const isOther = !other || (other.kind === 'done' && other.value.code === code);
   const isApart =
     own.kind === 'absent' || (own.kind === 'done' && own.value.code === orderCode && own.value.id !== orderId);
   return isOther && isApart ? undefined : alikeFault(code);
