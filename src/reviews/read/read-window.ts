@@ -127,10 +127,13 @@ export async function readSpans(
     if (parts.length > 0) return { kind: 'too-long', requests, parts };
     for (const days of axis === 'created' ? voidsOf(read, present) : []) {
       const doubted = await doubt(days);
-      if (doubted === 'listed') {
+      if (doubted === 'listed' && read.reviews > 0) {
         const parts = halvesOf(read.span, deps.timeZone).map((half) => ({ span: half }));
         return { kind: 'too-long', requests, parts };
       }
+      // Of its halves, one that is empty as well would count as read.
+      if (doubted === 'listed')
+        return { kind: 'doubted', requests, reason: 'the list is empty, and that of one second is not' };
       if (doubted) return { kind: 'doubted', requests, ...doubted };
     }
     return read;
