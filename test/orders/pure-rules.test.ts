@@ -25,7 +25,7 @@ import {
   optionsText,
 } from '../../src/orders/plan/same-value.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
-import { learn, type Result } from '../../src/orders/push/send.ts';
+import { findOrder, learn, type Result } from '../../src/orders/push/send.ts';
 import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
@@ -448,6 +448,32 @@ describe('the requests of one record', () => {
     const ofToken = new MalformedResponseError({ ...at(200), path: '/oauth/token' });
     for (const error of [new AuthenticationError(at(401), true), ofToken])
       await expect(open()(() => Promise.reject(error))).rejects.toBe(error);
+  });
+
+  type Answer = 'own' | 'other' | 400 | 404 | 500;
+  const byCode = ['own', 'other', 404, 400, 500] as const;
+  test.each<[Answer | 'unknown', ...ends: ('id' | 'code' | 'absent' | 'failed')[]]>([
+    ['unknown', 'code', 'failed', 'absent', 'failed', 'failed'],
+    ['own', 'id', 'id', 'id', 'id', 'id'],
+    // A service need not look orders up by code: then its response to the id counts.
+    ['other', 'code', 'absent', 'absent', 'absent', 'absent'],
+    [404, 'code', 'absent', 'absent', 'absent', 'absent'],
+    [400, 'failed', 'failed', 'failed', 'failed', 'failed'],
+    [500, 'failed', 'failed', 'failed', 'failed', 'failed'],
+  ])('find an order whose id leads to %s, and its code to own, other, 404, 400 or 500', async (byId, ...ends) => {
+    const answer = (from: string, what: Answer) => async () => {
+      if (what === 404) throw new NotFoundError(at(404));
+      if (what === 400) throw new RefusedError(at(400));
+      if (what === 500) throw new UnavailableError(at(500));
+      return { code: what === 'own' ? 'A' : 'B', from };
+    };
+    const found = byCode.map(async (one) => {
+      const orders = { get: answer('id', byId as Answer), getByCode: answer('code', one) };
+      const api = { orders } as unknown as Parameters<typeof findOrder>[0];
+      const sent = await findOrder(api, { code: 'A', orderId: byId === 'unknown' ? null : 1 }, open());
+      return sent.kind === 'done' ? (sent.value as unknown as { from: string }).from : sent.kind;
+    });
+    expect(await Promise.all(found)).toEqual(ends);
   });
 
   test('after a failure are sent once; the lease is checked before each attempt', async () => {
