@@ -134,12 +134,16 @@ test('what vanished is deleted by a rescan that misses it a day later', async ({
   await missForADay(world, `delete from o where code in ('O3', 'O4', 'O5')`);
   let refused = 0;
   world.serviceRule(({ method }) => (method === 'DELETE' && ++refused <= 2 ? { status: 403 } : 'pass'));
-  const error = expect.stringMatching(/: 2 orders, such as O[345] \(.*403.*\)\. The next rescan tries again/);
+  const error = expect.stringMatching(/: 2 orders, such as O[345] \(.*403.*\)\. The next rescan tries again\.$/);
   expect(await reconcile(world)).toMatchObject({ outcome: 'incomplete', status: 1, error });
   expect(await world.codesAtService()).toHaveLength(5);
   // Only a rescan tries again.
   expect(await world.warehouse('select from sync.order_links where due_at is not null')).toEqual([]);
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });
+  // If the allowance is used up, the next step is another one.
+  await world.warehouse('update sync.settings set removals_taken_at = array_fill(now(), array[50])');
+  const held = /: 2 orders, such as O[345] \(the removals of 24 hours .*: review-sync sync reconcile --allow-removals$/;
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', error: expect.stringMatching(held) });
+  expect(await reconcile(world, '--allow-removals')).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });
 });
 
 test('a rescan that is stopped while a worker deletes orders deletes no more of them', async ({ openWorld }) => {
