@@ -51,6 +51,18 @@ test('a service that lost more than half is not believed, however few are asked 
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
+test('reviews that were marked deleted in the last RECONCILE_DAYS are asked for again', async ({ world }) => {
+  await syncHourly(world, 4);
+  // 29, 31, 44 and 46 days ago: before and after RECONCILE_ALL_DAYS, before and after RECONCILE_DAYS.
+  await world.warehouse(`update warehouse.reviews
+    set deleted_at = now() - (array[29, 31, 44, 46])[id] * interval '1 day'`);
+  const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
+  await concludeReconcile(deps, { recentDays: 45, allDays: 30 });
+  expect(await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null')).toEqual([
+    { id: 4 },
+  ]);
+});
+
 test('verify asks about so many reviews that no list shows, and says there are more', async ({ world }) => {
   await syncHourly(world, 12);
   await world.atService('delete from reference_service.reviews where id <= 5');
