@@ -164,6 +164,23 @@ test('a failed probe is followed by another one, later each time', async () => {
   await expect(untilFree(session, call, 0, true)).rejects.toThrow('no request may be sent before');
 });
 
+test.each([
+  [0, [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]],
+  [1, [250, 500, 1000, 1000]],
+  [2, [250, 500, 1000, 1000]],
+  [3, []],
+])('how long to wait for a token if the ones before were revoked after %i uses each', async (uses, expected) => {
+  const waits: number[] = [];
+  const onWait = (forMs: number) => void waits.push(forMs);
+  const session = openSession(undefined, { stopped: AbortSignal.abort(), now: Date.now, onWait });
+  const token = { value: 'own', renewAtMs: Number.POSITIVE_INFINITY, isOurs: true, isRefused: true, uses };
+  for (const _wait of expected.length > 0 ? expected : [0]) {
+    session.token = { ...token };
+    await renewToken(session, async () => undefined).catch(() => {});
+  }
+  expect(waits).toEqual(expected);
+});
+
 /** Gives out tokens that serve so many requests each. */
 function shortLived(uses: number) {
   const served = new Map<string, number>();
