@@ -56,6 +56,8 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
     ('webhook', 'd', 'r', '[{}]', null, false), ('webhook', 'e', 'r', '[]', now(), true) returning id`);
   const notRetried = new RegExp(`^\\d of 1 record: .*\nNot retried: ${webhook?.id} is discarded, and a webhook`);
   expect(await world.says(`dead-letters retry ${old?.id} ${webhook?.id}`, notRetried)).toMatchObject({ status: 1 });
+  const alone = `Not retried: ${webhook?.id} is discarded`;
+  expect(await world.says(`dead-letters retry ${webhook?.id}`, alone)).toMatchObject({ status: 1 });
 });
 
 test('without its shop queries a command that reads the shop exits 2, a worker goes on', async ({ world }) => {
