@@ -449,6 +449,7 @@ export function runsAreDone(runs: readonly Run[], { deadLetters, service }: Fact
     if (run.job.name.includes('review') && service.failingReviews.size > 0) return [];
     // Then the queries may be wrong.
     if (run.report?.error?.includes('the shop shows none of the pushed orders')) return [];
+    if (run.report?.error?.includes('The first sync of orders waits for a backfill')) return [];
     // A later run of this list may remove it, with the allowance of the next day.
     if (run !== runs.at(-1) && run.report?.error?.includes('removals of orders and lines held back')) return [];
     const kinds = run.job.name.includes('order') ? ['order', 'order_line'] : ['review'];
