@@ -118,6 +118,7 @@ export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promis
     return page.kind === 'page' && page.ids.length > 0;
   };
   if (await isListed(named)) return 'listed';
+  if ((await newestOf(deps, 'created', lately(deps))) !== undefined) return undefined;
   const held = await storedBounds(db);
   const others = [...known, ...(held ? [secondOf(held.first), secondOf(held.last)] : [])];
   for (const other of others) if (!isWithin(other) && (await isListed(other))) return undefined;
