@@ -142,7 +142,7 @@ function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: cl
   return baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
 }
 
-/** Where the orders of a brand come from; undefined: unknown. A file that cannot be read fails that brand only, and later. */
+/** The source of a brand's orders; undefined: unknown. A file that cannot be read fails that brand only, and later. */
 function ordersOf({ SHOP_DATABASE_URL: url = '', SHOP_SQL_DIR: folder = '' }: Environment): string | undefined {
   if (url.trim() === '') return undefined;
   try {

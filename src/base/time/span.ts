@@ -38,8 +38,8 @@ export function parseInstant(value: unknown): Second | undefined {
 }
 
 /**
- * First second of the calendar day `yyyy-mm-dd` in the zone; undefined if the text is not a day. Where clocks are set back
- * from 01:00 to 00:00, as on the Azores, the day has two midnights and begins at the first.
+ * First second of the calendar day `yyyy-mm-dd` in the zone; undefined if the text is not a day. If clocks are set
+ * back from 01:00 to 00:00, as on the Azores, the day has two midnights and begins at the first.
  */
 export function startOfDay(day: string, zone: string): Second | undefined {
   const parsed = DateTime.fromFormat(day, 'yyyy-MM-dd', { zone });

@@ -113,15 +113,17 @@ export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promis
   const known = dates.map(parseInstant).filter((second) => second !== undefined);
   const named = known.find(isWithin);
   if (named === undefined || (await heldIn(db, { start: named, end: named + 1 })).length > 0) return undefined;
-  const isListed = async (second: Second) => {
-    const page = await fetchPage(deps, { axis: 'created', span: { start: second, end: second + 1 } }, 1, 1);
+  /** A few are asked for: the newest may be hidden after the page was cut. */
+  const shows = async (span: Span) => {
+    const page = await fetchPage(deps, { axis: 'created', span, desc: true }, 1, 10);
     return page.kind === 'page' && page.ids.length > 0;
   };
-  if (await isListed(named)) return 'listed';
-  if ((await newestOf(deps, 'created', lately(deps))) !== undefined) return undefined;
+  const secondAt = (second: Second) => ({ start: second, end: second + 1 });
+  if (await shows(secondAt(named))) return 'listed';
   const held = await storedBounds(db);
   const others = [...known, ...(held ? [secondOf(held.first), secondOf(held.last)] : [])];
-  for (const other of others) if (!isWithin(other) && (await isListed(other))) return undefined;
+  const seconds = others.filter((other) => !isWithin(other)).map(secondAt);
+  for (const span of [lately(deps), ...seconds]) if (await shows(span)) return undefined;
   return {
     reason: `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`,
   };

@@ -131,7 +131,7 @@ export async function readSpans(
         const parts = halvesOf(read.span, deps.timeZone).map((half) => ({ span: half }));
         return { kind: 'too-long', requests, parts };
       }
-      // Of its halves, one that is empty as well would count as read.
+      // An empty list is not halved: an empty half without the named review would count as read.
       if (doubted === 'listed')
         return { kind: 'doubted', requests, reason: 'the list is empty, and that of one second is not' };
       if (doubted) return { kind: 'doubted', requests, ...doubted };
