@@ -60,12 +60,19 @@ test('an order that another process pushed and deleted since it was read is not 
   let isRead = false;
   const orders: typeof app.shop.orders = async (codes) => {
     const read = await app.shop.orders(codes);
-    if (!isRead) await world.shop('update o set deleted_at = now()');
+    if (isRead) return read;
     isRead = true;
+    const other = await world.openApp();
+    for (const change of ['null', 'now()']) {
+      await world.shop(`update o set deleted_at = ${change}`);
+      await pushOrders(orderDeps(other), ['R'], rightsOf(other, { deletes: 'send' }));
+    }
     return read;
   };
   // This process must not delete, so it looks for no order that it has not pushed.
   const rights = rightsOf(app, { deletes: 'off' });
-  await pushOrders(orderDeps(app, { shop: { ...app.shop, orders } }), ['R'], rights);
+  expect(await pushOrders(orderDeps(app, { shop: { ...app.shop, orders } }), ['R'], rights)).toMatchObject({
+    orders: 1,
+  });
   expect(await world.atService(serviceState)).toEqual([]);
 });

@@ -64,7 +64,16 @@ const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')
 /** What is recorded of a push of the order after which this is known. */
 const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, order = desiredOf()) => {
   const [memory, link] = [{ ...memoryOf(orderLink(before), []), ...known }, orderLink(before)];
-  const leased = { orderCode: 'A', token: 't', link, isNew: false, lines: [], isAlike: false, renewedAtMs: 0 };
+  const leased = {
+    orderCode: 'A',
+    token: 't',
+    link,
+    isNew: false,
+    lines: [],
+    isAlike: false,
+    isForgotten: false,
+    renewedAtMs: 0,
+  };
   const at = { rights: usualRights, readAt: new Date(), now: () => new Date() };
   return recordOf(order, leased, memory, at);
 };

@@ -38,8 +38,8 @@ type Leased<T> = { done: T; elsewhere?: undefined } | { done?: undefined; elsewh
  *
  * 1. Take the lease: from here on no other process pushes this order, and it is due until this push is recorded. The
  *    first lease decides about contact (promise 7).
- * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or may have
- *    deleted it. Stop if nothing is to be sent.
+ * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or has deleted
+ *    it. Stop if nothing is to be sent.
  * 3. Plan, write down what is about to be created, send, learn; again while something is left to be planned (`carryOut`).
  * 4. Record all of it in one transaction, which gives the lease back.
  *
@@ -51,11 +51,11 @@ type Leased<T> = { done: T; elsewhere?: undefined } | { done?: undefined; elsewh
  */
 export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<Leased<Counts>> {
   const { code } = given;
-  const { rights, now } = slice;
+  const { rights, now, readAt } = slice;
   const { createdAt: orderedAt } = given.order;
   const contact = firstDecision({ createdAt: orderedAt, now: now() }, rights);
   try {
-    return await underLease(deps, { code, contact, orderedAt }, async (leased) => {
+    return await underLease(deps, { code, contact, orderedAt, readAt }, async (leased) => {
       const { order, deadLetter } = isStale(leased, given, slice)
         ? ((await slice.readAgain(code)) ?? {})
         : { order: given };
@@ -115,17 +115,19 @@ const isOfThisOrder = (error: unknown): error is Error =>
   isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
 
 /**
- * Whether another process may have pushed a newer version since the order was read. If another process deleted the order
- * at the service, nothing is remembered of it, and it looks new. If a push broke off, nobody knows what it sent, and the
- * fingerprint counts as unknown. An order that is another one than the leased one by its date was read too early, or is a
- * dead letter.
+ * Whether another process may have pushed a newer version since the order was read, or has deleted it at the service, so
+ * that it looks new. If a push broke off, nobody knows what it sent, and the fingerprint counts as unknown. An order that is
+ * another one than the leased one by its date was read too early, or is a dead letter.
  */
-const isStale = ({ link, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush): boolean =>
-  isAlike ||
-  otherOrderFault(order, link) !== undefined ||
-  link.fingerprint === null ||
-  link.pushedAt === null ||
-  link.pushedAt >= readAt;
+const isStale = (
+  { link, isNew, isForgotten, isAlike }: LeasedOrder,
+  { order }: DesiredOrder,
+  { readAt }: SlicePush,
+): boolean => {
+  if (isAlike || otherOrderFault(order, link) !== undefined) return true;
+  if (isNew) return isForgotten;
+  return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
+};
 
 /** Steps 3 and 4. @returns what was done. */
 async function bringInLine(

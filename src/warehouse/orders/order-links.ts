@@ -83,6 +83,14 @@ export async function alikeOrders(db: Db, codes: readonly string[]): Promise<rea
   return codes.length === 0 ? [] : rowsOf<AlikeOrder>(db, 'alike_orders', codes);
 }
 
+/** Which of these orders were deleted at the service and forgotten since then: forget_orders.sql leaves a dead letter. */
+export async function forgottenSince(db: Db, codes: readonly string[], since: Date): Promise<Set<string>> {
+  if (codes.length === 0) return new Set();
+  const letters = await listOf<{ code: string }>(db)`
+    select order_code as code from sync.dead_letters where resolved_at >= ${since} and order_code = any(${codes})`;
+  return new Set(letters.map(({ code }) => code));
+}
+
 /** Another process is pushing the order: which one, and when its lease expires unless it renews it. */
 export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Date };
 

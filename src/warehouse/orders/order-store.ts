@@ -8,6 +8,7 @@ import { type Db, rowsOf } from '../index.ts';
 import {
   alikeOrders,
   type ContactDecision,
+  forgottenSince,
   type LineLinkRow,
   type OrderLink,
   type OtherLease,
@@ -38,12 +39,17 @@ export type LeasedOrder = Readonly<{
   lines: readonly LineLinkRow[];
   /** Whether another order goes before this one (alikeOrders), as it was once the lease was ours. */
   isAlike: boolean;
+  /** Whether it was deleted at the service and forgotten since it was read. */
+  isForgotten: boolean;
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
 };
 
-/** The order to lease. Its contact decision and created_at are written down if no push of it has begun before. */
-type WantedLease = { code: string; contact: NonNullable<ContactDecision>; orderedAt: Date | null };
+/**
+ * The order to lease. Its contact decision and created_at are written down if no push of it has begun before. `readAt`: the
+ * warehouse's clock just before the order was read from the shop; absent: it was not read.
+ */
+type WantedLease = { code: string; contact: NonNullable<ContactDecision>; orderedAt: Date | null; readAt?: Date };
 
 /** The outcome of a push, recorded as a whole. */
 export type PushRecord = {
@@ -166,13 +172,20 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
   const lines = await orderLines(db, ours);
   const alike = await alikeOrders(db, ours);
   const areAlike = new Set(alike.map((one) => one.orderCode));
+  const added = leased.filter((row) => row.isNew).map(({ orderCode }) => orderCode);
+  const firstReading = Math.min(...wanted.map(({ readAt = new Date() }) => readAt.getTime()));
+  const forgotten = await forgottenSince(db, added, new Date(firstReading));
   const elsewhere = items.filter(({ token }) => !byToken.has(token)).map(({ code }) => code);
   const leases = await otherLeases(db, elsewhere);
   return items.map(({ code: orderCode, token }): LeasedOrder | OtherLease => {
     const row = byToken.get(token);
     if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
     const { token: _, isNew, ...link } = row;
-    const known = { lines: lines.get(orderCode) ?? [], isAlike: areAlike.has(orderCode) };
+    const known = {
+      lines: lines.get(orderCode) ?? [],
+      isAlike: areAlike.has(orderCode),
+      isForgotten: forgotten.has(orderCode),
+    };
     return { orderCode, token, link, ...known, isNew, renewedAtMs };
   });
 }
