@@ -24,8 +24,6 @@ export type Facts = {
   withheld: ReadonlySet<string>;
   /** Processes of other settings ran too. */
   hasOtherSettings: boolean;
-  /** Processes are killed, and the service refuses some requests for a while. */
-  hasKillsAndRefusals: boolean;
   /** Orders that came into the shop long after their dates: only a backfill reads them. */
   imported: ReadonlySet<string>;
   reviews: readonly WarehouseReview[];
@@ -299,10 +297,7 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
       if (at >= 0) left.splice(at, 1);
       else wrong(`line ${line.lineCode} (${shown(line)}) is missing; left are ${left.map(shown).join(', ') || 'none'}`);
     }
-    // Known fault: a creation that a kill cut off, and whose removal the service then refused, is forgotten if another line
-    // takes its code.
-    const mayBeForgotten = facts.hasKillsAndRefusals && left.filter((one) => !mayStay(one)).length === 1;
-    const extra = mayBeForgotten ? [] : left.filter((one) => one.by !== undefined && one.reviews === 0);
+    const extra = left.filter((one) => one.by !== undefined && one.reviews === 0);
     if (extra.length > 0 && !held && !isEmptied)
       wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
     if (isEmptied && extra.length > 0 && !held)

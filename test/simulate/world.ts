@@ -827,7 +827,6 @@ export async function simulateWorld(
       ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, repairsMs, deadLetters, imported },
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
       hasOtherSettings: nature.otherSettings,
-      hasKillsAndRefusals: nature.kills && nature.refusals,
       withheld: new Set(withheld.map(({ code }) => code)),
       reviews,
     };

@@ -155,14 +155,18 @@ function learnOfOrder(
 }
 
 function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
-  const links = new Map(memory.lines.map((link) => [link.lineCode, link]));
+  const known = new Map(memory.lines.map((link) => [link.lineCode, link]));
+  const links = new Map(known);
   const failures = [...memory.failures];
   const emptied = [...memory.emptied];
   const doubts: PushFailure[] = [];
   for (const result of results) {
     const { request, sent } = result;
     const { kind, lineCode } = request;
-    const link = links.get(lineCode);
+    // Sub-orders that nobody can tell apart share one link. It goes over to the next of them if the removal of one ends it.
+    const shared = known.get(lineCode);
+    const next = request.kind === 'remove' && shared ? { ...shared, subOrderId: request.subOrderId } : undefined;
+    const link = links.get(lineCode) ?? next;
     const failure = { lineCode, ...failureOf(sent) };
     const isRefused = sent.kind === 'failed' && failure.failure === 'permanent';
     if (isRefused || sent.kind === 'absent') failure.reason += productHint(request, link);
