@@ -124,6 +124,8 @@ so is a creation without a response of such a line
   11:s | new:s | !1:s=[] | create new
 what a lost creation made is its line’s, though an older foreign one is exact
   5:s 9:m | 1:s | 1:m=[5] | 1 gets 9; change 9: product_options; keep 5 foreign
+what the lost creation of a removed line made stays linked to it until it is removed, also if another line is equal
+  11:s 12:s | 1:s | 1:s=[] 2:s=[] | 1 gets 11; remove 12
 a linked sub-order is not what a lost creation made
   11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again
 `;

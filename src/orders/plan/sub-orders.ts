@@ -90,7 +90,10 @@ export function subOrderDifference(
   const create: SubOrderDifference['create'] = [];
   const { entries, ofLines, left } = match(shown, lines, links, untouched, unit);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
-  const copied = (entry: Entry) => links.find((link) => isCopy(entry, link, entries, unit));
+  const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
+  const gone = links.filter(({ lineCode }) => !codes.has(lineCode));
+  // Links of removed lines come first: each is remembered for its sub-order only.
+  const copied = (entry: Entry) => [...gone, ...links].find((link) => isCopy(entry, link, entries, unit));
   for (const line of lines) {
     const { lineCode, content } = line;
     const own = linkOf.get(lineCode);
@@ -116,9 +119,8 @@ export function subOrderDifference(
       linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore });
     }
   }
-  const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
-  const gone = links.map(({ lineCode }) => lineCode).filter((lineCode) => !codes.has(lineCode));
-  return { matched, create, ...retire(left, gone, linkOf, copied), links: [...linkOf.values()] };
+  const goneCodes = gone.map(({ lineCode }) => lineCode);
+  return { matched, create, ...retire(left, goneCodes, linkOf, copied), links: [...linkOf.values()] };
 }
 
 /**
