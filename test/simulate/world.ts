@@ -990,6 +990,8 @@ export async function simulateWorld(
         reviewSubOrder();
         await pass(10 * minuteMs);
       }
+      // A change counts from a day after the first count; what was counted in the first storm may have died with its process.
+      if (episode > 0 && nature.drift) await pass(25 * hourMs);
       await storm(episode);
       await judgeDone();
       if (episode + 1 < nature.episodes && nature.hourly) await pass(random.integer(55, 80) * minuteMs);
