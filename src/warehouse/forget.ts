@@ -86,6 +86,13 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
   const traces = await db.transaction().execute(async (trx) => {
     const found = await findTraces(trx, whose);
     const reviews = found.reviews.map(({ id }) => id);
+    const orders = [...found.contacts, ...found.orderLines.map(({ orderCode }) => orderCode)];
+    // Locks as a push and a page of reviews do, which may run meanwhile: first the orders and the reviews, each in order.
+    await write(trx)`select from sync.order_links where order_code = any(${orders}) order by order_code for update`;
+    await write(trx)`
+      insert into sync.touches (record, dated_at, product_id, order_code)
+      select 'review', created_at, product_id, order_code from warehouse.reviews
+      where id = any(${[...reviews, ...found.comments]}) order by id for update`;
     await write(trx)`
       update warehouse.reviews
       set extra = jsonb_set(extra, '{comments}', (
@@ -95,10 +102,6 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
         from jsonb_array_elements(extra -> 'comments') with ordinality as list (item, place)
       ))
       where id = any(${found.comments})`;
-    await write(trx)`
-      insert into sync.touches (record, dated_at, product_id, order_code)
-      select 'review', created_at, product_id, order_code from warehouse.reviews
-      where id = any(${[...reviews, ...found.comments]}) for update`;
     await write(trx)`
       update warehouse.reviews
       set user_id = null, user_code = null, user_name = null, message = null, code = null, order_code = null,

@@ -1,4 +1,6 @@
+import pg from 'pg';
 import { expect } from 'vitest';
+import { until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { line, openOrderWorld, order } from '../harness/order-world.ts';
 import { openWorld, type World, worldTest } from '../harness/world.ts';
@@ -114,6 +116,22 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     { key: 'ORDER-9', reason: 'why', payload: expect.anything(), open: true },
   ]);
   expect(await world.json(forget)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
+});
+
+test('forget waits for a push that is being recorded, and neither stops the other', async ({ world }) => {
+  await fill(world);
+  const push = new pg.Client({ connectionString: world.warehouseUrl });
+  await push.connect();
+  try {
+    await push.query(`begin; select from sync.order_links where order_code = 'ORDER-1' for update`);
+    const forgotten = world.cli('forget user', customer, '--order', 'ORDER-2', '--apply');
+    await until(async () => (await world.warehouse('select from pg_locks where not granted')).length > 0);
+    await push.query(`update sync.sub_order_links set linked_at = now() where order_code = 'ORDER-1'`);
+    await push.query(`update sync.dead_letters set resolved_at = now() where order_code = 'ORDER-1'; commit`);
+    expect(await forgotten).toMatchObject({ status: 0 });
+  } finally {
+    await push.end();
+  }
 });
 
 test('after forget user, no table names the customer, its orders or its texts', async ({ world }) => {
