@@ -1,8 +1,15 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
-/** The variables of a .env file. Editors on Windows begin a file with a byte order mark, which is no part of a name. */
-export const parseEnvFile = (text: string) => parseEnv(text.replace(/^\uFEFF/, ''));
+/** `NAME: value` and `NAME value`, which parseEnv would leave out in silence. */
+const nameWithoutEquals = /^([ \t]*(?:export[ \t]+)?[A-Z][A-Z0-9_]{6,})(?!\w|[ \t]*(?:[=#\r\n]|$))/gm;
+
+/**
+ * The variables of a .env file. Editors on Windows begin a file with a byte order mark, which is no part of a name. A name
+ * without an equals sign gets a colon at its end, so that it is reported as misspelt.
+ */
+export const parseEnvFile = (text: string) =>
+  parseEnv(text.replace(/^\uFEFF/, '').replaceAll(nameWithoutEquals, '$1:='));
 
 /**
  * The text of a file that decides where data goes. In a shared folder somebody else may have put it there.

@@ -51,6 +51,12 @@ test('a .env that cannot be read, or that another user may change, is refused', 
   const text = '\uFEFFQUEUE_URL=no address\r\n';
   // An editor on Windows wrote it: its first variable is read.
   await refused((file) => writeFile(file, text), '  QUEUE_URL is malformed');
+  // A line without an equals sign would mean the default, which mails.
+  const names = ['ORDER_BATCH_SIZE', 'ORDER_DELETES', 'ORDER_RESCAN_DAYS'];
+  await refused(
+    (file) => writeFile(file, `${names[0]}: 500\n export ${names[1]} off\n${names[2]}＝3\n`),
+    names.map((name) => `  ${name}: is not read: expected ${name}\n`).join(''),
+  );
   if (process.getuid?.() !== 0) return;
   const asOf = (uid: number, gid: number, mode: number) => async (file: string) => {
     await writeFile(file, text);
