@@ -7,10 +7,13 @@ export type Outage = ReturnType<typeof openOutage>;
 /** An outage that goes on is logged again after so many milliseconds. */
 const sayAgainMs = 60_000;
 
+/** An outage is over once no work has failed for so many milliseconds: of a read-only server, some loops only read. */
+const quietMs = 10_000;
+
 /** Logs an outage as it begins, once a minute, and as it ends. @param system as an operator names it: `warehouse`. */
 export function openOutage(log: Logger, system: string) {
   let sinceMs: number | undefined;
-  let saidMs = 0;
+  let [saidMs, failedMs] = [0, 0];
   const seconds = () => Math.round((performance.now() - (sinceMs ?? 0)) / 1000);
   return {
     /** Some work could not use the system. */
@@ -18,6 +21,7 @@ export function openOutage(log: Logger, system: string) {
       const nowMs = performance.now();
       const isNew = sinceMs === undefined;
       sinceMs ??= nowMs;
+      failedMs = nowMs;
       if (!isNew && nowMs - saidMs < sayAgainMs) return;
       saidMs = nowMs;
       const facts = { system, error: describeWithHint(error), ...(!isNew && { seconds: seconds() }) };
@@ -25,7 +29,7 @@ export function openOutage(log: Logger, system: string) {
     },
     /** Some work could use it. */
     worked(): void {
-      if (sinceMs === undefined) return;
+      if (sinceMs === undefined || performance.now() - failedMs < quietMs) return;
       log.info({ system, seconds: seconds() }, `the ${system} can be used again`);
       sinceMs = undefined;
     },
