@@ -25,6 +25,8 @@ export type Mood = {
   lastPage: LastPage;
   /** The service's own greatest page. */
   pageSize: number;
+  /** Whether a page begins where pages of the size asked for would, although each holds at most `pageSize`. */
+  leavesOut?: boolean;
   /** Whether the end of a period means its whole second, its first millisecond, or is left out. */
   end: 'second' | 'millisecond' | 'excluded';
   /** Records of one date: by id, mirrored when listed backwards; by id either way; in another order each time. */
@@ -71,10 +73,11 @@ export function listModel(
       if (end - start > limits.days * 86_400_000) throw new Error('the period is too long');
       const all = remembered(reviews(), params, { start, end }, mood, random);
       const size = Math.min(limit, mood.pageSize);
-      const last = Math.max(1, Math.ceil(all.length / size));
+      const step = mood.leavesOut ? limit : size;
+      const last = Math.max(1, Math.ceil(all.length / step));
       if (page > last && typeof mood.behind === 'number') refuse(mood.behind);
       const at = mood.behind === 'the last again' ? Math.min(page, last) : page;
-      const cut = all.slice((at - 1) * size, at * size);
+      const cut = all.slice((at - 1) * step, (at - 1) * step + size);
       if (cut.some((review) => review.id === mood.poison?.id)) refuse(mood.poison?.status);
       const shown = cut.filter((review) => !mood.hides || !isHidden(review));
       const items = shown.map((review) => ({

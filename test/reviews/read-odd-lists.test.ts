@@ -152,6 +152,21 @@ test.each([
   },
 );
 
+test.each([
+  [450, 50],
+  [430, 30],
+  [150, 50],
+] as const)(
+  '%i reviews of which each page shows only %i, although the next one begins 100 further, are read',
+  async (count, pageSize) => {
+    for (const ordered of [true, false])
+      for (const lastPage of ['real', 'absent'] as const) {
+        const service = listed(ofDay(count), { lastPage, pageSize, ordered, leavesOut: true });
+        await readsAll(service, ofDay(count), count, { ordered, lastPage });
+      }
+  },
+);
+
 test('a short last page is believed while numbers are right, a full one never', async () => {
   const pages = freshPages();
   const long = ofDay(350);

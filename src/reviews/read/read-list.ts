@@ -46,7 +46,8 @@ const looksAtMost = 5;
  *    read. It is whole by its count, or if two readings in turn show the same records.
  *
  * If a page is empty although others follow, or the service names a page behind the last full one, the records there are
- * hidden, or the service is wrong. Such a list is too long: in its parts, the pages are cut elsewhere.
+ * hidden, or the service is wrong. It is also wrong if records between two pages are on neither. Such a list is too long: in
+ * its parts, the pages are cut elsewhere.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -157,6 +158,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (end === 'shown' && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
   if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
   if (end === 'unclear' && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
+  if (await leavesOut(reader, query, pages)) return { kind: 'too-long' };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
   const unproven: Unproven = { kind: 'unproven', guess: number, pages };
@@ -223,6 +225,7 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
     if (next.kind === 'failed') return next;
     const isEmpty = next.kind === 'page' && next.ids.length === 0;
     if (isEmpty || next.kind === 'refused' || pages.some((page) => isSame(next, page))) {
+      if (lacks() && (await leavesOut(reader, query, pages))) return { kind: 'too-long' };
       if (lacks()) return { kind: 'too-long', page: last.page };
       // An empty page 30 may be one that the service never shows.
       const isEnd = isEmpty ? last.number < reader.most : await endsHere(reader, query, pages, next, atEnd.length > 0);
@@ -245,6 +248,18 @@ function breaksOff(pages: readonly ListPage[]): boolean {
   const { number, page } = lastOf(pages);
   const isFull = recordsOn(page) >= fewRecords && pages.every((one) => recordsOn(one) <= recordsOn(page));
   return isFull && pages.some(({ lastPage = 0 }) => lastPage > number);
+}
+
+/**
+ * Whether records between two pages are on neither: a service may show 50 records of the 100 asked for, and begin page 2 with
+ * the 101st. If only as many are asked for as it shows, page 2 begins with the 51st.
+ */
+async function leavesOut({ ask, deps }: Reader, query: PageQuery, pages: readonly ListPage[]): Promise<boolean> {
+  const largest = Math.max(...pages.map(recordsOn));
+  if (deps.pages.areNumbersRight || largest < fewRecords || largest >= limitsOf(deps).pageSize) return false;
+  const shown = new Set(idsOf(pages));
+  const second = await ask(query, 2, largest);
+  return second.kind === 'page' && second.ids.some((id) => !shown.has(id));
 }
 
 /**
