@@ -7,8 +7,6 @@
 -- 2. Alter the columns. Postgres makes their indexes again and does not write the tables again: a million orders with two
 --    lines each took 15 s on two busy cores.
 -- 3. The views again. Their texts keep the database's collation, by which people sort.
-create temporary table views_before on commit drop as
-select pg_get_viewdef('bi.coverage_by_day'::regclass) as coverage_by_day;
 create or replace view bi.coverage_by_day as select null::date as day, null::boolean as is_complete;
 create or replace view bi.sub_orders as
 select null::text as order_key, null::bigint as product_id, null::text as product_code, null::text as status,
@@ -138,12 +136,6 @@ comment on column bi.reviews_per_delivered_sub_order_by_product.reviews is 'Revi
 comment on column bi.reviews_per_delivered_sub_order_by_product.reviews_per_sub_order is 'reviews divided by delivered_sub_orders.';
 comment on column bi.reviews_per_delivered_sub_order_by_product.reviewed_sub_orders is 'Delivered sub-orders with a review, each counted once.';
 comment on column bi.reviews_per_delivered_sub_order_by_product.reviewed_share is 'Their share, 0 to 1.';
-
-do $$
-begin
-  execute 'create or replace view bi.coverage_by_day as ' || (select coverage_by_day from views_before);
-end
-$$;
 
 -- An altered column has lost its statistics.
 analyze sync.runs, sync.dead_letters, sync.order_links, sync.sub_order_links, sync.product_links, sync.export_windows;
