@@ -243,6 +243,9 @@ describe('what is sent', () => {
       const bare = line('1');
       const nothing = field === 'price' ? {} : { [field]: undefined };
       expect(effects({ shown: [shownAs(3, bare, nothing)], lines: [bare], links: [linked(bare, 3)] })).toEqual([]);
+      // A status or a price is never cleared; what else was sent, and the shop has cleared, is emptied once.
+      const cleared = field === 'status' || field === 'price' ? [] : [`change 3: ${field}`];
+      expect(effects({ shown: [shownAs(3, bare, nothing)], lines: [bare], links: [linked(full, 3)] })).toEqual(cleared);
     },
   );
 

@@ -306,7 +306,11 @@ const isOtherProduct = (entry: Entry, content: SubOrderContent) =>
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | undefined): FieldDifference[] {
-  const theirs = found.one;
+  // A field that the service does not show, and that the shop has cleared, counts as it was last sent: it is emptied once.
+  const clearable = ['delivery_started_at', 'delivered_at', 'invoice', 'delivery_service', 'product_options'] as const;
+  const unseen = clearable.filter((field) => found.one[field] === undefined && !hasValue(ours, field));
+  const asSent = Object.fromEntries(unseen.map((field) => [field, found.link?.content[field]]));
+  const theirs: SubOrder = { ...found.one, ...asSent };
   const options = theirs.product_options;
   // Reviews stay with the product that they were written about, which is the same one.
   const keepsProduct = isRegisteredAgain(found, ours) && mayHaveReviews(theirs);
