@@ -267,6 +267,10 @@ test('verify says which orders it could not compare', async ({ world }) => {
   await world.atService(`update reference_service.orders set total_price = 6 where code = 'A'`);
   const left = '0 orders repaired; 1 still differs: A. See why with: review-sync explain';
   expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
+  // A deleted order has no dead letter for its bad line either.
+  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'A'; delete from o where code = 'E'`);
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });
 
 test('verify counts what stays at the service, or names the command that deletes it', async ({ world }) => {

@@ -68,11 +68,12 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
   if (plan.nothing === 'deleted in the shop') return as('deleted');
   if (!difference) return as('not compared', lookupFault);
   if (shown === 'absent') return as('missing');
-  const stays = order.order.deletedAt !== undefined && deletes === 'off';
+  const { deletedAt } = order.order;
+  const stays = deletedAt !== undefined && deletes === 'off';
   const subOrders = stays ? { ...difference.subOrders, create: [] } : difference.subOrders;
   if (isDifferent({ ...difference, subOrders })) return as('differs');
-  // A line that waits for its product id can be compared later.
-  const [line] = order.faulty;
+  // A line that waits for its product id can be compared later. Nobody corrects a line of a deleted order (record.ts).
+  const [line] = deletedAt ? [] : order.faulty;
   return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
 }
 
