@@ -150,10 +150,19 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
   }
 }
 
-/** What a Redis does when its memory is full: anything but `noeviction` loses jobs. Undefined on Postgres. */
+/**
+ * What a Redis does when its memory is full: anything but `noeviction` loses jobs. Undefined on Postgres. Writes a key that
+ * is gone at once.
+ *
+ * @throws the error of a Redis that takes no writes: it is full, a replica, or cannot save.
+ */
 export async function evictionPolicy(url: string): Promise<string | undefined> {
   if (!isRedis(url)) return undefined;
-  return /^maxmemory_policy:(.*?)\r?$/m.exec(await withRedis(url, (redis) => redis.info()))?.[1];
+  const info = await withRedis(url, async (redis) => {
+    await redis.set('bull:review-sync-doctor', '', 'PX', 1);
+    return redis.info();
+  });
+  return /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1];
 }
 
 /**

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { checkService } from '../../src/app/doctor/check-service.ts';
 import { parseInstant, type Span } from '../../src/base/time/span.ts';
+import { withRedis } from '../../src/queue/connection.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { readWarehouseFacts } from '../../src/warehouse/warehouse-facts.ts';
 import { runCli } from '../harness/cli.ts';
@@ -393,6 +394,10 @@ redisTest('other schedules in the queue are reported, and a Redis that drops key
   expect(schedules[1]).toMatch(/if they change back, another worker has another configuration$/);
   expect(said).toContainEqual(
     expect.stringMatching(/^queue warning: Redis drops .* \(allkeys-lru\).* → set maxmem.* noeviction$/),
+  );
+  await withRedis(redis.url, (client) => client.config('SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction'));
+  expect((await ills(world)).said).toContainEqual(
+    expect.stringMatching(/^queue fault: the memory of the server is full \(OOM .* → give it more memory/),
   );
 });
 
