@@ -122,9 +122,9 @@ export const reopenDiscarded = (db: Db, ids: readonly number[]) => write(db)`
     select from sync.dead_letters o where o.kind = d.kind and o.key = d.key and o.resolved_at is null
   )`;
 
-/** Another attempt at the record of a dead letter has failed. */
+/** Another attempt at the record of a dead letter has failed. @param reason as `describeError` gives it, masked. */
 export const failAgain = (db: Db, id: number, reason: string) => write(db)`
-  update sync.dead_letters set reason = ${mask(reason)}, attempts = attempts + 1, last_failed_at = now()
+  update sync.dead_letters set reason = ${reason}, attempts = attempts + 1, last_failed_at = now()
   where id = ${id} and resolved_at is null`;
 
 export type DeadLetter = {

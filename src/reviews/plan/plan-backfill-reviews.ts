@@ -41,6 +41,7 @@ export async function planBackfillReviews(
 
 /**
  * The span of a range of days, within the plausible dates; if the range is open, up to the bounds of all reviews.
+ * Undefined if it begins after the last review.
  *
  * @throws UsageError for a range that has no plausible date.
  */
@@ -52,9 +53,7 @@ export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span 
       hint: 'Choose other days, or set REVIEW_YEARS_FROM.',
     });
   }
-  // A range may begin after the last review: then one second of it is looked at.
-  const from = start ?? all.start;
-  return intersection({ start: from, end: end ?? Math.max(all.end, from + 1) }, plausible);
+  return intersection({ start: start ?? all.start, end: end ?? all.end }, plausible);
 }
 
 const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) =>
