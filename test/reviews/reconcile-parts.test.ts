@@ -51,8 +51,13 @@ test('a service that lost more than half is not believed, however few are asked 
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
-test('reviews that were marked deleted in the last RECONCILE_DAYS are asked for again', async ({ world }) => {
+test('what was marked deleted in RECONCILE_DAYS is asked for; what failed before RECONCILE_ALL_DAYS closes', async ({
+  world,
+}) => {
   await syncHourly(world, 4);
+  // Without an id they can only be seen in a list.
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    select 'review', 'no id, ' || n, 'refused', '{}', now() - n * interval '1 day' from unnest(array[30.9, 31.1]) n`);
   // 29, 31, 44 and 46 days ago: before and after RECONCILE_ALL_DAYS, before and after RECONCILE_DAYS.
   await world.warehouse(`update warehouse.reviews
     set deleted_at = now() - (array[29, 31, 44, 46])[id] * interval '1 day'`);
@@ -61,6 +66,8 @@ test('reviews that were marked deleted in the last RECONCILE_DAYS are asked for 
   expect(await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null')).toEqual([
     { id: 4 },
   ]);
+  const open = await world.warehouse('select key from sync.dead_letters where resolved_at is null');
+  expect(open).toEqual([{ key: 'no id, 30.9' }]);
 });
 
 test('verify asks about so many reviews that no list shows, and says there are more', async ({ world }) => {
@@ -98,6 +105,15 @@ test('a review of the second in which one window ends and the next begins counts
   const differences = [{ id: 1, kind: 'missing', fields: [], day: '2026-01-31' }];
   expect(report).toMatchObject({ service: 1, warehouse: 0, missing: 1, differences, problems: [] });
   expect(progress.flat()).toEqual([1, 2, 2, 2]);
+});
+
+test('verify compares all that the overview names, also if lists begin with the oldest', async ({ world }) => {
+  const daily = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000));
+  await seedReviews(world.serviceDatabaseUrl, daily);
+  const deps = await depsWith(world, ({ page }) => ({
+    page: (params, ...more) => page({ ...params, date_order_desc: false }, ...more),
+  }));
+  expect(await verifyReviews(deps, {}, { repair: false })).toMatchObject({ missing: 3, problems: [] });
 });
 
 test('refused reviews are asked for, oldest attempt first, until twenty in a row fail', async ({ world }) => {
@@ -139,6 +155,21 @@ test('what may be gone is asked about until twenty requests in a row fail', asyn
   expect(await askedIfEachIsGone(15)).toBe(100);
   // Four at a time.
   expect([20, 21, 22, 23]).toContain(await askedIfEachIsGone(1000));
+});
+
+test('a review that is a 404 once, as of a gateway, is not gone', async ({ world }) => {
+  await syncHourly(world, 2);
+  const asked = new Set([1]);
+  const deps = await depsWith(world, ({ getRaw }) => ({
+    async getRaw(id, ...more) {
+      if (asked.has(id)) return getRaw(id, ...more);
+      asked.add(id);
+      throw new NotFoundError(at(404, id));
+    },
+  }));
+  const options = { mark: true, suspected: 1, others: [1], show: async () => {} };
+  expect(await confirmDeleted(deps, absentFrom(2, 1), options)).toMatchObject({ gone: [], unlisted: 1 });
+  expect(await world.warehouse(deleted)).toEqual([]);
 });
 
 test('twenty reviews that are gone are believed, more only up to half of all', async ({ world }) => {
