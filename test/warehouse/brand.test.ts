@@ -138,7 +138,7 @@ test('a prepared statement of one brand is not that of another on the same conne
   }
 });
 
-test('a brand whose statements wait for a lock leaves connections to the others', async () => {
+test('a brand whose statements wait for a lock, or fail, leaves connections to the others', async () => {
   const url = await createDatabase();
   await using shared = openPool({ url, connections: 2 });
   await using stuck = await openWarehouse({ url, connections: 1, shared, brand: 'a' });
@@ -148,4 +148,6 @@ test('a brand whose statements wait for a lock leaves connections to the others'
   expect((await other.pool.query('select 2 as n')).rows).toEqual([{ n: 2 }]);
   first.release();
   (await second).release();
+  await expect(stuck.pool.query('select 1 / 0')).rejects.toThrow('zero');
+  expect(shared.pool.totalCount).toBe(shared.pool.idleCount);
 });
