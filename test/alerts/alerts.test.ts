@@ -99,6 +99,7 @@ test('a warehouse that does not answer is reported until heard, by one process',
   // Later checks fail too, and post nothing.
   const before = checks;
   await until(async () => checks > before + 3);
+  expect(texts()).toHaveLength(refused + 1);
   // A message that is not accepted is no failure of the warehouse.
   receiver.answer = 503;
   await world.atService(`alter database ${database} with allow_connections true`);
