@@ -138,6 +138,21 @@ test('verify reads the total of an order without lines in the unit that other or
   ]);
 });
 
+test('verify reads the lines that another system made in the unit of their order’s total', async ({ world }) => {
+  await world.place(order('A', line('1', 7)), order('B', line('1', 7)));
+  const [made] = await world.shop<{ at: Date }>(
+    `update o set created_at = date_trunc('second', created_at) returning created_at as at`,
+  );
+  await world.atService(
+    `insert into reference_service.products (id) values (7);
+    insert into reference_service.orders (code, total_price, created_at, updated_at)
+      select code, 100, '${made?.at.toISOString()}', now() from unnest(array['A', 'B']) code;
+    insert into reference_service.sub_orders (order_id, product_id, price, status, created_at, updated_at)
+      select id, 7, case code when 'A' then 10 else 0.10 end, 'paid', now(), now() from reference_service.orders`,
+  );
+  await world.says('verify orders', '1 the same, 1 different', 'price: the shop has 10, the service 10 cents of KRW');
+});
+
 test('verify finds what differs or is missing, and repairs it without any address', async ({ world }) => {
   await pushThree(world);
   const verify = (...more: string[]) => world.cli('verify orders', ...more);
@@ -268,7 +283,9 @@ test('verify says which orders it could not compare', async ({ world }) => {
   const left = '0 orders repaired; 1 still differs: A. See why with: review-sync explain';
   expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
   // A deleted order has no dead letter for its bad line either.
-  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'A'; delete from o where code = 'E'`);
+  await world.shop(
+    `update o set deleted_at = now(), updated_at = now() where code = 'A'; delete from o where code = 'E'`,
+  );
   expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
   expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });

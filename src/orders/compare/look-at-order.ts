@@ -77,6 +77,8 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
   return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
 }
 
+const totalOf = (shown: Shown) => (typeof shown === 'string' ? null : shown.total_price);
+
 /** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const { db } = deps;
@@ -113,7 +115,9 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
         units.set(currency, moneyUnitOf(ofIt) ?? units.get(currency));
       return looked.map((one) => {
         const { order, shown, memory } = one;
-        const unit = typeof shown === 'object' ? units.get(shown.total_price?.currency_iso) : undefined;
+        // Of orders that another system made, only the total tells the unit.
+        const totals = (order ? [order.body.total_price] : []).map((amount) => ({ amount, shown: totalOf(shown) }));
+        const unit = units.get(totalOf(shown)?.currency_iso) ?? moneyUnitOf(totals);
         return comparedOrder({ ...one, plan: planOf(order, shown, { ...memory, unit }) }, rights.deletes);
       });
     },
