@@ -1,5 +1,5 @@
 import { isUsableCode } from '../../base/is-storable.ts';
-import { normalText } from '../../base/normal-text.ts';
+import { isSameCode, normalText } from '../../base/normal-text.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { normalCode, type Order } from '../../shop/rows.ts';
@@ -23,6 +23,39 @@ export type ReadOrder = { code: string; raw: RawOrder; link: OrderLink | undefin
 );
 
 type Deps = Pick<OrderDeps, 'api' | 'db' | 'limits' | 'signal'>;
+
+/**
+ * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
+ * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, or by the
+ * code that a search without case finds. That search reads the whole of orders.sql, and the feed may name orders that
+ * orders.sql leaves out, such as drafts: codes without letters that have a case, such as numbers, are not searched for.
+ *
+ * @returns `gone`: codes of which no order is shown. `unknown`: codes that the search did not reach.
+ */
+export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, codes: readonly string[]) {
+  const raws = await shop.orders(codes);
+  const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
+  const missing = codes.filter((code) => !found.has(code));
+  if (missing.length === 0) return { raws, gone: missing, unknown: [] };
+  const known = await alikeOrders(db, missing);
+  const forms = [
+    ...missing.map(normalText).flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
+    ...known.map(({ code }) => code),
+  ];
+  const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
+  const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));
+  const links = await orderLinks(db, missing);
+  const hasCase = (code: string) => code.toLowerCase() !== code.toUpperCase();
+  const strange = missing.filter((code) => hasCase(code) && !isShown(code) && isNeverPushed(links.get(code)));
+  const alike = strange.length === 0 ? [] : await shop.codesAlike(strange);
+  others.push(...(await shop.orders(alike ?? [])));
+  const unknown = alike ? [] : strange;
+  return {
+    raws: [...raws, ...others.filter(({ order }) => !found.has(order.code))],
+    gone: missing.filter((code) => !isShown(code) && !unknown.includes(code)),
+    unknown,
+  };
+}
 
 /**
  * The shop's rows as the service should have them, with the ids that are known so far.

@@ -1,20 +1,18 @@
 import { addCounts, type Counts, codesText, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import { isSameCode, normalText } from '../../base/normal-text.ts';
 import { sleep } from '../../base/timeout.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { alikeOrders, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
-import { isNeverPushed, memoryOf } from '../plan/order-memory.ts';
+import { memoryOf } from '../plan/order-memory.ts';
 import { planOrder } from '../plan/plan-order.ts';
-import { type ReadOrder, readOrders, sameOrders } from '../plan/read-orders.ts';
+import { type ReadOrder, readOrders, readSlice, sameOrders } from '../plan/read-orders.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
@@ -86,39 +84,6 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
 }
 
 const deadLettersOf = (read: readonly ReadOrder[]) => read.flatMap(({ deadLetter }) => deadLetter ?? []);
-
-/**
- * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
- * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, or by the
- * code that a search without case finds. That search reads the whole of orders.sql, and the feed may name orders that
- * orders.sql leaves out, such as drafts: codes without letters that have a case, such as numbers, are not searched for.
- *
- * @returns `gone`: codes of which no order is shown. `unknown`: codes that the search did not reach.
- */
-async function readSlice({ shop, db }: OrderDeps, codes: readonly string[]) {
-  const raws = await shop.orders(codes);
-  const found = new Set(raws.flatMap(({ order, asked = '' }) => [order.code, asked]));
-  const missing = codes.filter((code) => !found.has(code));
-  if (missing.length === 0) return { raws, gone: missing, unknown: [] };
-  const known = await alikeOrders(db, missing);
-  const forms = [
-    ...missing.map(normalText).flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
-    ...known.map(({ code }) => code),
-  ];
-  const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
-  const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));
-  const links = await orderLinks(db, missing);
-  const hasCase = (code: string) => code.toLowerCase() !== code.toUpperCase();
-  const strange = missing.filter((code) => hasCase(code) && !isShown(code) && isNeverPushed(links.get(code)));
-  const alike = strange.length === 0 ? [] : await shop.codesAlike(strange);
-  others.push(...(await shop.orders(alike ?? [])));
-  const unknown = alike ? [] : strange;
-  return {
-    raws: [...raws, ...others.filter(({ order }) => !found.has(order.code))],
-    gone: missing.filter((code) => !isShown(code) && !unknown.includes(code)),
-    unknown,
-  };
-}
 
 const feedFault =
   'the change feed names this code and orders.sql has no order of it; a search for it in another case took too long, or ' +

@@ -3,8 +3,10 @@ import type { OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
+import { slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type Batch, inPages } from './orders-by-day.ts';
+import { readSlice } from '../plan/read-orders.ts';
+import type { Batch } from './orders-by-day.ts';
 
 type ChangedDeps = Pick<OrderDeps, 'shop' | 'db'>;
 
@@ -59,7 +61,7 @@ export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptio
   return readChanges(deps, { shopNow, startedAt, isByCode, newest: cursor?.at }, next, options);
 }
 
-/** The orders that an incremental run would look at now, each once. Writes nothing. */
+/** The orders that an incremental run would look at now, read as a push reads them, each once. Writes nothing. */
 export async function* changedOrders(
   deps: ChangedDeps,
   options: ChangedOptions,
@@ -67,9 +69,10 @@ export async function* changedOrders(
   const shown = new Set<string>();
   let batch: Batch<ChangedState> | undefined = await planChangedOrders(deps, options);
   for (; batch !== undefined; batch = await nextChangedOrders(deps, batch.state, options)) {
-    const codes = new Set(batch.codes).difference(shown);
-    for (const code of codes) shown.add(code);
-    yield* inPages(deps.shop, [...codes]);
+    for (const codes of slicesOf(batch.codes.filter((code) => !shown.has(code)))) {
+      const { raws } = await readSlice(deps, codes);
+      yield raws.filter(({ order: { code } }) => code && !shown.has(code) && shown.add(code));
+    }
   }
 }
 
