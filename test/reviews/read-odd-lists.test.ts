@@ -163,6 +163,9 @@ test.each([
       for (const lastPage of ['real', 'absent'] as const) {
         const service = listed(ofDay(count), { lastPage, pageSize, ordered, leavesOut: true });
         await readsAll(service, ofDay(count), count, { ordered, lastPage });
+        const pages = { ...freshPages(), areNumbersRight: true };
+        const read = await idsRead(service, undefined, undefined, pages);
+        expect(read).toMatchObject({ ids: idsOf(ofDay(count)), reasons: [] });
       }
   },
 );

@@ -256,10 +256,13 @@ function breaksOff(pages: readonly ListPage[]): boolean {
  */
 async function leavesOut({ ask, deps }: Reader, query: PageQuery, pages: readonly ListPage[]): Promise<boolean> {
   const largest = Math.max(...pages.map(recordsOn));
-  if (deps.pages.areNumbersRight || largest < fewRecords || largest >= limitsOf(deps).pageSize) return false;
+  const isBelieved = pages.length === 1 && deps.pages.areNumbersRight;
+  if (isBelieved || largest < fewRecords || largest >= limitsOf(deps).pageSize) return false;
   const shown = new Set(idsOf(pages));
   const second = await ask(query, 2, largest);
-  return second.kind === 'page' && second.ids.some((id) => !shown.has(id));
+  const isLess = second.kind === 'page' && second.ids.some((id) => !shown.has(id));
+  if (isLess) deps.pages.areNumbersRight = false;
+  return isLess;
 }
 
 /**
