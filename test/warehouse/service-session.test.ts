@@ -20,6 +20,14 @@ test('a token is kept encrypted by the client secret, and replaced with it', asy
   await rotated.set({ token: 'tok-2', renewAtMs: Number.POSITIVE_INFINITY });
   expect(await rotated.get()).toMatchObject({ token: 'tok-2', renewAtMs: Number.POSITIVE_INFINITY });
   expect(await ask('select count(*)::integer as n from sync.service_session')).toEqual([{ n: 1 }]);
+
+  const endless = await tinyService(
+    () => json(order(1)),
+    () => json({ access_token: 'tok-3', expires_in: 2 ** 63 }),
+  );
+  const session = openServiceSession(warehouse.db, { ...service, client: 'another' }, 'the-s3cret');
+  await client(endless.url, { session }).orders.get(1);
+  expect(await session.get()).toMatchObject({ token: 'tok-3', renewAtMs: Number.POSITIVE_INFINITY });
 });
 
 test('a hold leaves the token alone, and a lifted one holds nobody', async () => {

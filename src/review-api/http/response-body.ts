@@ -88,7 +88,7 @@ export function withSameId<Item extends { id: number }>(item: Item, ours: number
 
 /**
  * The token, and when it is renewed. The spec gives tokens no lifetime. If the response has `expires_in` (seconds),
- * the token is renewed at 90 % of it.
+ * the token is renewed at 90 % of it. A lifetime of decades, such as 2^63 - 1 seconds, is none.
  */
 export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {
   const body = parseJson(response);
@@ -96,6 +96,6 @@ export function readToken(response: HttpResponse): { token: string; renewAtMs: n
   if (token === '') throw new ShapeError('expected text as access_token, got none');
   const { expires_in } = body as { expires_in?: unknown };
   const seconds = typeof expires_in === 'string' ? Number(expires_in) : expires_in;
-  const isKnown = typeof seconds === 'number' && seconds > 0;
+  const isKnown = typeof seconds === 'number' && seconds > 0 && seconds < 1e9;
   return { token, renewAtMs: isKnown ? response.requestedAt.getTime() + seconds * 900 : Number.POSITIVE_INFINITY };
 }
