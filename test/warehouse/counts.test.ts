@@ -80,7 +80,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
     const one = (id: number) =>
       version(id, {
         // No two of one moment, of which either may be the newest. Two months without a review lie before the last one.
-        created_at: at(random.pick([random.integer(0, 1500), random.integer(0, 1500), 4000]) + id / 100),
+        created_at: at(random.pick([random.integer(0, 1500), random.integer(0, 1500), 3400]) + id / 100),
         score: random.pick([5, 4, 3, 2, 1, null]),
         display: random.pick([true, false]),
         images_count: random.integer(0, 2),
