@@ -71,7 +71,7 @@ test.for([
   // So is one that lost the newest reviews. Those that are known as deleted are not asked for.
   await world.warehouse('delete from sync.order_links');
   await world.atService(`insert into reference_service.reviews (created_at, updated_at)
-    select at, at from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
+    select at, now() from generate_series('2026-01-01'::timestamptz, '2026-01-20', '1 day') at`);
   expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
   await world.atService(
     `delete from reference_service.reviews where created_at not between '2026-01-04' and '2026-01-07'`,
