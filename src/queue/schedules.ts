@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ErrorCode } from 'bullmq';
 import { CronExpressionParser } from 'cron-parser';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -16,7 +18,18 @@ export type PlannedRun = Schedule & { next: Date | undefined };
  * @throws ReviewSyncError when the queue does not respond within five seconds.
  */
 export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): Promise<void> =>
-  respondsInTime(setSchedules(queues, schedules));
+  respondsInTime(untilSet(queues, schedules));
+
+/** BullMQ refuses to set a schedule that another worker sets at the same moment, as when several start together. */
+async function untilSet(queues: Queues, schedules: readonly Schedule[], tries = 5): Promise<void> {
+  try {
+    await setSchedules(queues, schedules);
+  } catch (error) {
+    if (tries === 1 || (error as { code?: unknown }).code !== ErrorCode.SchedulerJobIdCollision) throw error;
+    await delay(200 * Math.random());
+    await untilSet(queues, schedules, tries - 1);
+  }
+}
 
 async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Promise<void> {
   const { scheduled: queue, prefix } = queues;

@@ -47,6 +47,15 @@ onEachQueue(({ redisUrl }) => {
     expect(await plannedRuns(of('sued/'))).toEqual([]);
   });
 
+  test('workers that start together all set the schedules', async () => {
+    const { queues } = await openTestQueues(redisUrl());
+    for (const _ of [1, 2, 3, 4, 5]) {
+      await Promise.all([1, 2, 3, 4].map(() => applySchedules(queues, [orders, reviews])));
+    }
+    expect(await plannedRuns(queues)).toHaveLength(2);
+    expect(await queues.scheduled.getDelayed()).toHaveLength(2);
+  });
+
   test('a start sets the own schedules, the watch only those lost or too far ahead', async () => {
     const { queues } = await openTestQueues(redisUrl());
     onTestFinished(() => void vi.useRealTimers());
