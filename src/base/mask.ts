@@ -7,8 +7,9 @@ const gap = `(?:${separator}|\\+(?=\\d)){0,3}`;
 /** An underscore also separates the dates of a window, so it counts between the usual groups of a number only. */
 const grouping = '(?:[ ._\\p{Zs}\\p{Pd}\u2212]|%2D|%5F)';
 
-/** Patterns of tokens and phone numbers. Order codes, dates and ids stay readable. */
+/** Patterns of tokens, passwords in addresses and phone numbers. Order codes, dates and ids stay readable. */
 const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
+  [/(?<=\/\/)[^\s/?#@]{1,256}:[^\s/?#@]{1,256}@/g, '[masked]@'],
   [/((?:token|client_secret|authorization)["']?\s*[=:]\s*["']?|bearer\s+)(?=\S*\d)[\w.~+/-]{6,}=*/gi, '$1[masked]'],
   // Month and day of a date are no beginning of a number.
   [new RegExp(`(?<![\\w.]|\\d{4}-|\\d{4}-\\d\\d-)(?:\\+|%2B|\\(?0)(?:${gap}\\d){8,14}(?!\\d)`, 'giu'), '[phone]'],

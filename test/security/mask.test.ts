@@ -5,6 +5,7 @@ import { withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
 import { maskedReason } from '../../src/warehouse/dead-letters.ts';
 
 test.each([
+  ['redirects to https://shop:pw1@intern/x', 'redirects to https://[masked]@intern/x'],
   ['minji@shop.example is taken', '[e-mail] is taken'],
   ['to=Minji.Kim%40shop.example&x=1', 'to=[e-mail]&x=1'],
   ['kim@한글도메인.kr and kim@xn--bj0bj06e.xn--3e0b707e', '[e-mail] and [e-mail]'],
