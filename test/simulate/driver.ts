@@ -29,6 +29,8 @@ export type Run = Task & {
   before: number;
   succeeded: number;
   startedMs: number;
+  /** When a process first saw its row; 0: none has. */
+  seenMs: number;
   endedMs: number;
   report: RunReport | undefined;
 };
@@ -130,6 +132,7 @@ export function createQueue(scheduler: Scheduler) {
       return release(run, scheduler.now() + 1000);
     }
     run.rights = row.rights;
+    run.seenMs ||= scheduler.now();
     const ended = endOf(row);
     if (ended) return end(run, ended);
     try {
@@ -188,7 +191,7 @@ export function createQueue(scheduler: Scheduler) {
       runs.push({
         ...task(),
         ...{ kind: 'run', id, job: named(jobs, jobName), rights: undefined, stage: 'new', state: undefined },
-        ...{ steps: [], before: 0, succeeded: 0, startedMs: scheduler.now(), endedMs: 0, report: undefined },
+        ...{ steps: [], before: 0, succeeded: 0, startedMs: scheduler.now(), seenMs: 0, endedMs: 0, report: undefined },
       });
       pumpLater(scheduler.random.next() * 10);
     },

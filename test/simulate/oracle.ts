@@ -58,6 +58,8 @@ export function policyOf({ run, what }: Work): Policy {
   return run.rights?.trigger === 'backfill with e-mail' ? 'always' : 'never';
 }
 
+const waitsForBackfill = 'The first sync of orders waits for a backfill';
+
 const mayRemoveAll = ({ request }: Entry) => request?.by?.run?.rights?.allowRemovals === true;
 
 export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): boolean =>
@@ -68,6 +70,14 @@ function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSetting
   // What begins first decides: a run may have begun to push the order, and have died before it sent anything.
   const mayHaveBegun = ({ atMs, run }: FirstPost) =>
     runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) === 'young');
+  // A backfill that was open when the first sync of orders began, and that ended by itself after the sync had sent something.
+  const waitsFor = (run: Run | undefined, sentMs: number) => {
+    const isSync = ({ job, report }: Run) => job.name === 'sync-orders' && !report?.error?.includes(waitsForBackfill);
+    const isFirst = run !== undefined && run === runs.find(isSync);
+    const isEnd = ({ report }: Run) => report?.outcome === 'done' && !report.counts.skipped;
+    const isOpen = (one: Run) => one.seenMs > 0 && one.seenMs < (run?.startedMs ?? 0) && one.endedMs > sentMs;
+    return isFirst && runs.find((one) => policyOf({ run: one, what: '' }) === 'never' && isEnd(one) && isOpen(one));
+  };
 
   return service.ledger.flatMap((entry): Findings => {
     if (entry.kind !== 'contact' || !entry.process || !entry.request?.by) return [];
@@ -83,6 +93,8 @@ function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSetting
     );
     if (days <= 0) return [`${what}, although none may be sent by a process with ORDER_CONTACT_MAX_AGE_DAYS=0`];
     if (policy === 'always') return [];
+    const awaited = waitsFor(by.run, sentMs);
+    if (awaited) return [`${what}, the first sync, while ${awaited.id} was open`];
     if (!isYoung(sentMs - contactGraceMs, Date.parse(entry.orderedAt), days))
       return [`${what}, although it is older than ${days} days`];
     const first = firstPosts.get(code);
@@ -247,13 +259,23 @@ export const isLine = (
   (line.invoice ?? '') === (one.invoice ?? '') &&
   optionsKey(line.options) === optionsKey(one.options);
 
-/** Whether something about the order cannot be synced, so that a dead letter is right. */
-function mayFail(code: string, { shop, service: { habits } }: Facts): boolean {
-  if (habits.refusedOrders.has(code) || habits.failingOrders.has(code) || habits.emptyValues !== 'clear') return true;
+/** Why something about the order cannot be synced, so that a dead letter is right. */
+function mayFail(code: string, reasons: readonly string[], { shop, service: { habits } }: Facts) {
+  if (habits.refusedOrders.has(code) || habits.failingOrders.has(code)) return 'as a whole';
   // Nobody corrects what left the shop.
   const last = shop.versions.get(code)?.findLast(({ order }) => order !== undefined)?.order;
-  return last?.lines.some((line) => habits.refusedProducts.has(line.productId)) ?? false;
+  if (last?.lines.some((line) => habits.refusedProducts.has(line.productId))) return 'a line';
+  const isKept = (reason: string) => reason.startsWith('the service keeps ');
+  return habits.emptyValues !== 'clear' && reasons.every(isKept) ? 'a value' : undefined;
 }
+
+/** Whether so many more removals than those of the last day need --allow-removals. */
+const isUsedUp = ({ service, nowMs }: Facts, more: number): boolean =>
+  service.ledger.filter(
+    (one) => (one.kind === 'removed' || one.kind === 'deleted') && one.atMs > nowMs - dayMs - graceMs,
+  ).length +
+    more >
+  50;
 
 /** Promises 1 to 4 and 8: after a run of orders that ended with nothing to report, both ends are the same. */
 export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: boolean }): Findings {
@@ -265,7 +287,14 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     const held = letters.some(({ reason }) => /allow-removals/.test(reason));
     const isEmptied = order !== undefined && order.lines.length === 0;
     const wrong = (text: string) => findings.push(`order ${code}: ${text}`);
-    if (letters.length > 0 && !mayFail(code, facts) && !held && isSettled)
+    const mayBeHeld = (removals: number) => !isSettled || isEmptied || isUsedUp(facts, removals);
+    const heldForNothing = 'a removal is held back, and the allowance of the day is not used up';
+    const failing = mayFail(
+      code,
+      letters.map(({ reason }) => reason),
+      facts,
+    );
+    if (letters.length > 0 && !failing && !held && isSettled)
       wrong(`is a dead letter although nothing is wrong with it: ${letters[0]?.reason}`);
     const copies = [...service.orders.values()].filter((one) => one.code === code);
     if (copies.length > 1) wrong(`is at the service ${copies.length} times`);
@@ -273,12 +302,13 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     // Whatever began to push an order, the next run of orders finishes it.
     if (order === undefined || (facts.imported.has(code) && !facts.firstPosts.has(code))) continue;
     if (order.deletedMs !== null) {
+      if (held && !mayBeHeld(1)) wrong(heldForNothing);
       // A process that deletes nothing may have ended the run.
       if (found && isPushed(service, code) && letters.length === 0 && (isSettled || !facts.hasOtherSettings))
         for (const text of deletedIsCleared(found, facts)) wrong(text);
       continue;
     }
-    if (letters.length > 0 && mayFail(code, facts)) continue;
+    if (letters.length > 0 && failing === 'as a whole') continue;
     if (!found) {
       wrong('is missing at the service');
       continue;
@@ -287,18 +317,24 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
       wrong(`has a total of ${order.total}, at the service ${found.total}`);
     if (found.userCode !== (order.userCode ?? ''))
       wrong(`is of ${order.userCode}, at the service of ${found.userCode}`);
+    const isKept = letters.length > 0 && service.habits.emptyValues !== 'clear';
     for (const field of ['email', 'phone'] as const)
-      if (order[field] === null && found[field] !== '') wrong(`has no ${field}, at the service one`);
+      if (order[field] === null && found[field] !== '' && !isKept) wrong(`has no ${field}, at the service one`);
     // First those that must not be left over.
     const mayStay = (one: SubOrder) => one.by === undefined || one.reviews > 0;
     const left = [...found.subOrders.values()].sort((a, b) => Number(mayStay(a)) - Number(mayStay(b)));
+    const isRefused = ({ productId }: ShopLine) => service.habits.refusedProducts.has(productId);
     for (const line of order.lines) {
       const at = left.findIndex((one) => isLine(line, one));
       if (at >= 0) left.splice(at, 1);
-      else wrong(`line ${line.lineCode} (${shown(line)}) is missing; left are ${left.map(shown).join(', ') || 'none'}`);
+      else if (letters.length === 0 || !isRefused(line))
+        wrong(`line ${line.lineCode} (${shown(line)}) is missing; left are ${left.map(shown).join(', ') || 'none'}`);
     }
     const extra = left.filter((one) => one.by !== undefined && one.reviews === 0);
-    if (extra.length > 0 && !held && !isEmptied)
+    if (held && !mayBeHeld(extra.length)) wrong(heldForNothing);
+    // A refused line keeps its sub-order as it is.
+    const kept = letters.length > 0 ? order.lines.filter(isRefused).length : 0;
+    if (extra.length > kept && !held && !isEmptied)
       wrong(`the service has sub-orders that the shop has not: ${extra.map(shown).join(', ')}`);
     if (isEmptied && extra.length > 0 && !held)
       wrong('has lost all of its lines, and no dead letter says that they stay');
@@ -443,18 +479,28 @@ export const likesAre = (
   );
 
 /** Promise 8: on a quiet day a run ends `done`, unless something is named that cannot be synced. */
-export function runsAreDone(runs: readonly Run[], { deadLetters, service }: Facts): Findings {
+export function runsAreDone(runs: readonly Run[], { deadLetters, service, runs: all }: Facts): Findings {
+  const isOfOrders = ({ job }: Run) => job.name.includes('order');
+  const isBackfill = ({ job }: Run) => job.name === 'backfill-orders';
   return runs.flatMap((run) => {
-    if (run.report?.outcome === 'done') return [];
-    if (run.job.name.includes('review') && service.failingReviews.size > 0) return [];
+    const { outcome, reason, error = '' } = { ...run.report };
+    const kinds = isOfOrders(run) ? ['order', 'order_line'] : ['review'];
+    const letters = deadLetters.filter(({ kind }) => kinds.includes(kind));
+    if (outcome === 'done')
+      return run === runs.findLast(isOfOrders) && letters.length > 0
+        ? [`${run.id} ends done, and ${letters[0]?.key} is a dead letter`]
+        : [];
+    if (!isOfOrders(run) && service.failingReviews.size > 0) return [];
     // Then the queries may be wrong.
-    if (run.report?.error?.includes('the shop shows none of the pushed orders')) return [];
-    if (run.report?.error?.includes('The first sync of orders waits for a backfill')) return [];
+    if (error.includes('the shop shows none of the pushed orders')) return [];
+    const isBackfillOpen = all.some(
+      (one) => isBackfill(one) && one.startedMs <= run.endedMs && one.endedMs >= run.startedMs,
+    );
+    if (error.includes(waitsForBackfill) && isBackfillOpen) return [];
     // A later run of this list may remove it, with the allowance of the next day.
-    if (run !== runs.at(-1) && run.report?.error?.includes('removals of orders and lines held back')) return [];
-    const kinds = run.job.name.includes('order') ? ['order', 'order_line'] : ['review'];
-    if (deadLetters.some(({ kind }) => kinds.includes(kind))) return [];
-    return [`${run.id} ends ${run.report?.outcome} on a quiet day: ${run.report?.error}`];
+    if (run !== runs.at(-1) && error.includes('removals of orders and lines held back')) return [];
+    if (letters.length > 0 && (reason === 'dead-letters' || error.includes('--allow-removals'))) return [];
+    return [`${run.id} ends ${outcome} on a quiet day: ${error}`];
   });
 }
 
