@@ -69,7 +69,7 @@ export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): bo
 function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSettings }: Facts): Findings {
   // What begins first decides: a run may have begun to push the order, and have died before it sent anything.
   const mayHaveBegun = ({ atMs, run }: FirstPost) =>
-    runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) === 'young');
+    runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) !== 'never');
   // A backfill that was open when the first sync of orders began, and that ended by itself after the sync had sent something.
   const waitsFor = (run: Run | undefined, sentMs: number) => {
     const isSync = ({ job, report }: Run) => job.name === 'sync-orders' && !report?.error?.includes(waitsForBackfill);
