@@ -153,22 +153,39 @@ test.each([
 );
 
 test.each([
-  [450, 50],
-  [430, 30],
-  [150, 50],
+  [450, 50, 40],
+  [430, 30, 60],
+  [2900, 30, 700],
+  [150, 50, 25],
 ] as const)(
   '%i reviews of which each page shows only %i, although the next one begins 100 further, are read',
-  async (count, pageSize) => {
+  async (count, pageSize, requests) => {
     for (const ordered of [true, false])
       for (const lastPage of ['real', 'absent'] as const) {
         const service = listed(ofDay(count), { lastPage, pageSize, ordered, leavesOut: true });
-        await readsAll(service, ofDay(count), count, { ordered, lastPage });
+        await readsAll(service, ofDay(count), requests, { ordered, lastPage });
+        // The service has shown full pages before.
         const pages = { ...freshPages(), areNumbersRight: true };
-        const read = await idsRead(service, undefined, undefined, pages);
-        expect(read).toMatchObject({ ids: idsOf(ofDay(count)), reasons: [] });
+        expect(await idsRead(service, undefined, undefined, pages)).toMatchObject({ ids: idsOf(ofDay(count)) });
       }
   },
 );
+
+test('a list that is asked for while another one shows that pages leave reviews out is not believed', async () => {
+  const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
+  const pages = freshPages();
+  const other = idsRead(listed(ofDay(450), how), undefined, undefined, pages);
+  const service = listed(ofDay(52), how);
+  const late: Service = {
+    async page(...request) {
+      const answer = await service.page(...request);
+      await other;
+      return answer;
+    },
+  };
+  const read = await idsRead(late, undefined, undefined, pages);
+  expect(read).toMatchObject({ ids: idsOf(ofDay(52)), reasons: [] });
+});
 
 test('a short last page is believed while numbers are right, a full one never', async () => {
   const pages = freshPages();

@@ -46,8 +46,8 @@ const looksAtMost = 5;
  *    read. It is whole by its count, or if two readings in turn show the same records.
  *
  * If a page is empty although others follow, or the service names a page behind the last full one, the records there are
- * hidden, or the service is wrong. It is also wrong if records between two pages are on neither. Such a list is too long: in
- * its parts, the pages are cut elsewhere.
+ * hidden, or the service is wrong. Such a list is too long: in its parts, the pages are cut elsewhere. If records between two
+ * pages are on neither, the list is read again in smaller pages.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -151,14 +151,17 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
   const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
-  const isKnown = top.isNamed && (list.lastPage === number || (deps.pages.areNumbersRight && areOthersFull && isShort));
+  const isKnown = top.isNamed && (list.lastPage === number || (reader.believesNumbers() && areOthersFull && isShort));
   const end = isKnown ? 'known' : await readOn(reader, query, pages);
-  if (typeof end !== 'string') return end;
   const isEmpty = pages.every(({ ids }) => ids.length === 0);
   if (end === 'shown' && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
+  if ((typeof end === 'string' || end.kind === 'too-long') && (await leavesOut(reader, query, pages))) {
+    list.lastPage = undefined;
+    return { kind: 'unproven', guess: 1 };
+  }
+  if (typeof end !== 'string') return end;
   if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
   if (end === 'unclear' && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
-  if (await leavesOut(reader, query, pages)) return { kind: 'too-long' };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
   const unproven: Unproven = { kind: 'unproven', guess: number, pages };
@@ -225,7 +228,6 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
     if (next.kind === 'failed') return next;
     const isEmpty = next.kind === 'page' && next.ids.length === 0;
     if (isEmpty || next.kind === 'refused' || pages.some((page) => isSame(next, page))) {
-      if (lacks() && (await leavesOut(reader, query, pages))) return { kind: 'too-long' };
       if (lacks()) return { kind: 'too-long', page: last.page };
       // An empty page 30 may be one that the service never shows.
       const isEnd = isEmpty ? last.number < reader.most : await endsHere(reader, query, pages, next, atEnd.length > 0);
@@ -252,17 +254,20 @@ function breaksOff(pages: readonly ListPage[]): boolean {
 
 /**
  * Whether records between two pages are on neither: a service may show 50 records of the 100 asked for, and begin page 2 with
- * the 101st. If only as many are asked for as it shows, page 2 begins with the 51st.
+ * the 101st. If only as many are asked for as it shows, page 2 begins with the 51st. From then on, no more are asked for.
  */
-async function leavesOut({ ask, deps }: Reader, query: PageQuery, pages: readonly ListPage[]): Promise<boolean> {
+async function leavesOut(reader: Reader, query: PageQuery, pages: readonly ListPage[]): Promise<boolean> {
   const largest = Math.max(...pages.map(recordsOn));
-  const isBelieved = pages.length === 1 && deps.pages.areNumbersRight;
-  if (isBelieved || largest < fewRecords || largest >= limitsOf(deps).pageSize) return false;
+  const isBelieved = pages.length === 1 && reader.believesNumbers();
+  if (isBelieved || largest < fewRecords || largest >= limitsOf(reader.deps).pageSize) return false;
+  const second = await reader.ask(query, 2, largest);
+  if (second.kind !== 'page') return false;
   const shown = new Set(idsOf(pages));
-  const second = await ask(query, 2, largest);
-  const isLess = second.kind === 'page' && second.ids.some((id) => !shown.has(id));
-  if (isLess) deps.pages.areNumbersRight = false;
-  return isLess;
+  // What was written since the reading began is on no page yet.
+  const until = secondOf(reader.startedAt()) - justNow;
+  const leaves = second.ids.some((id, index) => !shown.has(id) && (second.seconds[index] ?? 0) < until);
+  if (leaves) reader.askForLess(largest);
+  return leaves;
 }
 
 /**

@@ -19,6 +19,8 @@ export type Pages = {
    * is named as the last one is believed to be it.
    */
   areNumbersRight: boolean;
+  /** Records to ask for on a page: fewer than the most if the service leaves some out then (`leavesOut`). */
+  pageSize?: number;
   /** Records of the longest list. */
   longest: number;
   /** How often days in which a list has shown no reviews may still be asked for. */
@@ -55,7 +57,11 @@ export type Reader = ReturnType<typeof openReader>;
 /** What the reading of a span has shown. */
 export type Proven = ReturnType<Reader['proven']>;
 
-export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
+export function openReader(given: ReadDeps, axis: Axis, span: Span, land: Land) {
+  const { pages: shared } = given;
+  const most = limitsOf(given);
+  // Another reader may change the shared size while this one reads pages that must fit together.
+  const deps = { ...given, limits: { ...most, pageSize: shared.pageSize ?? most.pageSize } };
   const seen = new Map<string, Second | undefined>();
   const strays = new Set<string>();
   const landings: Promise<unknown>[] = [];
@@ -86,9 +92,16 @@ export function openReader(deps: ReadDeps, axis: Axis, span: Span, land: Land) {
     span,
     deps,
     /** The last page whose number is certain: page 30 may be a cap, with more behind it. */
-    most: limitsOf(deps).pages - 1,
+    most: most.pages - 1,
     ask,
     take,
+    /** Whether a short page that is named as the last one is believed to be it: not if others ask for smaller pages by now. */
+    believesNumbers: () => shared.areNumbersRight && (shared.pageSize ?? most.pageSize) === deps.limits.pageSize,
+    /** This reader, and each that opens later, asks for pages of this size. */
+    askForLess(pageSize: number): void {
+      deps.limits.pageSize = pageSize;
+      Object.assign(shared, { pageSize, areNumbersRight: false });
+    },
     /** How many different records were shown. */
     size: () => seen.size,
     /**
