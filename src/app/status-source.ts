@@ -1,3 +1,4 @@
+import { counted } from '../base/counts.ts';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
 import { openQueues } from '../queue/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
@@ -33,7 +34,11 @@ export async function requireMigrated(warehouse: Warehouse): Promise<void> {
     });
   });
   if (pending.length === 0) return;
-  throw new ReviewSyncError('not-migrated', `The warehouse lacks ${pending.length} migrations: ${pending.join(', ')}`, {
-    hint: 'Run: review-sync migrate',
-  });
+  throw new ReviewSyncError(
+    'not-migrated',
+    `The warehouse lacks ${counted(pending.length, 'migration')}: ${pending.join(', ')}`,
+    {
+      hint: 'Run: review-sync migrate',
+    },
+  );
 }
