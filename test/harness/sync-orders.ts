@@ -12,11 +12,11 @@ import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
 
 /** One incremental run of orders in this process, without the queue. */
-export async function syncOrdersOnce(app: App, run: SyncRun = {}): Promise<Counts> {
+export async function syncOrdersOnce(app: App, run: SyncRun = {}, lookbackMinutes = 10): Promise<Counts> {
   const rights = rightsOf(app, run);
   const { allowRemovals } = rights;
   const deps = orderDeps(app, run);
-  const options = { lookbackMinutes: 100_000, batchSize: 50_000, isAnyTime: allowRemovals };
+  const options = { lookbackMinutes, batchSize: 50_000, isAnyTime: allowRemovals };
   const counts: Counts[] = [];
   let batch = await planChangedOrders(deps, options);
   for (;;) {

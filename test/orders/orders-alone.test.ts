@@ -79,9 +79,9 @@ test('a dead letter closes when its value goes back, its row or its order is del
   // After the second failure the next attempt is ten minutes away.
   for (let run = 1; run <= 2; run += 1) await world.sync();
   expect((await world.openDeadLetters()).map((one) => one.key)).toEqual(['NEW', 'O1', 'O2', 'O3/faulty']);
-  await world.shop(`update o set order_device = null where code = 'O1'; delete from l where order_code = 'O2';
-    delete from o where code = 'O2'; update o set deleted_at = now() where code in ('O3', 'O4');
-    update o set deleted_at = now(), order_device = null where code = 'NEW'`);
+  await world.shop(`update o set order_device = null, updated_at = now() where code = 'O1'; delete from l where order_code = 'O2';
+    delete from o where code = 'O2'; update o set deleted_at = now(), updated_at = now() where code in ('O3', 'O4');
+    update o set deleted_at = now(), updated_at = now(), order_device = null where code = 'NEW'`);
   expect(await world.sync()).toMatchObject({ orders_deleted_kept: 3 });
   // Nothing but its next attempt shows that an order is gone.
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O2' }]);

@@ -14,6 +14,9 @@ import { openTables } from '../harness/shop-servers.ts';
 import { rescanOrdersOnce, rightsOf, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
+/** A run of a life looks back to its beginning. */
+const lifeMinutes = 100_000;
+
 /**
  * A life of orders in a shop system, `<preset>/life.yaml`, on the tables of `<preset>/schema.sql`. In its SQL `:now` is
  * the hour's date without zone in `zone`, `:instant` the same with its offset, and `:<word>` one of its `words`, which are
@@ -112,7 +115,7 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
       });
       const shown = new Set(page.keys.map(({ code }) => code));
       expect([...shown].sort(), `what the feed shows of hour ${hours}`).toEqual(feed.toSorted());
-      if (feed.length > 0) await syncOrdersOnce(app);
+      if (feed.length > 0) await syncOrdersOnce(app, {}, lifeMinutes);
       else expect((await rescanOrdersOnce(app, 4)).orders_pushed).toBeGreaterThan(0);
       for (const [code, fields] of Object.entries(shows)) {
         const changed = Object.entries({ ...expected[code], ...fields }).filter(([, value]) => value !== null);
@@ -150,7 +153,7 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
     }
     if (agrees) {
       const before = JSON.stringify(world.service.requests());
-      await syncOrdersOnce(app);
+      await syncOrdersOnce(app, {}, lifeMinutes);
       expect(JSON.stringify(world.service.requests()), 'requests of a run without changes').toBe(before);
       const options = { repair: false, rights: rightsOf(app, { trigger: 'repair' }) };
       const verified = await verifyOrders({ ...deps, onProgress() {} }, options);
