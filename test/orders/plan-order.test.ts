@@ -181,6 +181,7 @@ describe('the fields of an order', () => {
     expect(bodyOf(given)).not.toHaveProperty('user_grade_id');
     const reason = expect.stringMatching(/^the grade gold is not at the service yet; the order keeps the grade that/);
     expect(difference(given).fieldsNotSent).toEqual([{ field: 'user_grade_id', reason }]);
+    expect(fieldsNotShown(difference(given))).toEqual(['user_grade_id']);
   });
 
   test('values of the customer are masked for people', () => {

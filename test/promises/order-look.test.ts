@@ -269,6 +269,7 @@ test('verify says which orders it could not compare', async ({ world }) => {
   const end = await world.cli('verify orders --json');
   expect(end.status).toBe(1);
   expect(JSON.parse(end.stdout)).toMatchObject({ orders: 4, equal: 1, differing: 0, notCompared: 3 });
+  expect(JSON.parse(end.stdout).fieldsNotCompared).toEqual({ 'lines: product_id': 1 });
   await world.says(
     'verify orders',
     ...['A could not be compared: line 2: ', 'B could not be compared', 'E could not be compared: order_device'],

@@ -31,7 +31,7 @@ export type OrderDifference = {
   /** Fields of the order in which both ends differ, but for contact that the rule withholds. */
   fields: FieldDifference[];
   /** Lines that are not sent, and why. */
-  linesNotSent: { lineCode: string; reason: string }[];
+  linesNotSent: { lineCode: string; reason: string; isWaiting?: true }[];
   /** Fields of the order that are left as they are at the service, and why. */
   fieldsNotSent: { field: OptionalField; reason: string }[];
   subOrders: SubOrderDifference;
@@ -66,7 +66,8 @@ export function compareOrder(
     fields,
     linesNotSent: [
       ...waiting.map(({ lineCode, productCode }) => {
-        return { lineCode, reason: `it waits until the service is known to have product ${productCode}` };
+        const reason = `it waits until the service is known to have product ${productCode}`;
+        return { lineCode, reason, isWaiting: true as const };
       }),
       ...faulty.map(({ lineCode, reason }) => ({ lineCode, reason: `it would be a dead letter: ${reason}` })),
     ],
@@ -106,10 +107,13 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
 }
 
 /** The fields of the shop that the service does not show, so that nobody can compare them: `mileage`, `lines: status`. */
-export function fieldsNotShown({ fields, subOrders }: Pick<OrderDifference, 'fields' | 'subOrders'>): string[] {
+export function fieldsNotShown({ fields, fieldsNotSent, linesNotSent, subOrders }: OrderDifference): string[] {
   const ofLines = subOrders.matched.flatMap((line) => line.fields.filter(({ isShown }) => !isShown));
-  const ofOrder = fields.filter(({ isShown }) => !isShown);
-  return [...new Set([...ofOrder.map(({ field }) => field), ...ofLines.map(({ field }) => `lines: ${field}`)])];
+  const ofOrder = [...fields.filter(({ isShown }) => !isShown), ...fieldsNotSent];
+  const names = [...ofOrder.map(({ field }) => field), ...ofLines.map(({ field }) => `lines: ${field}`)];
+  // The service has not shown the id of the product that a line waits for.
+  if (linesNotSent.some(({ isWaiting }) => isWaiting)) names.push('lines: product_id');
+  return [...new Set(names)];
 }
 
 /** Fields of `POST /v1/orders` that the detail of an order does not show at most services. */
