@@ -136,8 +136,8 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
   const why =
     deletes === 'off'
       ? 'Nothing is deleted at the service with ORDER_DELETES=off.'
-      : 'Of those created in the last ORDER_RESCAN_DAYS, each is deleted a day after it was first missed by: ' +
-        'review-sync sync reconcile. Delete older ones at the service by hand.';
+      : 'Of those created in the last ORDER_RESCAN_DAYS, each without reviews is deleted a day after it was ' +
+        'first missed by: review-sync sync reconcile. Delete older ones at the service by hand.';
   const blocks = [
     [`${counted(orders, 'order')} of the shop: ${sums.join(', ')}.`],
     [...differences.flatMap(differenceText), ...andMore(differing, differences)],
