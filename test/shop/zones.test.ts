@@ -36,6 +36,15 @@ test.each([
   expect(later.keys).toEqual([{ code: 'C', at: `2026-07-01T${hour}:30:00.000000Z` }]);
 });
 
+test('every page by code has the hour that is repeated when clocks go back', async () => {
+  const database = await tables('timestamp', `values ('A', '2026-11-01 01:10:00'), ('B', '2026-11-01 00:30:00')`);
+  const shop = await openTables(database, queriesOf(), 'America/New_York');
+  // 01:45 for the first time; A may have changed 25 minutes later.
+  const after = { at: '2026-11-01T05:45:00.000000Z', code: '0' };
+  const { keys } = await shop.orderCodes({ axis: 'updated', after, size: 9, isByCode: true });
+  expect(keys.map(({ code }) => code)).toEqual(['A']);
+});
+
 test('a query file runs with a byte order mark, Windows line ends and semicolons', async () => {
   const database = await tables('timestamptz', `values ('A', now())`);
   const windows = (orders: string) => openTables(database, { ...queriesOf(), orders });
