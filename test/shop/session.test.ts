@@ -20,14 +20,15 @@ async function shopWith(open: OpenWorld, orders: string): Promise<World> {
 
 test('every reading has a time limit of 30 s, and a shorter one of the shop holds', async ({ openWorld }) => {
   const settings = `current_setting('statement_timeout') as user_name, current_setting('transaction_read_only') as store_name,
-    current_setting('lock_timeout') as user_code`;
+    current_setting('lock_timeout') as user_code, current_setting('transaction_isolation') as user_phone`;
   const world = await shopWith(openWorld, orders.replace(' from', `, ${settings} from`));
   await world.shop(`insert into o values ('A', now()), ('B', null)`);
   const silence = vi.spyOn(Socket.prototype, 'setTimeout');
   onTestFinished(() => silence.mockRestore());
   const { shop } = await world.openApp();
   expect(await shop.keylessOrders()).toMatchObject([{ code: 'B', user_name: '30s', store_name: 'on' }]);
-  const read = { code: 'A', user_name: '30s', store_name: 'on', user_code: '5s' };
+  // An order and its lines are read as of one moment.
+  const read = { code: 'A', user_name: '30s', store_name: 'on', user_code: '5s', user_phone: 'repeatable read' };
   expect(await shop.orders(['A'])).toMatchObject([{ order: read }]);
   expect(silence.mock.calls.map(([ms]) => ms)).toContain(45_000);
   for (const [own, shown] of [
