@@ -36,7 +36,7 @@ export function systemsOf({ api, shop }: Config): RunSystems {
   const { address, client } = serviceOf(api);
   const url = new URL(shop.url);
   // A socket is named by a parameter.
-  const socket = url.searchParams.get('host') ?? '';
+  const socket = url.searchParams.get('host') ?? url.searchParams.get('socket') ?? '';
   return {
     timeZone: api.timeZone,
     shop: `${url.host}${socket}${url.pathname}`,

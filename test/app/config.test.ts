@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util';
 import { Command as Commander } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
+import { systemsOf } from '../../src/app/run-rights.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
@@ -159,6 +160,14 @@ describe('the command line', () => {
     ];
     for (const one of said) expect(end.stderr).toContain(one);
   });
+
+  test.each(['postgres://u:pw@localhost/shop?host=', 'mysql://u:pw@localhost/shop?socket='])(
+    'shops at two sockets of one machine are two: %s',
+    (url) => {
+      const shopAt = (socket: string) => systemsOf(readConfig({ ...right, SHOP_DATABASE_URL: url + socket })).shop;
+      expect([shopAt('/run/a'), shopAt('/run/b')]).toEqual(['localhost/run/a/shop', 'localhost/run/b/shop']);
+    },
+  );
 
   test('each command shows how it is used', async () => {
     for (const name of Object.keys(summaries)) {
