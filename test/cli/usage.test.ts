@@ -20,7 +20,10 @@ test.each(['backfill orders --with-email', 'backfill reviews', 'verify orders', 
   },
 );
 
-test('a blank code of an order is refused by each command that takes one', async () => {
+test('a blank code of an order or a customer is refused by each command that takes one', async () => {
+  const nobody = { status: 2, stderr: expect.stringContaining('The user_code is empty') };
+  for (const code of ['', ' '])
+    expect(await runCli(['forget', 'user', code, '--apply'], environment)).toMatchObject(nobody);
   for (const command of ['explain order', 'preview order', 'forget order', 'forget user U --order']) {
     for (const code of ['', ' ']) {
       const end = await runCli([...command.split(' '), code], environment);
