@@ -106,7 +106,8 @@ test.for(['off', 'send'])(
     // More is removed than a day allows.
     const rights = rightsOf(app, { deletes: deletes as 'off' | 'send', allowRemovals: true });
     const preview = async (code: string) => {
-      const { requests, nothingToSend } = await previewOrder(deps, code, rights);
+      const { requests, nothingToSend, shopFault, lookupFault } = await previewOrder(deps, code, rights);
+      expect({ code, shopFault, lookupFault }).toEqual({ code });
       return [code, nothingToSend === undefined ? requests.map(previewed) : []] as const;
     };
     const shown = new Map(await Promise.all(codes.map((code) => deps.slots(() => preview(code)))));
