@@ -187,6 +187,20 @@ test('a list that is asked for while another one shows that pages leave reviews 
   expect(read).toMatchObject({ ids: idsOf(ofDay(52)), reasons: [] });
 });
 
+test('a review that is written meanwhile does not mean that pages leave others out', async () => {
+  const requestedAt = new Date('2026-11-05T12:00:00Z');
+  const known = spread(80, requestedAt.getTime() - 86_400_000, 80_000);
+  let reviews = known;
+  const service = listed(() => reviews, { pageSize: 50 });
+  const growing = answering(service, (_, { page }) => {
+    if (page === 2) reviews = [...known, ...spread(1, requestedAt.getTime(), 1)];
+    return { requestedAt };
+  });
+  const pages = freshPages();
+  await idsRead(growing, undefined, requestedAt, pages);
+  expect([reviews.length, pages.pageSize]).toEqual([81, undefined]);
+});
+
 test('a short last page is believed while numbers are right, a full one never', async () => {
   const pages = freshPages();
   const long = ofDay(350);

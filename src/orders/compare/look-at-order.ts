@@ -115,7 +115,7 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
         units.set(currency, moneyUnitOf(ofIt) ?? units.get(currency));
       return looked.map((one) => {
         const { order, shown, memory } = one;
-        // Of orders that another system made, only the total tells the unit.
+        // Only the total tells the unit of orders that another system made.
         const totals = (order ? [order.body.total_price] : []).map((amount) => ({ amount, shown: totalOf(shown) }));
         const unit = units.get(totalOf(shown)?.currency_iso) ?? moneyUnitOf(totals);
         return comparedOrder({ ...one, plan: planOf(order, shown, { ...memory, unit }) }, rights.deletes);

@@ -88,7 +88,7 @@ export function withSameId<Item extends { id: number }>(item: Item, ours: number
 
 /**
  * The token, and when it is renewed. The spec gives tokens no lifetime. If the response has `expires_in` (seconds),
- * the token is renewed at 90 % of it. A lifetime of decades, such as 2^63 - 1 seconds, is none.
+ * the token is renewed at 90 % of it. A lifetime of decades, such as 2^63 - 1 seconds, counts as unknown.
  */
 export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {
   const body = parseJson(response);
