@@ -57,4 +57,4 @@ select
 from days cross join spans cross join bounds;
 comment on view bi.coverage_by_day is 'Which days were read completely, from the service''s first review to its last. On any other day, few reviews may only mean that not all were read.';
 comment on column bi.coverage_by_day.day is 'The day, in the zone of bi.freshness.';
-comment on column bi.coverage_by_day.is_complete is 'Whether a complete reading of the day is proven: by creation, or, since that ended, by update up to the beginning of the last run. Of today: up to the last review that the service named.';
+comment on column bi.coverage_by_day.is_complete is 'Whether a complete reading of the day is proven: by creation, or, since that ended, by update up to the beginning of the last run. Today counts up to the last review that the service named.';

@@ -135,7 +135,7 @@ test('an overview that names hidden reviews is no gap if lists show others', asy
   };
   for (const command of ['sync reviews', 'sync reconcile', 'verify reviews'])
     expect((await world.cli(command)).status).toBe(0);
-  // Of what the warehouse holds, neither the first nor the last review is listed any more.
+  // Neither the first nor the last review that the warehouse holds is listed any more.
   await world.atService('delete from reference_service.reviews where id in (2, 59)');
   expect(JSON.parse((await cli('verify', 'reviews')).stdout)).toMatchObject({ problems: [] });
   expect((await cli('sync', 'reconcile')).status).toBe(0);
