@@ -116,50 +116,47 @@ export async function openWarehouse(options: WarehouseOptions) {
   };
 }
 
+/** A statement as a template, whose values are parameters. */
+type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
+
 /** The rows of a statement: ``listOf<{ n: number }>(db)`select count(*) as n from …` ``. */
-export const listOf =
-  <Row>(db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row[]> =>
-    (await sql<Row>(text, ...values).execute(db)).rows;
+export function listOf<Row>(db: Db): Statement<Row[]> {
+  return async (text, ...values) => (await sql<Row>(text, ...values).execute(db)).rows;
+}
 
 /** The first row of a statement; undefined if it gives none. */
-export const firstOf =
-  <Row>(db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row | undefined> =>
-    (await listOf<Row>(db)(text, ...values))[0];
+export function firstOf<Row>(db: Db): Statement<Row | undefined> {
+  return async (text, ...values) => (await listOf<Row>(db)(text, ...values))[0];
+}
 
 /** Whether a statement gives a row: ``isAny(db)`select from … limit 1` ``. */
-export const isAny =
-  (db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<boolean> =>
-    (await firstOf(db)(text, ...values)) !== undefined;
+export function isAny(db: Db): Statement<boolean> {
+  return async (text, ...values) => (await firstOf(db)(text, ...values)) !== undefined;
+}
 
 /** The row of a statement that always gives one. */
-export const rowOf =
-  <Row>(db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Row> => {
+export function rowOf<Row>(db: Db): Statement<Row> {
+  return async (text, ...values) => {
     const row = await firstOf<Row>(db)(text, ...values);
     if (row === undefined) throw new Error(`no row, expected one: ${text.join('…').trim().slice(0, 80)}`);
     return row;
   };
+}
 
 /** The first column of each row of a statement: ``valuesOf<string>(db)`select code from …` ``. */
-export const valuesOf =
-  <Value>(db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Value[]> =>
-    (await listOf<Record<string, Value>>(db)(text, ...values)).map((row) => Object.values(row)[0] as Value);
+export function valuesOf<Value>(db: Db): Statement<Value[]> {
+  return async (text, ...values) => (await listOf<object>(db)(text, ...values)).map((row) => Object.values(row)[0]);
+}
 
 /** The first column of the row of a statement that always gives one. */
-export const scalarOf =
-  <Value>(db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<Value> =>
-    Object.values(await rowOf<Record<string, Value>>(db)(text, ...values))[0] as Value;
+export function scalarOf<Value>(db: Db): Statement<Value> {
+  return async (text, ...values) => Object.values(await rowOf<object>(db)(text, ...values))[0];
+}
 
 /** Runs a statement. @returns how many rows it wrote. */
-export const write =
-  (db: Db) =>
-  async (text: TemplateStringsArray, ...values: unknown[]): Promise<number> =>
-    Number((await sql(text, ...values).execute(db)).numAffectedRows ?? 0);
+export function write(db: Db): Statement<number> {
+  return async (text, ...values) => Number((await sql(text, ...values).execute(db)).numAffectedRows ?? 0);
+}
 
 /** Whether another session holds a lock that a statement did not get in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
