@@ -70,14 +70,18 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** JSON text without its links, which a service may sign again in each response. */
 export const withoutLinks = (json: string): string => json.replaceAll(/"https?:(?:[^"\\]|\\.)*"/gi, '""');
 
+/** JSON text that is the same for the same fields in any order. */
+export const sortedJson = (value: unknown): string | undefined =>
+  JSON.stringify(value, (_, one: unknown) =>
+    isRecord(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
+  );
+
 /** A key for a record without a key: the same for the same fields in any order, as the warehouse gives them back. */
 export function contentKey(record: unknown): string {
-  const sorted = (_: string, value: unknown) =>
-    isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
-  return `sha256:${createHash('sha256')
-    .update(JSON.stringify(record, sorted) ?? '')
-    .digest('hex')
-    .slice(0, 32)}`;
+  const digest = createHash('sha256')
+    .update(sortedJson(record) ?? '')
+    .digest('hex');
+  return `sha256:${digest.slice(0, 32)}`;
 }
 
 /**

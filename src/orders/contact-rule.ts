@@ -1,4 +1,5 @@
-import { type Second, secondOf } from '../base/time/span.ts';
+import type { OpenSpan } from '../base/time/day-range.ts';
+import { secondOf } from '../base/time/span.ts';
 import type { ContactDecision } from '../warehouse/orders/order-links.ts';
 import type { RunRights, Trigger } from '../warehouse/runs/run-rights.ts';
 
@@ -28,8 +29,8 @@ const contactOf: Readonly<Record<Trigger, 'young' | 'never' | 'always'>> = {
 /** What pushing orders may do: the stricter of the run's rights and of this process's settings. */
 export type PushRights = Readonly<
   Pick<RunRights, 'trigger' | 'allowRemovals' | 'contactMaxAgeDays' | 'deletes'> & {
-    /** The days of a backfill, `end` left out; an open end is undefined. */
-    createdIn: { start: Second | undefined; end: Second | undefined };
+    /** The days of a backfill. */
+    createdIn: OpenSpan;
   }
 >;
 

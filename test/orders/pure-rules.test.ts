@@ -16,12 +16,12 @@ import {
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
 import {
-  areSameOptions,
   isSameSecond,
   isSameText,
   isShownAs,
   type MoneyUnit,
   moneyUnitOf,
+  optionsKey,
   optionsText,
 } from '../../src/orders/plan/same-value.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
@@ -388,6 +388,9 @@ describe('what counts as the same', () => {
     // Somebody has changed one there.
     expect(moneyUnitOf([amount('19900', 1_990_000), amount('5', 500), amount('100', 100)])).toBe(100);
   });
+
+  type Options = Readonly<Record<string, string>>;
+  const areSameOptions = (one: Options, other: Options) => optionsKey(one) === optionsKey(other);
 
   test('texts agree whatever their composition, spaces and escapes; options in any case', () => {
     const decomposed = '김하나'.normalize('NFD');

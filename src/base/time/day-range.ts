@@ -4,6 +4,9 @@ import { dayAfter, type Second, startOfDay, writableDates } from './span.ts';
 /** Calendar days `yyyy-mm-dd`, both inclusive; either may be left out. */
 export type DayRange = { from?: string | undefined; to?: string | undefined };
 
+/** From the first second of a day to the first second after one; either may be open. */
+export type OpenSpan = { start: Second | undefined; end: Second | undefined };
+
 /** Within the years 1 to 9999 in every zone: beyond these no database reads the text of a date. */
 const twoDays = 2 * 86_400;
 const writable = (at: Second) => Math.min(Math.max(at, writableDates.start + twoDays), writableDates.end - twoDays);
@@ -13,10 +16,7 @@ const writable = (at: Second) => Math.min(Math.max(at, writableDates.start + two
  *
  * @throws UsageError for a text that is not a day, and for a range that ends before it starts.
  */
-export function spanOfDays(
-  { from, to }: DayRange,
-  zone: string,
-): { start: Second | undefined; end: Second | undefined } {
+export function spanOfDays({ from, to }: DayRange, zone: string): OpenSpan {
   const day = (name: 'from' | 'to', text: string | undefined) => {
     const start = text === undefined ? undefined : startOfDay(text, zone);
     if (text !== undefined && start === undefined) {

@@ -131,6 +131,8 @@ export function intersection(span: Span, bounds: Span): Span | undefined {
   return end > start ? { start, end } : undefined;
 }
 
+export const isWithin = (second: Second, { start, end }: Span): boolean => second >= start && second < end;
+
 /** The part of the span before the second, as a list: it may be none. */
 export const partBefore = ({ start, end }: Span, second: Second): Span[] =>
   start < second ? [{ start, end: Math.min(end, second) }] : [];

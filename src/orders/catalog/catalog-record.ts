@@ -54,22 +54,20 @@ export async function openRecords(deps: OrderDeps, kind: CatalogKind, deadLetter
   };
 }
 
-/** The rows of a catalog query that can be pushed, by code; the others as dead letters. */
-type CatalogRows<T> = { byCode: Map<string, T>; deadLetters: NewDeadLetter[] };
-
-/** A code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
+/**
+ * The rows of a catalog query that can be pushed, by code; the others as dead letters. A code that is there twice is one dead
+ * letter: which of its rows is right is not known, and may change.
+ */
 export function readCatalogRows<T extends { code: string }>(
   kind: CatalogKind,
   rows: readonly CatalogRow[],
   read: (raw: RawRow) => Read<T>,
-): CatalogRows<T> {
+) {
   const byCode = new Map<string, T>();
   const deadLetters: NewDeadLetter[] = [];
-  for (const [key, same] of Map.groupBy(rows, ({ row }) =>
-    isUsableCode(row.code) ? row.code.trim() : contentKey(row),
-  )) {
-    const [first] = same;
-    if (!first) continue;
+  const keyOf = ({ row }: CatalogRow) => (isUsableCode(row.code) ? row.code.trim() : contentKey(row));
+  for (const [key, same] of Map.groupBy(rows, keyOf)) {
+    const [first] = same as [CatalogRow];
     const result = first.fault === undefined ? read(first.row) : { fault: first.fault };
     const code = isUsableCode(first.row.code) ? first.row.code : key;
     if (same.length > 1) {

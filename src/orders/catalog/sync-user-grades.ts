@@ -65,24 +65,18 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
   return rows.length === 0 ? {} : { user_grades: rows.length, ...(pushed > 0 && { user_grades_pushed: pushed }) };
 }
 
-async function allGrades(deps: OrderDeps): Promise<TheirGrade[]> {
-  const all: TheirGrade[] = [];
-  for await (const { items } of deps.api.userGrades.listAll()) all.push(...items);
-  return all;
-}
+const allGrades = async ({ api }: OrderDeps): Promise<TheirGrade[]> =>
+  (await Array.fromAsync(api.userGrades.listAll())).flatMap(({ items }) => items);
 
 /**
  * A linked grade that the list does not show; undefined if the service does not have it any more. A list may be
  * empty for a moment, and each grade would be created a second time.
  */
-async function gradeOf(deps: OrderDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> {
-  try {
-    return await deps.api.userGrades.get(id, options);
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined;
-    throw error;
-  }
-}
+const gradeOf = ({ api }: OrderDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> =>
+  api.userGrades.get(id, options).catch((error: unknown) => {
+    if (!(error instanceof NotFoundError)) throw error;
+    return undefined;
+  });
 
 /**
  * The grade of this name that no other code of the shop is linked to, else a new one; linked without a fingerprint.

@@ -49,9 +49,6 @@ async function askShop({ shop }: OrderDeps, code: string): Promise<{ raw?: RawOr
   }
 }
 
-/** Why the next run of `sync orders` would send nothing about the order. */
-export type NothingToSend = 'unchanged' | 'deleted in the shop' | 'cannot be read' | 'not in the shop';
-
 /** A request as a push sends it. */
 export type SentRequest = NonNullable<ReturnType<typeof wireOf>>;
 
@@ -59,8 +56,8 @@ export type SentRequest = NonNullable<ReturnType<typeof wireOf>>;
 export type OrderPreview = OrderView & {
   /** Why the order cannot be sent. */
   fault: string | undefined;
-  /** Undefined: the next run that reads the order sends the requests. */
-  nothingToSend: NothingToSend | undefined;
+  /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
+  nothingToSend: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop';
   /** The requests that bring the service in line with the shop, in their order. */
   requests: SentRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
@@ -88,7 +85,7 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
     ...view,
     fault,
     nothingToSend: nothingOf(view, fault) ?? plan?.nothing,
-    requests: plan && isSent ? sentRequests(plan, difference) : [],
+    requests: plan && isSent ? plan.requests.flatMap((one) => wireOf(one, difference.orderId) ?? []) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
     looksFirstFor: plan?.looksFirstFor,
@@ -102,12 +99,6 @@ function nothingOf({ shop, shopFault }: OrderView, fault: string | undefined) {
   if (shopFault !== undefined || fault !== undefined) return 'cannot be read';
   return shop === undefined ? 'not in the shop' : undefined;
 }
-
-/** The requests of a plan as they go over the wire. */
-export const sentRequests = (
-  { requests }: Pick<OrderPlan, 'requests'>,
-  { orderId }: Pick<OrderDifference, 'orderId'>,
-): SentRequest[] => requests.flatMap((request) => wireOf(request, orderId) ?? []);
 
 /** Name, e-mail address and phone number are only said to be there. */
 export type OrderExplanation = OrderView & {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isUsableCode } from '../../base/is-storable.ts';
-import { contentKey } from '../../base/json-text.ts';
+import { contentKey, sortedJson } from '../../base/json-text.ts';
 import { type OrderBody, type SubOrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type OrderLine, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
@@ -141,13 +141,7 @@ export function requestBody(desired: DesiredOrder, sentFields: readonly string[]
 }
 
 /** Hash of what is pushed; equal for values that are equal as JSON with their keys in any order. */
-export const fingerprint = (value: unknown): string =>
-  hash('sha256', JSON.stringify(value, withSortedKeys), 'base64url');
-
-const withSortedKeys = (_key: string, value: unknown): unknown =>
-  typeof value !== 'object' || value === null || Array.isArray(value)
-    ? value
-    : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+export const fingerprint = (value: object): string => hash('sha256', sortedJson(value) ?? '', 'base64url');
 
 /** Fields of `POST /v1/orders` that an order may lack. */
 export const optionalFields = [

@@ -71,16 +71,15 @@ export async function readOrders(
   const codes = raws.flatMap((raw) => raw.lines.flatMap((line) => normalCode(line.product_code ?? undefined) ?? []));
   const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
-  const asked = raws.map(({ order }) => order.code ?? '');
-  const links = await orderLinks(db, asked);
+  const codeOf = ({ order }: RawOrder) => order.code ?? '';
+  const links = await orderLinks(db, raws.map(codeOf));
   // An order that the shop has deleted before any push of it is never sent, and goes before no other one.
-  const isNever = ({ order: { code, deleted_at } }: RawOrder) => deleted_at && isNeverPushed(links.get(code ?? ''));
-  const sent = raws.filter((raw) => !isNever(raw)).map(({ order }) => order.code ?? '');
-  const alike = await alikeOrders(db, sent);
+  const isNever = (raw: RawOrder) => raw.order.deleted_at && isNeverPushed(links.get(codeOf(raw)));
+  const alike = await alikeOrders(db, raws.filter((raw) => !isNever(raw)).map(codeOf));
   const alikeOf = Map.groupBy(alike, ({ orderCode }) => orderCode);
   const alikeFaultOf = await alikeFaults(deps, alike, links);
-  return raws.map((raw, at): ReadOrder => {
-    const code = asked[at] as string;
+  return raws.map((raw): ReadOrder => {
+    const code = codeOf(raw);
     const own = { code, raw, link: links.get(code) };
     const order = desiredOrder(raw, products, grades, deletes);
     if (!('lines' in order)) return { ...own, deadLetter: order, isOther: false };

@@ -25,14 +25,6 @@ export function optionsText(options: Readonly<Record<string, string>>): string |
   return pairs.length === 0 ? null : pairs.sort().join(', ');
 }
 
-/** Options may come back reordered, trimmed, in lower case, and without those that are empty. */
-export function areSameOptions(
-  theirs: Readonly<Record<string, string>>,
-  ours: Readonly<Record<string, string>>,
-): boolean {
-  return optionsKey(theirs) === optionsKey(ours);
-}
-
 /** Dates of the service are exact to the second (docs/interface.md, "Conventions"). */
 export function isSameSecond(theirs: string | null | undefined, ours: string | null | undefined): boolean {
   const second = parseInstant(theirs);
@@ -40,8 +32,9 @@ export function isSameSecond(theirs: string | null | undefined, ours: string | n
 }
 
 /**
- * The same text for options that are the same. The service is sent `key:value` and may show what is before the first colon
- * as the key, with or without the spaces beside it: `Size: EU` becomes `Size`.
+ * The same text for options that are the same. They may come back reordered, trimmed, in lower case, and without those that
+ * are empty. The service is sent `key:value` and may show what is before the first colon as the key, with or without the
+ * spaces beside it: `Size: EU` becomes `Size`.
  */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(options)

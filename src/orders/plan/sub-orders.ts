@@ -2,7 +2,6 @@ import type { SubOrder, SubOrderBody, SubOrderPatch } from '../../review-api/ind
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import { type Line, type SubOrderContent, sentOf } from './desired-order.ts';
 import {
-  areSameOptions,
   centsAs,
   centsText,
   isSameSecond,
@@ -328,8 +327,11 @@ function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | 
     fieldDifference('delivered_at', ours.delivered_at, theirs.delivered_at, isSameSecond),
     fieldDifference('invoice', ours.invoice, theirs.invoice),
     fieldDifference('delivery_service', ours.delivery_service, theirs.delivery_service),
-    fieldDifference('product_options', optionsText(ours.product_options), options && optionsText(options), () =>
-      areSameOptions(options ?? {}, ours.product_options),
+    fieldDifference(
+      'product_options',
+      optionsText(ours.product_options),
+      options && optionsText(options),
+      () => optionsKey(options ?? {}) === optionsKey(ours.product_options),
     ),
   ];
   return all.filter((one) => one !== undefined);

@@ -7,7 +7,7 @@ import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
-import { fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
+import { areMost, fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf } from '../plan/order-memory.ts';
@@ -97,7 +97,7 @@ const feedFault =
 function requireSameOrders(read: readonly ReadOrder[]): void {
   const pushed = read.filter(({ link }) => link && link.orderId !== null).length;
   const others = read.filter(({ isOther }) => isOther).map(({ code }) => code);
-  if (others.length <= fewOrders || others.length * 2 <= pushed) return;
+  if (!areMost(others.length, pushed)) return;
   const codes = codesText(others.slice(0, 3), others.length);
   throw new IncompleteError(
     `${others.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
@@ -116,7 +116,7 @@ async function requireShown({ db }: OrderDeps, codes: readonly string[], gone: r
   if (gone.length <= fewOrders) return;
   const due = await dueAmong(db, codes);
   const [named, missing] = [codes, gone].map((some) => some.filter((code) => !due.has(code))) as [string[], string[]];
-  if (missing.length <= fewOrders || missing.length * 2 <= named.length) return;
+  if (!areMost(missing.length, named.length)) return;
   throw new IncompleteError(
     `The shop does not show ${missing.length} of ${named.length} orders that it named a moment ago ` +
       `(${codesText(missing.slice(0, 3), missing.length)}): nothing of these is sent. See whether all machines have the same ` +

@@ -118,8 +118,8 @@ export function learn(
   if (doubts.length > 0 && memory.looks < looksAtMost && memory.stop === undefined)
     return { memory: { ...memory, looks: memory.looks + 1 }, shown: 'unknown' };
   memory = { ...memory, failures: [...memory.failures, ...doubts] };
-  const isShown = results.some((result) => !isOfLine(result)) && !isOfLine(results.at(-1) as Result);
-  return { memory, shown: isShown ? shown : undefined };
+  const last = results.at(-1);
+  return { memory, shown: last && !isOfLine(last) ? shown : undefined };
 }
 
 function learnOfOrder(

@@ -1,4 +1,4 @@
-import { addCounts, type Conclusion, type Counts, counted } from '../../base/counts.ts';
+import { type Conclusion, counted } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
@@ -21,8 +21,8 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
   const { db, signal } = deps;
   const absent = await absentOrders(db, since);
   const toDelete = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
-  const counts: Counts[] = [{ orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 }];
-  if (rights.deletes === 'off' || toDelete.length === 0) return { counts: addCounts(counts) };
+  const counts = { orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 };
+  if (rights.deletes === 'off' || toDelete.length === 0) return { counts };
   const isNoneLeft = !rights.allowRemovals && !(await isAnyPresent(db, since));
   const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
 
@@ -34,15 +34,15 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
     if (end.kind === 'failed') {
       isHeld ||= end.held !== undefined;
       left.push(`${code} (${end.held ? usedUp : end.reason})`);
-    } else if (end.kind === 'deleted') counts.push({ orders_deleted: 1 });
-    else if (end.kind === 'kept') counts.push({ orders_deleted_kept: 1 });
+    } else if (end.kind === 'deleted') counts.orders_deleted += 1;
+    else if (end.kind === 'kept') counts.orders_deleted_kept += 1;
   }
-  if (left.length === 0) return { counts: addCounts(counts) };
+  if (left.length === 0) return { counts };
   const problem =
     `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
     'The next rescan tries again.' +
     (isHeld ? ' If that is right, delete all of them now: review-sync sync reconcile --allow-removals' : '');
-  return { counts: addCounts(counts), problem };
+  return { counts, problem };
 }
 
 const usedUp = 'the removals of 24 hours are used up';

@@ -1,4 +1,5 @@
-import { isoOf, type Second } from '../../base/time/span.ts';
+import type { OpenSpan } from '../../base/time/day-range.ts';
+import { isoOf } from '../../base/time/span.ts';
 import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
 import { type KnownRange, knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { slicesOf } from '../limits.ts';
@@ -7,9 +8,6 @@ import { missingInShop } from '../plan/read-orders.ts';
 
 /** Orders that a run plans at a time, and where it goes on. */
 export type Batch<State> = { codes: string[]; state: State };
-
-/** From the first second of a day to the first second after one; either may be open. */
-export type CreationRange = { start: Second | undefined; end: Second | undefined };
 
 /** Where a walk by day of creation goes on; without `next` it has ended. */
 export type WalkState = { next?: OrderPosition };
@@ -21,7 +19,7 @@ export type WalkState = { next?: OrderPosition };
  */
 export async function walkOrders(
   { shop, db }: Pick<OrderDeps, 'shop' | 'db'>,
-  range: CreationRange,
+  range: OpenSpan,
   size: number,
   { next: after = startOf(range) }: WalkState = {},
 ): Promise<Batch<WalkState>> {
@@ -37,20 +35,20 @@ export async function walkOrders(
 }
 
 /** The bounds of a range as the shop and the warehouse write instants. */
-export const boundsOf = ({ start, end }: CreationRange) => ({
+export const boundsOf = ({ start, end }: OpenSpan) => ({
   from: start === undefined ? undefined : isoOf(start),
   to: end === undefined ? undefined : isoOf(end),
 });
 
-const startOf = (range: CreationRange): OrderPosition => ({ at: boundsOf(range).from ?? '-infinity', code: '' });
+const startOf = (range: OpenSpan): OrderPosition => ({ at: boundsOf(range).from ?? '-infinity', code: '' });
 
 /** The pushed orders that would be on the page. */
-function stretchOf({ next }: OrderPage, after: OrderPosition, range: CreationRange): KnownRange {
+function stretchOf({ next }: OrderPage, after: OrderPosition, range: OpenSpan): KnownRange {
   if (axisOf(range) === 'code') return { afterCode: after.code, lastCode: next?.code };
   return { from: after.at, to: next?.at ?? boundsOf(range).to };
 }
 
-const axisOf = ({ start, end }: CreationRange) => (start === undefined && end === undefined ? 'code' : 'created');
+const axisOf = ({ start, end }: OpenSpan) => (start === undefined && end === undefined ? 'code' : 'created');
 
 /**
  * One page of the codes of orders created in the range, in the order of their creation; without a range of all orders,
@@ -58,7 +56,7 @@ const axisOf = ({ start, end }: CreationRange) => (start === undefined && end ==
  */
 function codesByCreation(
   shop: Pick<OrderDeps['shop'], 'orderCodes'>,
-  range: CreationRange,
+  range: OpenSpan,
   size: number,
   after: OrderPosition,
 ) {
@@ -72,7 +70,7 @@ const codesAtOnce = 5000;
 /** The shop's orders created in the range, a page at a time, as they are when their page is read. */
 export async function* ordersByCreation(
   shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>,
-  range: CreationRange,
+  range: OpenSpan,
 ): AsyncGenerator<RawOrder[], void, undefined> {
   for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
     const page: OrderPage = await codesByCreation(shop, range, codesAtOnce, after);

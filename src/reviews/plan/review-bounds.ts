@@ -4,6 +4,7 @@ import {
   dayAfter,
   intersection,
   isoOf,
+  isWithin,
   parseInstant,
   partBefore,
   type Second,
@@ -104,14 +105,13 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
  *
  * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
  */
-export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promise<Doubt | undefined> {
+export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<Doubt | undefined> {
   const { db } = deps.warehouse;
-  const isWithin = (second: Second) => second >= start && second < end;
-  if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date)))) return undefined;
+  if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date), empty))) return undefined;
   const overview = await overviewIfAny(deps);
   const dates = [overview?.first_review_created_at, overview?.last_review_created_at];
   const known = dates.map(parseInstant).filter((second) => second !== undefined);
-  const named = known.find(isWithin);
+  const named = known.find((second) => isWithin(second, empty));
   if (named === undefined || (await heldIn(db, { start: named, end: named + 1 })).length > 0) return undefined;
   /** A few are asked for: the newest may be hidden after the page was cut. */
   const shows = async (span: Span) => {
@@ -122,7 +122,7 @@ export async function doubtEmpty(deps: ReviewDeps, { start, end }: Span): Promis
   if (await shows(secondAt(named))) return 'listed';
   const held = await storedBounds(db);
   const others = [...known, ...(held ? [secondOf(held.first), secondOf(held.last)] : [])];
-  const seconds = others.filter((other) => !isWithin(other)).map(secondAt);
+  const seconds = others.filter((other) => !isWithin(other, empty)).map(secondAt);
   for (const span of [lately(deps), ...seconds]) if (await shows(span)) return undefined;
   return {
     reason: `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`,

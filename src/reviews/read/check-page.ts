@@ -27,7 +27,7 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
   for (const [index, item] of items.entries()) {
     if (isRecord(item)) {
       const { product_id: id, product_code: code } = item;
-      if (Number.isSafeInteger(id)) codes.set(id as number, isCode(code) ? String(code) : '');
+      if (Number.isSafeInteger(id)) codes.set(id as number, isTextOrNumber(code) ? String(code) : '');
     }
     const reason = endless.get(index) ?? faultOf(item, dates[index] ?? noDates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
@@ -60,18 +60,13 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
     }
   }
   const { score } = item;
-  const isScore =
-    score === undefined || score === null || scores.includes(score as number) || /^[0-5]$/.test(textOf(score));
+  // Zero is no rating, too (docs/interface.md, "Reviews").
+  const isScore = score == null || (isTextOrNumber(score) && /^[0-5]$/.test(String(score)));
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
 
-/** Services send codes as numbers, too. */
-const isCode = (value: unknown) => typeof value === 'string' || typeof value === 'number';
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
-
-/** Zero is no rating, too (docs/interface.md, "Reviews"). */
-const scores = [0, 1, 2, 3, 4, 5];
+/** Services send codes as numbers, and scores as texts. */
+const isTextOrNumber = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 
 /**
  * Records with a number that JavaScript cannot hold, and why each is at fault. Postgres would write it out: eight characters

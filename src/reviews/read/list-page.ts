@@ -1,6 +1,6 @@
 import { describeError } from '../../base/errors.ts';
 import { printed, splitRecords, usableId, withoutLinks } from '../../base/json-text.ts';
-import { localPeriod, type Second, type Span } from '../../base/time/span.ts';
+import { isWithin, localPeriod, type Second, type Span } from '../../base/time/span.ts';
 import {
   LimitedError,
   MalformedResponseError,
@@ -112,9 +112,7 @@ function pageOf({ items, ...response }: RawReviewPage, deps: PageDeps, { span, a
  * and `--to` a day must not bring in a review of the next midnight.
  */
 export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
-  const kept = page.seconds.map(
-    (second) => second === undefined || spans.some(({ start, end }) => second >= start && second < end),
-  );
+  const kept = page.seconds.map((second) => second === undefined || spans.some((span) => isWithin(second, span)));
   if (!kept.includes(false)) return page;
   const isKept = (_: unknown, index: number) => kept[index];
   const records = splitRecords(page.rawBody).filter(isKept);

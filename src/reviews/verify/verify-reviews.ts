@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { formatCount } from '../../base/counts.ts';
 import type { DayRange } from '../../base/time/day-range.ts';
-import { dayOf, type Second, type Span, secondOf } from '../../base/time/span.ts';
+import { dayOf, isWithin, type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { type Absent, heldIn, newestBut } from '../../warehouse/reviews/absent-reviews.ts';
 import { compareOne, comparePage, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
@@ -47,8 +47,7 @@ const listedAtMost = 1000;
  *
  * 1. `listedIn`: what the service's lists show of a window, page by page beside what the warehouse holds of the same ids.
  * 2. `heldIn`: what the warehouse holds of the window.
- * 3. `compareWindow`: what differs, and what no list showed.
- * 4. What no list showed is asked about by its id.
+ * 3. What no list showed, although its date was listed completely, is asked about by its id.
  *
  * @param options.repair brings in what is missing or stale, and marks what is gone.
  * @throws UsageError if the range is invalid.
@@ -71,13 +70,17 @@ export async function verifyReviews(
   const verifyWindow = async (window: Span): Promise<void> => {
     const listed = await listedIn(deps, window, how);
     const held = await heldIn(warehouse.db, window);
-    const compared = compareWindow(window, listed, held);
-    for (const one of compared.reviews) addTo(report, one, deps.timeZone);
-    report.service += compared.reviews.length;
+    for (const one of listed.reviews.values()) {
+      if (one.second !== undefined && !isWithin(one.second, window)) continue;
+      addTo(report, one, deps.timeZone);
+      report.service += 1;
+    }
+    const isProven = (createdAt: Date) => listed.proven.some((span) => isWithin(secondOf(createdAt), span));
+    const unlisted = held.filter(({ id, createdAt }) => !listed.reviews.has(String(id)) && isProven(createdAt));
     report.warehouse += held.length;
     report.problems.push(...listed.problems);
-    missed += compared.absent.length;
-    absent.push(...compared.absent.slice(0, askedAtMost - absent.length));
+    missed += unlisted.length;
+    absent.push(...unlisted.slice(0, askedAtMost - absent.length));
     for (const key of listed.reviews.keys()) if (isId(key) && shown.length < 3) shown.push(Number(key));
     done += 1;
     deps.onProgress(done, windows.length);
@@ -174,19 +177,4 @@ async function listedIn(
     doubt: (empty) => doubtEmpty(deps, empty),
   });
   return { reviews, proven, problems: gaps.map((gap) => gap.reason) };
-}
-
-/** The reviews of a window, and what of the warehouse no list showed, although its date was listed completely. */
-function compareWindow(
-  window: Span,
-  { reviews, proven }: ListedWindow,
-  held: readonly Absent[],
-): { reviews: Compared[]; absent: Absent[] } {
-  const isWithin = (second: Second, { start, end }: Span) => second >= start && second < end;
-  return {
-    reviews: [...reviews.values()].filter(({ second }) => second === undefined || isWithin(second, window)),
-    absent: held.filter(({ id, createdAt }) => {
-      return !reviews.has(String(id)) && proven.some((span) => isWithin(secondOf(createdAt), span));
-    }),
-  };
 }
