@@ -206,18 +206,17 @@ async function authorized<T>(
 ): Promise<Attempt<T>> {
   for (let isAgain = false; ; ) {
     await requireToken(client);
-    let [token, isFirst]: [Token | undefined, boolean] = [undefined, false];
     const sent = await inTurn(client, call, life, async () => {
-      token = validToken(client.session);
+      const token = validToken(client.session);
       if (!token) return undefined;
-      isFirst = token.isOurs && token.uses === 0;
-      return attempt(client, call, read, { token, free });
+      const isFirst = token.isOurs && token.uses === 0;
+      return { token, isFirst, ...(await attempt(client, call, read, { token, free })) };
     });
-    if (!sent || !token) continue;
+    if (!sent) continue;
     if (sent.outcome.kind === 'token-refused') {
-      const end = isFirst ? await prove(client, call, sent, { life, token }) : undefined;
+      const end = sent.isFirst ? await prove(client, call, sent, { life, token: sent.token }) : undefined;
       if (end) return end;
-      (token as Token).isRefused = true;
+      sent.token.isRefused = true;
     } else if (sent.isStored && !isAgain && client.isCacheObedient) isAgain = true;
     else {
       if (call.method === 'GET') client.isCacheObedient = !sent.isStored;

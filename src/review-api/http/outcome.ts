@@ -191,7 +191,7 @@ function tokenHint(status = 0, detail = ''): string | undefined {
 }
 
 /** Values about a customer that were sent: an error text that quotes them must not show them. */
-export const privateValues = ({ params = {}, privateParams = [] }: Call): string[] =>
+const privateValues = ({ params = {}, privateParams = [] }: Call): string[] =>
   privateParams.flatMap((name) => {
     const text = params[name];
     if (typeof text !== 'string') return [];

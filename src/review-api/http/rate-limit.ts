@@ -34,7 +34,6 @@ export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLi
     throw new TypeError(`expected requestsPerSecond above 0, got ${requestsPerSecond}`);
   }
   const slotMs = 1000 / requestsPerSecond;
-  const never = new AbortController().signal;
   const turn = pLimit(1);
   let nextMs = Number.NEGATIVE_INFINITY;
 
@@ -54,7 +53,7 @@ export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLi
     });
   }
 
-  return (signal: AbortSignal = never): Promise<void> =>
+  return (signal = new AbortController().signal): Promise<void> =>
     turn(async () => {
       signal.throwIfAborted();
       const ms = await waitMs();

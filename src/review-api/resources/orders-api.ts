@@ -119,9 +119,7 @@ const privateParams = ['user_code', 'user_name', 'user_phone', 'user_email', 'us
 
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
-  const send = onRecords
-    ? watched(withPrivate(anySend, privateParams), onRecords)
-    : withPrivate(anySend, privateParams);
+  const send = watched(withPrivate(anySend, privateParams), onRecords);
   const resource = { path, what: 'an order', shape: orderDetail, params: checked };
   return {
     ...operationsById(send, resource),
@@ -131,7 +129,8 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
 }
 
 /** Hands on the details of orders, as they came. */
-function watched(send: Send, onRecords: NonNullable<ReviewApiOptions['onRecords']>): Send {
+function watched(send: Send, onRecords: ReviewApiOptions['onRecords']): Send {
+  if (!onRecords) return send;
   return (call, read) =>
     send(call, (response) => {
       const value = read(response);

@@ -119,8 +119,7 @@ export function operationsByCode<
      */
     async upsert(body: Body, options: CallOptions = {}): Promise<Item> {
       requireCode(body.code);
-      const call = { method: 'POST', path, params: params(body), ...options } as const;
-      return send(call, read);
+      return send({ method: 'POST', path, params: params(body), ...options }, read);
     },
   };
 }
@@ -188,11 +187,8 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
         const page = await fetchPage({ ...params, page: number });
         const ids = page.items.map((item) => item.id).join();
         if (ids !== '' && ids === before) {
-          throw new MalformedResponseError({
-            method: 'GET',
-            path,
-            detail: `page ${number} repeats the page before it`,
-          });
+          const detail = `page ${number} repeats the page before it`;
+          throw new MalformedResponseError({ method: 'GET', path, detail });
         }
         yield page;
         if (ids === '' || (page.lastPage === undefined && page.items.length < limit)) return;

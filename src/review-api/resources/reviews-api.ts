@@ -63,8 +63,11 @@ export type ReviewListAllParams = ReviewFilters & ReviewPeriod & Omit<Paging, 'p
 /** What to list, and which page of it: up to page 30. */
 export type ReviewListParams = ReviewFilters & ReviewPeriod & Paging;
 
-/** Fields of a review (docs/interface.md, "Reviews"). Dates are ISO 8601, significant to the second. */
-type ReviewFields = {
+/**
+ * Fields of a review (docs/interface.md, "Reviews") to change, by id. A field that is left out stays unchanged. Dates are
+ * ISO 8601, significant to the second.
+ */
+export type ReviewPatch = {
   /** The service's product id; may be left out if `product_code` is given. */
   product_id?: number | undefined;
   /** The shop's; may be left out if `product_id` is given. */
@@ -98,7 +101,7 @@ export type ReviewOptionInput = {
 };
 
 /** Body of `POST /v1/reviews`. */
-export type ReviewBody = Omit<ReviewFields, 'score'> & {
+export type ReviewBody = Omit<ReviewPatch, 'score'> & {
   /** The shop's unique identifier of the review. */
   code?: string | undefined;
   /** 1 to 5. Left out: no rating. */
@@ -108,11 +111,8 @@ export type ReviewBody = Omit<ReviewFields, 'score'> & {
   tag_name?: string | undefined;
 };
 
-/** Fields to change, by id. A field that is left out stays unchanged. */
-export type ReviewPatch = ReviewFields;
-
 /** Fields to change, by code. Product options cannot be changed and a rating cannot be removed this way. */
-export type ReviewPatchByCode = Omit<ReviewFields, 'score' | 'product_options'> & { score?: number | undefined };
+export type ReviewPatchByCode = Omit<ReviewPatch, 'score' | 'product_options'> & { score?: number | undefined };
 
 /**
  * One page of the list. `rawBody` is the unchanged response body in UTF-8, for the warehouse; the items are not
@@ -191,8 +191,8 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
      */
     async upsert(body: ReviewBody, options: CallOptions = {}): Promise<Review> {
       const repeatable = body.code !== undefined;
-      const call = { method: 'POST', path, params: reviewParams(body), repeatable, ...options } as const;
-      return send(call, reading(review, resource.what));
+      const params = reviewParams(body);
+      return send({ method: 'POST', path, params, repeatable, ...options }, reading(review, resource.what));
     },
 
     /** The dates of the first and the last review, and the service's clock. */
@@ -259,7 +259,7 @@ const reviewRules = {
 };
 
 /** Fields of a review as parameters. @throws TypeError for a value that the service would refuse or misread. */
-function reviewParams({ product_options, display, options, ...fields }: ReviewFields): Params {
+function reviewParams({ product_options, display, options, ...fields }: ReviewPatch): Params {
   requireEach(fields, reviewRules);
   return {
     ...fields,

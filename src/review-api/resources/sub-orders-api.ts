@@ -38,6 +38,7 @@ const subOrder = record({ id: integer });
 export function subOrdersApi(anySend: Send) {
   const send = withPrivate(anySend, ['invoice', 'delivery_service']);
   const what = 'a sub-order';
+  const read = reading(subOrder, what);
   const pathOf = (orderId: number) => `/v1/orders/${requireId(orderId, 'order id')}/sub_orders`;
   const of = (orderId: number) => operationsById(send, { path: pathOf(orderId), what, shape: subOrder, params });
   return {
@@ -50,14 +51,7 @@ export function subOrdersApi(anySend: Send) {
      * @example const { id } = await api.subOrders.create(12, { product_id: 3, price: '12.50', status: 'paid' });
      */
     async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {
-      const call = {
-        method: 'POST',
-        path: pathOf(orderId),
-        params: params(body),
-        repeatable: false,
-        ...options,
-      } as const;
-      return send(call, reading(subOrder, what));
+      return send({ method: 'POST', path: pathOf(orderId), params: params(body), repeatable: false, ...options }, read);
     },
 
     /** Changes these fields, by PUT, the only method that the interface names. @throws NotFoundError */

@@ -29,7 +29,7 @@ export type SpanEnd = { requests: number } & (
  */
 export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Land): Promise<SpanEnd> {
   const { span, giveUpAfterMs } = part;
-  const reader = openReader({ ...deps, giveUpAfterMs }, axis, span, land);
+  const reader = openReader({ ...deps, giveUpAfterMs }, span, land);
   try {
     const query = { axis, span };
     const end = await readList(reader, query, part);

@@ -1,7 +1,6 @@
 import type { LimitFunction } from 'p-limit';
 import type { Second, Span } from '../../base/time/span.ts';
 import { fetchPage, type ListPage, limitsOf, type Obstacle, type PageDeps, type PageQuery } from './list-page.ts';
-import type { Axis } from './window.ts';
 
 export type ReadDeps = PageDeps & {
   pages: Pages;
@@ -57,7 +56,7 @@ export type Reader = ReturnType<typeof openReader>;
 /** What the reading of a span has shown. */
 export type Proven = ReturnType<Reader['proven']>;
 
-export function openReader(given: ReadDeps, axis: Axis, span: Span, land: Land) {
+export function openReader(given: ReadDeps, span: Span, land: Land) {
   const { pages: shared } = given;
   const most = limitsOf(given);
   // Another reader may change the shared size while this one reads pages that must fit together.
@@ -88,7 +87,6 @@ export function openReader(given: ReadDeps, axis: Axis, span: Span, land: Land) 
   }
 
   return {
-    axis,
     span,
     deps,
     /** The last page whose number is certain: page 30 may be a cap, with more behind it. */
