@@ -245,6 +245,11 @@ test.each<[name: string, reply: Reply, message?: string]>([
   expect((await reviews.list(january)).items).toMatchObject([{ id: 1, message }]);
 });
 
+test('a list of reviews that is 204, "no content", is empty', async () => {
+  const { reviews } = client((await tinyService(() => ({ status: 204 }))).url);
+  expect(await reviews.page(january, 1)).toMatchObject({ rawBody: Buffer.from('[]'), items: [] });
+});
+
 test.each([
   ['a letter of an unknown alphabet', latin, 'klingon'],
   ['a letter that is no UTF-8', latin, 'utf-8'],

@@ -288,8 +288,10 @@ function patchByCodeParams(patch: ReviewPatchByCode): Params {
 }
 
 function readRawPage(response: HttpResponse): RawReviewPage {
-  const items = readShape(anyList, parseAnyJson(response), 'a list');
-  const { bytes: rawBody, headers, requestedAt } = response;
+  const { status, headers, requestedAt } = response;
+  // 204 is "no content": a service may send it for an empty list.
+  const rawBody = status === 204 ? Buffer.from('[]') : response.bytes;
+  const items = readShape(anyList, parseAnyJson({ ...response, bytes: rawBody }), 'a list');
   return { rawBody, items, lastPage: lastPage(headers.link), requestedAt };
 }
 
