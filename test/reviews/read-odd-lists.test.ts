@@ -171,6 +171,20 @@ test.each([
   },
 );
 
+test.each([422, 500] as const)(
+  'a review that pages leave out and the service fails on (%i) is a gap',
+  async (status) => {
+    const reviews = spread(120, noon, 1);
+    const model = listed(reviews, { lastPage: 'real', pageSize: 50, leavesOut: true });
+    const failing = answering(model, ({ items }) => {
+      if (!(items as Row[]).some(({ id }) => id === reviews[70]?.id)) return {};
+      throw status === 500 ? new UnavailableError(failure) : new RefusedError({ ...failure, status });
+    });
+    const { gaps } = await idsRead(failing);
+    expect(gaps).toMatchObject([{ kind: status === 500 ? 'failed' : 'refused' }]);
+  },
+);
+
 test('a list that is asked for while another one shows that pages leave reviews out is not believed', async () => {
   const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
   const pages = freshPages();

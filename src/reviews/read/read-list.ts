@@ -155,10 +155,9 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const end = isKnown ? 'known' : await readOn(reader, query, pages);
   const isEmpty = pages.every(({ ids }) => ids.length === 0);
   if (end === 'shown' && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
-  if ((typeof end === 'string' || end.kind === 'too-long') && (await leavesOut(reader, query, pages))) {
-    list.lastPage = undefined;
-    return { kind: 'unproven', guess: 1 };
-  }
+  const leaves = (typeof end === 'string' || end.kind === 'too-long') && (await leavesOut(reader, query, pages));
+  if (leaves) list.lastPage = undefined;
+  if (leaves) return leaves === true ? { kind: 'unproven', guess: 1 } : leaves;
   if (typeof end !== 'string') return end;
   if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
   if (end === 'unclear' && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
@@ -256,12 +255,13 @@ function breaksOff(pages: readonly ListPage[]): boolean {
  * Whether records between two pages are on neither: a service may show 50 records of the 100 asked for, and begin page 2 with
  * the 101st. If only as many are asked for as it shows, page 2 begins with the 51st. From then on, no more are asked for.
  */
-async function leavesOut(reader: Reader, query: PageQuery, pages: readonly ListPage[]): Promise<boolean> {
+async function leavesOut(reader: Reader, query: PageQuery, pages: readonly ListPage[]): Promise<boolean | Obstacle> {
   const largest = Math.max(...pages.map(recordsOn));
   const isBelieved = pages.length === 1 && reader.believesNumbers();
   if (isBelieved || largest < fewRecords || largest >= limitsOf(reader.deps).pageSize) return false;
   const second = await reader.ask(query, 2, largest);
-  if (second.kind !== 'page') return false;
+  // A list of one page may have no second one. Else a record that is on no page is at fault.
+  if (second.kind !== 'page') return lastOf(pages).number === 1 ? false : second;
   const shown = new Set(idsOf(pages));
   // What was written since the reading began is on no page yet.
   const until = secondOf(reader.startedAt()) - justNow;
