@@ -528,6 +528,12 @@ test.each(['real', 'capped', 'absent'] as const)(
   },
 );
 
+test('a review of a crowded second that the service hides and counts leaves no gap', async () => {
+  const reviews = spread(3100, noon, 1);
+  const service = hiding(listed(reviews, { lastPage: 'real' }), reviews.slice(1500, 1501));
+  await readsAll(service, reviews.toSpliced(1500, 1));
+});
+
 test.each(['capped', 'absent'] as const)(
   'a crowded second that looks the same from both ends, and a product behind page 30, leave a gap (Link %s)',
   async (lastPage) => {

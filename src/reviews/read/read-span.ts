@@ -128,12 +128,11 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  const isCounted = () => total !== undefined && reader.size() >= total;
-  // A record may have a score that none of the lists shows.
-  const ends = isCounted() || (await showEndsAll(reader, query));
-  if (typeof ends !== 'boolean') return ends;
-  const isAll = total === undefined ? ends : isCounted();
-  if (isWhole && isAll) return { kind: 'whole' };
+  const isCounted = isWhole && total !== undefined && reader.size() >= total;
+  // A record may have a score that none of the lists shows, and a service may count what it hides.
+  const isAll = isCounted || (await showEndsAll(reader, query));
+  if (typeof isAll !== 'boolean') return isAll;
+  if (isAll) return { kind: 'whole' };
   const which = `reviews ${query.axis} at ${spanText(query.span)}`;
   const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;
   const read = formatCount(reader.size());
