@@ -137,10 +137,10 @@ test.each([
 );
 
 test.each([
-  ['real', 0, 2],
-  ['capped', 0, 2],
-  ['absent', 0, 2],
-  // Days without reviews before and behind them are looked at.
+  // Both halves of an empty list are looked at, and days without reviews before and behind others.
+  ['real', 0, 4],
+  ['capped', 0, 4],
+  ['absent', 0, 4],
   ['real', 40, 4],
   ['absent', 40, 4],
   ['real', 450, 10],
@@ -365,15 +365,19 @@ test.each([
   ['first', { end_datetime: '2026-10-30 00:00:00' }],
 ])('a service that shows the %s days of a long period: the others are read, too', async (_, shown) => {
   // One is of the last second of the span.
-  const reviews = [...spread(200, span.start * 1000, 20 * 86_400), ...spread(1, (span.end - 1) * 1000, 1)];
-  const service = listed(reviews, { lastPage: 'real' });
-  const forgetful: Service = {
-    page: (params, page) =>
-      lengthOf(params) > 14 * 86_400_000
-        ? service.page({ ...params, ...shown } as typeof params, page)
-        : service.page(params, page),
-  };
-  await readsAll(forgetful, reviews, 40);
+  const throughout = [...spread(200, span.start * 1000, 20 * 86_400), ...spread(1, (span.end - 1) * 1000, 1)];
+  const ofFirstDays = spread(200, span.start * 1000, 9 * 86_400);
+  const ofLastDays = spread(200, (span.end - 9 * 86_400) * 1000, 9 * 86_400);
+  for (const reviews of [throughout, ofFirstDays, ofLastDays]) {
+    const service = listed(reviews, { lastPage: 'real' });
+    const forgetful: Service = {
+      page: (params, page) =>
+        lengthOf(params) > 14 * 86_400_000
+          ? service.page({ ...params, ...shown } as typeof params, page)
+          : service.page(params, page),
+    };
+    await readsAll(forgetful, reviews, 40);
+  }
 });
 
 test.each(['newest', 'oldest', 'first of the list'] as const)(

@@ -1,7 +1,7 @@
 import { type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { fetchPage } from './list-page.ts';
 import { looksAtMost, type Part, type Proven, type ReadDeps } from './reader.ts';
-import { type Axis, cutSpan, justNow } from './window.ts';
+import { type Axis, cutSpan, halvesOf, justNow } from './window.ts';
 
 /** A list of fewer reviews is no sign that there are some each day. It leaves half of the looks to longer lists. */
 const fewReviews = 100;
@@ -24,18 +24,21 @@ export function voidsOf({ span, reviews, first, last }: Proven, present: Second)
  *
  * - An empty list that ends ahead of the service's clock: what lies before now.
  * - A list of a round number of reviews, if no list was longer: both halves.
- * - A list without reviews in its first or its last days, if a request for these days alone shows some: both halves.
+ * - A list without reviews in its first or its last days, or in either half, if a request for these days alone shows some:
+ *   both halves.
  */
 export async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven): Promise<Part[]> {
   const { span, reviews, first, middle, last, ids } = read;
   const { pages } = deps;
   const voids = voidsOf(read, secondOf(deps.now()) - justNow);
-  if (reviews === 0) return voids.filter(({ end }) => end < span.end).map((one) => ({ span: one }));
+  const untilNow = voids.filter(({ end }) => reviews === 0 && end < span.end);
+  if (untilNow.length > 0) return untilNow.map((one) => ({ span: one }));
 
-  const isRound = ids.size >= pages.longest && ids.size % roundNumber === 0;
+  const isRound = reviews > 0 && ids.size >= pages.longest && ids.size % roundNumber === 0;
   pages.longest = Math.max(pages.longest, ids.size);
   let isCut = isRound;
-  for (const days of voids) {
+  for (const days of reviews === 0 ? halvesOf(span, deps.timeZone) : voids) {
+    if (days.end - days.start <= longVoid) continue;
     // After sixteen looks in vain the service shows whole periods.
     const isUsual = reviews < fewReviews ? pages.looks <= looksAtMost / 2 : pages.looks === 0;
     const isNormal = reviews >= fewReviews && (days.end - days.start) * reviews < 10 * (last - first);

@@ -1,6 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { Second, Span } from '../../base/time/span.ts';
 import { fetchPage, type ListPage, limitsOf, type Obstacle, type PageDeps, type PageQuery } from './list-page.ts';
+import { middleOf } from './window.ts';
 
 export type ReadDeps = PageDeps & {
   pages: Pages;
@@ -121,7 +122,7 @@ export function openReader(given: ReadDeps, span: Span, land: Land) {
       const dates = [...seen.values()].filter((second) => second !== undefined);
       const within = dates.filter((second) => second >= span.start && second < span.end).sort((a, b) => a - b);
       const [reviews, first = span.end, last = span.end] = [within.length, within[0], within.at(-1)];
-      const middle = within[Math.floor(reviews / 2)] ?? span.end;
+      const middle = within[Math.floor(reviews / 2)] ?? middleOf(span);
       const dated = { reviews, first, middle, last };
       return { span, ids: new Set(seen.keys()), ...dated, pages, requests, startedAt: new Date(startedMs) };
     },
