@@ -76,7 +76,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
 /**
  * Masks the records of a customer, in one transaction: reviews lose author, text, media and order; comments their
  * fields; dead letters record and reason; order lines chosen options and parcel number; orders the fingerprint, which
- * covers 16 bits of e-mail address and phone number, and no later push carries both. Ratings, dates,
+ * covers 16 bits of e-mail address and phone number, and no later push carries both. A push under way ends. Ratings, dates,
  * products and links stay: without the links orders would be pushed a second time. A dead letter stays open, because
  * its record is not synced.
  *
@@ -114,8 +114,10 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
     await write(trx)`
       update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'
       where order_code = any(${found.orderLines.map(({ orderCode }) => orderCode)})`;
+    // A push under way has read the contact and the decision before: it loses its lease, and the next one begins when that ends.
     await write(trx)`
-      update sync.order_links set fingerprint = null, contact = 'forgotten' where order_code = any(${found.contacts})`;
+      update sync.order_links set fingerprint = null, contact = 'forgotten', lease_owner = case when lease_owner is not null then 'forget' end
+      where order_code = any(${found.contacts})`;
     return found;
   });
   // Until then the touches name the order of each masked review.

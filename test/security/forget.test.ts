@@ -118,6 +118,21 @@ test('forget user shows what it would mask, masks it, and changes no other custo
   expect(await world.json(forget)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
 });
 
+test('a push under way when its order is forgotten ends, and the next one has no contact', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1, { invoice: 'P-1' })));
+  world.serviceRule(async () => {
+    if (world.writes().length > 1) return 'pass' as const;
+    expect(await world.cli('forget order A --apply')).toMatchObject({ status: 0 });
+    await world.warehouse('update sync.order_links set lease_expires_at = now()');
+    return 'pass' as const;
+  });
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1, sub_orders_added: 1 });
+  const posts = world.writes().filter(({ path }) => path === '/v1/orders');
+  expect(posts.map(({ form }) => form.get('user_email'))).toEqual(['kim@example.com', null]);
+  expect(await world.atService('select from reference_service.sub_orders')).toHaveLength(1);
+});
+
 test('forget waits for a push that is being recorded, and neither stops the other', async ({ world }) => {
   await fill(world);
   const push = new pg.Client({ connectionString: world.warehouseUrl });

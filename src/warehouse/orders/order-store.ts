@@ -147,11 +147,11 @@ function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
   if (!isOurs) throw new LeaseLostError(`the lease of order ${orderCode} was not renewed in time`);
 }
 
-/** Notes when the lease was renewed by a write that has just begun. @returns whether the lease is still ours. */
+/** Notes when the lease was renewed by a write that has just begun, or that it is lost. @returns whether it is still ours. */
 async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<boolean> {
   const askedAtMs = performance.now();
   const isOurs = await writing;
-  if (isOurs) leased.renewedAtMs = askedAtMs;
+  leased.renewedAtMs = isOurs ? askedAtMs : Number.NEGATIVE_INFINITY;
   return isOurs;
 }
 
