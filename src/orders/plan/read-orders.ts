@@ -26,8 +26,8 @@ type Deps = Pick<OrderDeps, 'api' | 'db' | 'limits' | 'signal'>;
 
 /**
  * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
- * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, or by the
- * code that a search without case finds. That search reads the whole of orders.sql, and the feed may name orders that
+ * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, in both forms
+ * of Unicode, or by the code that a search without case finds. That search reads the whole of orders.sql, and the feed may name orders that
  * orders.sql leaves out, such as drafts: codes without letters that have a case, such as numbers, are not searched for.
  *
  * @returns `gone`: codes of which no order is shown. `unknown`: codes that the search did not reach.
@@ -39,7 +39,9 @@ export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, co
   if (missing.length === 0) return { raws, gone: missing, unknown: [] };
   const known = await alikeOrders(db, missing);
   const forms = [
-    ...missing.map(normalText).flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
+    ...missing
+      .flatMap((code) => [normalText(code), normalText(code).normalize('NFD')])
+      .flatMap((code) => [code, code.toLowerCase(), code.toUpperCase()]),
     ...known.map(({ code }) => code),
   ];
   const others = await shop.orders([...new Set(forms).difference(new Set(codes))]);
