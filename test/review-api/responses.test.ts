@@ -208,6 +208,7 @@ const encoded = (body: Buffer | string, encoding?: string, type = 'application/j
   headers: { 'content-type': type, ...(encoding && { 'content-encoding': encoding }) },
 });
 const text = JSON.stringify([{ id: 1, message: '가 é' }]);
+const repeated = 'é'.repeat(300);
 const utf16 = Buffer.from(text, 'utf16le');
 const withMessage = (bytes: number[]) =>
   Buffer.concat([Buffer.from('[{"id":1,"message":"'), Buffer.from(bytes), Buffer.from('"}]')]);
@@ -227,6 +228,9 @@ test.each<[name: string, reply: Reply, message?: string]>([
   ['gzip in brotli', encoded(brotliCompressSync(gzipSync(text)), 'gzip, br')],
   ['brotli in gzip', encoded(gzipSync(brotliCompressSync(text)), 'br, gzip')],
   ['gzip without a header', encoded(gzipSync(text))],
+  // Its first bytes are followed by the JSON up to where the text repeats itself, and by the end of the JSON.
+  ['zstd without a header', encoded(zstdCompressSync(text.replace('가 é', repeated))), repeated],
+  ['zstd with the header of gzip', encoded(zstdCompressSync(text.replace('가 é', repeated)), 'gzip'), repeated],
   ['plain with the header of gzip', encoded(text, 'gzip')],
   ['plain with the header of brotli', encoded(text, 'br')],
   ['a byte order mark', encoded(`\ufeff${text}`)],

@@ -11,16 +11,17 @@ const mostLayers = 3;
 
 type Decoder = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 const unzip: Decoder = promisify(zlib.unzip);
-/** Encodings that the first bytes do not tell, by their names in `Content-Encoding`. Node has zstd from 22.15 on. */
+/** Node has it from 22.15 on. */
+const unzstd: Decoder | undefined = zlib.zstdDecompress && promisify(zlib.zstdDecompress);
+/** Encodings that the first bytes do not tell, by their names in `Content-Encoding`. */
 const decoders = new Map<string, Decoder>([
   ['br', promisify(zlib.brotliDecompress)],
   ['deflate', promisify(zlib.inflateRaw)],
 ]);
-if (zlib.zstdDecompress) decoders.set('zstd', promisify(zlib.zstdDecompress));
 
 /**
  * The body as the service wrote it, in UTF-8 and without a byte order mark. Its first bytes say whether it is text, or
- * compressed by gzip or zlib: the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded
+ * compressed by gzip, zlib or zstd: the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded
  * already. What they do not tell is decoded by the names in the header, the last one first.
  *
  * @throws Error with the code ERR_BUFFER_TOO_LARGE where it has more than `maxBytes`, and another one where it is broken.
@@ -32,7 +33,8 @@ export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers']
   for (let layer = 0; layer < mostLayers && plain.length > 1; layer += 1) {
     const mayBeText = startsText.test(plain.toString('latin1', 0, 1));
     const isZlib = plain[0] === 0x1f ? plain[1] === 0x8b : plain[0] === 0x78 && plain.readUInt16BE() % 31 === 0;
-    const decode = isZlib ? unzip : decoders.get(encodings[layer] ?? '');
+    const isZstd = plain.toString('hex', 0, 4) === '28b52ffd';
+    const decode = isZlib ? unzip : isZstd ? unzstd : decoders.get(encodings[layer] ?? '');
     if (!decode) break;
     // Brotli of 64 kB and more begins as text may. Text is no brotli.
     const decoded = decode(plain, { maxOutputLength: maxBytes });
