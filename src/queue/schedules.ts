@@ -41,7 +41,7 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
     const job = prefix + ownName;
     const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
     const isDue = same?.next !== undefined && same.next <= Date.now();
-    if (isDue && (await queue.getJob(`${dueIds}${job}:${same.next}`))) continue;
+    if (isDue && (await hasDueJob(queues, job, same.next))) continue;
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },
@@ -52,6 +52,15 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
   }
 }
 
+/** Whether a due run still waits in the queue. @param key of its schedule. */
+async function hasDueJob({ scheduled }: Queues, key: string, nextMs = 0): Promise<boolean> {
+  const job = await scheduled.getJob(`${dueIds}${key}:${nextMs}`);
+  return job !== undefined && (await job.getState()) !== 'unknown';
+}
+
+/** A run that is overdue by more, in milliseconds, was not taken by a worker. */
+export const lateMs = 60_000;
+
 /** Clocks of two machines differ by less than this: a moment that is further ahead comes from a clock that is wrong. */
 export const clockErrorMs = 3_600_000;
 
@@ -61,13 +70,21 @@ export const nextRun = ({ pattern, timeZone }: Omit<Schedule, 'job'>, afterMs: n
 
 /** Whether the next run is later than its pattern says: a clock was ahead when the run before it was taken. */
 export const isTooFarAhead = (planned: PlannedRun, now: Date): boolean =>
-  planned.next !== undefined && planned.next > nextRun(planned, now.getTime() + clockErrorMs);
+  planned.pattern !== '' && planned.next !== undefined && planned.next > nextRun(planned, now.getTime() + clockErrorMs);
+
+/** Whether a schedule starts no run by itself: a clock was ahead, or a Redis that drops keys has lost a part of it. */
+async function isBroken(queues: Queues, planned: PlannedRun): Promise<boolean> {
+  const { job, pattern, next } = planned;
+  if (pattern === '' || next === undefined || isTooFarAhead(planned, new Date())) return true;
+  if (next.getTime() > Date.now() - lateMs) return false;
+  return !(await hasDueJob(queues, queues.prefix + job, next.getTime()));
+}
 
 /**
  * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a
  * Redis that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling
- * update two workers would otherwise change them back and forth. If a next run is too far ahead, the schedules of the
- * queue are set again as they are.
+ * update two workers would otherwise change them back and forth. If one of them is broken, the schedules of the queue are
+ * set again as they are.
  *
  * @returns ends that, after the look that is under way: it needs the queue, which may be closed only then.
  */
@@ -80,8 +97,11 @@ export function watchSchedules(
     try {
       if (schedules.length === 0) return;
       const planned = await plannedRuns(queues);
-      if (planned.length > 0 && !planned.some((run) => isTooFarAhead(run, new Date()))) return;
-      await applySchedules(queues, planned.length > 0 ? planned : schedules);
+      const broken = await Promise.all(planned.map((run) => isBroken(queues, run)));
+      if (planned.length > 0 && !broken.includes(true)) return;
+      const own = ({ job }: Schedule) => schedules.filter((one) => one.job === job);
+      const kept = planned.flatMap((run) => (run.pattern === '' ? own(run) : run));
+      await applySchedules(queues, planned.length > 0 ? kept : schedules);
       log.warn({ planned }, 'the queue had lost the schedules, or a clock was ahead; they are set again');
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the schedules cannot be read');

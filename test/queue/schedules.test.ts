@@ -3,6 +3,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
+import { withRedis } from '../../src/queue/connection.ts';
+import type { Queues } from '../../src/queue/index.ts';
 import {
   applySchedules,
   isTooFarAhead,
@@ -11,7 +13,8 @@ import {
   schedulesOf,
   watchSchedules,
 } from '../../src/queue/schedules.ts';
-import { onEachQueue, openTestQueues } from '../harness/queues.ts';
+import { onEachQueue, openTestQueues, redisTest } from '../harness/queues.ts';
+import { startRedis } from '../harness/servers.ts';
 import { openWorld } from '../harness/world.ts';
 
 const minute = 60_000;
@@ -88,14 +91,48 @@ onEachQueue(({ redisUrl }) => {
   });
 });
 
-test('a schedule whose due run the queue has lost is set again', async () => {
+const set = (queues: Queues, how: string) =>
+  how === 'start'
+    ? applySchedules(queues, [orders])
+    : watchSchedules({ queues, log: openLog('silent') }, [orders], 3_600_000).close();
+
+test.each(['start', 'watch'])('a schedule whose due run the queue has lost is set again by the %s', async (how) => {
   const { queues } = await openTestQueues();
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
-  await applySchedules(queues, [orders]).finally(() => vi.useRealTimers());
+  await overdue(queues);
   await (queues.classes.connection as pg.Pool).query('delete from bullmq.job');
-  await applySchedules(queues, [orders]);
+  await set(queues, how);
   expect((await plannedRuns(queues))[0]?.next?.getTime()).toBeGreaterThan(Date.now());
 });
+
+const key = 'bull:review-sync-scheduled-test';
+redisTest.for([
+  ['its pattern', `del ${key}:repeat:sync-orders`],
+  ['its next run', `del ${key}:repeat:sync-orders:<due>`],
+  ['the place of its next run', `zrem ${key}:delayed repeat:sync-orders:<due>`],
+])('a schedule of which a Redis that is full has dropped %s is set again', async ([_what, lost = '']) => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  for (const how of ['start', 'watch']) {
+    const { queues } = await openTestQueues(redis.url);
+    const dueMs = await overdue(queues);
+    const [command = '', ...args] = lost.replace('<due>', String(dueMs)).split(' ');
+    expect(await withRedis(redis.url, (client) => client.call(command, ...args))).toBe(1);
+    await set(queues, how);
+    const [planned] = await plannedRuns(queues);
+    expect([how, planned]).toMatchObject([how, orders]);
+    expect(planned?.next?.getTime()).toBeGreaterThan(Date.now());
+    expect((await queues.scheduled.getDelayed()).map(({ id }) => id)).toContain(
+      `repeat:sync-orders:${planned?.next?.getTime()}`,
+    );
+  }
+});
+
+/** Sets the schedule as of an hour ago. @returns when its run was due. */
+async function overdue(queues: Queues): Promise<number> {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
+  await applySchedules(queues, [orders]).finally(() => vi.useRealTimers());
+  return (await plannedRuns(queues))[0]?.next?.getTime() ?? 0;
+}
 
 test('a worker whose queue hangs when it sets the schedules says so and ends', async () => {
   await using world = await openWorld({ shop: 'empty' });

@@ -1,10 +1,7 @@
 import { evictionPolicy } from '../../queue/connection.ts';
 import type { Queues } from '../../queue/index.ts';
-import { isTooFarAhead, plannedRuns, type Schedule } from '../../queue/schedules.ts';
+import { isTooFarAhead, lateMs, plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
-
-/** A run that is overdue by more than this was not taken by a worker. */
-const lateMs = 60_000;
 
 /** Whether the queue keeps jobs safely. Changes nothing. */
 export async function checkQueue(queues: Queues): Promise<Finding[]> {
