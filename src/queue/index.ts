@@ -197,8 +197,9 @@ export async function openQueues(url: string, names: QueueNames | string, shared
   };
 }
 
-async function isAliveIn(queue: BullQueue, runId: string): Promise<boolean> {
-  const state = await (await queue.getJob(runId))?.getState();
+/** Whether the job is in the queue and has not ended. */
+export async function isAliveIn(queue: BullQueue, id: string): Promise<boolean> {
+  const state = await (await queue.getJob(id))?.getState();
   return state !== undefined && !['completed', 'failed', 'unknown'].includes(state);
 }
 

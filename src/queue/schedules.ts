@@ -5,7 +5,7 @@ import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { repeat } from '../base/timeout.ts';
 import { respondsInTime } from './connection.ts';
-import { dueIds, type Queues, runAttempts } from './index.ts';
+import { dueIds, isAliveIn, type Queues, runAttempts } from './index.ts';
 
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = Schedule & { next: Date | undefined };
@@ -41,7 +41,7 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
     const job = prefix + ownName;
     const same = known.find((one) => one.key === job && one.pattern === pattern && one.tz === timeZone);
     const isDue = same?.next !== undefined && same.next <= Date.now();
-    if (isDue && (await hasDueJob(queues, job, same.next))) continue;
+    if (isDue && (await isAliveIn(queue, `${dueIds}${job}:${same.next}`))) continue;
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },
@@ -50,12 +50,6 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
       { name: job, data: {}, opts: { ...runAttempts, removeOnComplete: true, removeOnFail: true } },
     );
   }
-}
-
-/** Whether a due run still waits in the queue. @param key of its schedule. */
-async function hasDueJob({ scheduled }: Queues, key: string, nextMs = 0): Promise<boolean> {
-  const job = await scheduled.getJob(`${dueIds}${key}:${nextMs}`);
-  return job !== undefined && (await job.getState()) !== 'unknown';
 }
 
 /** A run that is overdue by more, in milliseconds, was not taken by a worker. */
@@ -77,7 +71,7 @@ async function isBroken(queues: Queues, planned: PlannedRun): Promise<boolean> {
   const { job, pattern, next } = planned;
   if (pattern === '' || next === undefined || isTooFarAhead(planned, new Date())) return true;
   if (next.getTime() > Date.now() - lateMs) return false;
-  return !(await hasDueJob(queues, queues.prefix + job, next.getTime()));
+  return !(await isAliveIn(queues.scheduled, `${dueIds}${queues.prefix}${job}:${next.getTime()}`));
 }
 
 /**
