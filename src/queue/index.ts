@@ -133,8 +133,8 @@ export type QueueNames = { installation: string; brand?: string | undefined; dep
  * @param takers of a server of their own, see `openQueueServer`.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
  */
-export async function openQueues(url: string, names: QueueNames | string, shared?: QueueServer, takers?: number) {
-  const { installation, brand, deployment } = typeof names === 'string' ? { installation: names } : names;
+export async function openQueues(url: string, names: QueueNames, shared?: QueueServer, takers?: number) {
+  const { installation, brand, deployment } = names;
   const server = shared ?? (await openQueueServer(url, takers));
   const scheduled = await server
     .queue(`scheduled-${deployment ?? installation}`, true)

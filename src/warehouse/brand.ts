@@ -5,7 +5,8 @@ import type pg from 'pg';
 export const brandName = /^[a-z][a-z0-9_]{0,30}$/;
 
 /** Our schemas. */
-const schemas = 'sync|warehouse|bi|review_sync_migrations';
+export const schemas = ['sync', 'warehouse', 'bi', 'review_sync_migrations'];
+const anySchema = schemas.join('|');
 
 /**
  * Finds the names of our schemas in a statement:
@@ -15,9 +16,9 @@ const schemas = 'sync|warehouse|bi|review_sync_migrations';
  * 3. as the text of `to_regnamespace('bi')`.
  */
 const ourSchema = new RegExp(
-  `(?<![\\w."-])(?:"(?:${schemas})"|(?:${schemas}))(?=\\.["\\w%])` +
-    `|(?<=\\bschema (?:if not exists )?)(?:${schemas})\\b` +
-    `|(?<=\\bto_regnamespace\\(')(?:${schemas})(?='\\))`,
+  `(?<![\\w."-])(?:"(?:${anySchema})"|(?:${anySchema}))(?=\\.["\\w%])` +
+    `|(?<=\\bschema (?:if not exists )?)(?:${anySchema})\\b` +
+    `|(?<=\\bto_regnamespace\\(')(?:${anySchema})(?='\\))`,
   'g',
 );
 

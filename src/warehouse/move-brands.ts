@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import { dropUnion, makeUnion, storedBrands } from './bi/all-brands.ts';
-import { inBrand } from './brand.ts';
+import { inBrand, schemas } from './brand.ts';
 import { type Db, rowOf, valuesOf } from './index.ts';
 
-const schemas = ['sync', 'warehouse', 'bi', 'review_sync_migrations'];
 const ofBrand = (brand: string) => schemas.map((schema) => `${schema}_${brand}`);
 
 /**

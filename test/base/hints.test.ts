@@ -80,8 +80,8 @@ redisTest('a Redis that refuses the login, and a server that is no Redis, are na
     ['redis://127.0.0.1:1', /nothing listens there \(connect ECONNREFUSED/],
     [`redis://127.0.0.1:${(site.address() as { port: number }).port}`, /the server at this port is not a Redis/],
   ] as const)
-    expect(await openQueues(url, 'test').then(() => 'opened', describeWithHint)).toMatch(said);
-  await (await openQueues(`${loggedIn}/3`, 'test')).close();
+    expect(await openQueues(url, { installation: 'test' }).then(() => 'opened', describeWithHint)).toMatch(said);
+  await (await openQueues(`${loggedIn}/3`, { installation: 'test' })).close();
 });
 
 test('the long name of a table stays readable in a message of MySQL, a token does not', () => {

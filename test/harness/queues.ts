@@ -39,7 +39,7 @@ export function onEachQueue(declare: (queue: TestQueue) => void): void {
 export async function openTestQueues(redisUrl?: string) {
   if (redisUrl !== undefined) await emptyRedis(redisUrl);
   const url = redisUrl ?? (await createDatabase('migrated'));
-  const queues = await openQueues(url, 'test');
+  const queues = await openQueues(url, { installation: 'test' });
   onTestFinished(() => queues.close());
   return { url, queues, runs: testRuns(queues) };
 }

@@ -155,7 +155,7 @@ redisTest('who may write to the queue can start and lose runs, and decides nothi
   expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
   const name = await installationOf(warehouse.db, { clientId: world.environment.REVIEW_API_CLIENT_ID ?? '' });
-  await using queues = await openQueues(redis.url, name);
+  await using queues = await openQueues(redis.url, { installation: name });
   const worker = startHere(['worker'], { ...world.environment, ...yearly });
   await worker.says('worker ready');
   const codes = ['O1', 'O10', 'O11'];

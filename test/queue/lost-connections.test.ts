@@ -168,7 +168,7 @@ redisTest('a worker follows its Redis through a failover that leaves its connect
   const { runs } = await openTestQueues(`redis://127.0.0.1:${proxy.port}`);
   await runs.worker(counting, context);
   const add = async (url: string) => {
-    const there = await openQueues(url, 'test');
+    const there = await openQueues(url, { installation: 'test' });
     const id = await testRuns(there).start(counting);
     await there.close();
     runs.row(id, counting.name);

@@ -233,7 +233,10 @@ onEachQueue(({ redisUrl }) => {
 
 test('a worker carries out its own runs that have a row, whatever the queue holds', async () => {
   const url = await createDatabase('migrated');
-  const [ours, theirs] = await Promise.all([openQueues(url, 'ours'), openQueues(url, 'theirs')]);
+  const [ours, theirs] = await Promise.all([
+    openQueues(url, { installation: 'ours' }),
+    openQueues(url, { installation: 'theirs' }),
+  ]);
   onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
   const runs = testRuns(ours);
   const context = calls();

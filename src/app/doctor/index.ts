@@ -107,7 +107,7 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
 
 /** If the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
 async function openOurQueues(config: Config, db: Db): Promise<Queues> {
-  const names = await inTime(queueNames(db, config.api, config.brand)).catch(() => '');
+  const names = await inTime(queueNames(db, config.api, config.brand)).catch(() => ({ installation: '' }));
   return inTime(openQueues(config.queueUrl, names));
 }
 

@@ -3,16 +3,15 @@ import { normalText } from '../../base/normal-text.ts';
 import { type Db, listOf, rowsOf, valuesOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
-/** A record that may hold both id and code of a product: a review, a sub-order of an order list. */
-type ProductRecord = { product_code?: unknown; product_id?: unknown };
+/** A record that may name a product: a review, a sub-order of an order list. */
+type ProductRecord = { product_code: string | null; product_id: number | null };
 
 /** Stores the pairs of product id and product code of these records. If a code has several ids, the highest counts. */
 export async function learnProducts(warehouse: Warehouse, records: Iterable<ProductRecord>): Promise<void> {
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();
-  for (const record of records) {
-    const { product_code: written, product_id: id } = record;
-    if (typeof written !== 'string' || !isUsableCode(written) || !isProductId(id)) continue;
+  for (const { product_code: written, product_id: id } of records) {
+    if (!isUsableCode(written) || id === null) continue;
     const code = normalText(written);
     const higher = pairs.get(code) ?? knownProducts.get(code);
     if (higher === undefined || id > higher) pairs.set(code, id);
@@ -22,8 +21,6 @@ export async function learnProducts(warehouse: Warehouse, records: Iterable<Prod
   await rowsOf(warehouse.db, 'learn_products', JSON.stringify(rows));
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
-
-const isProductId = (id: unknown): id is number => Number.isSafeInteger(id);
 
 /** Product codes without a known id for which order lines wait. */
 export async function awaitedProducts(db: Db): Promise<Set<string>> {
