@@ -48,6 +48,15 @@ export function withField(record: string, name: string, json: string): string {
   return `${record.slice(0, record.lastIndexOf('}'))},${JSON.stringify(name)}:${json}}`;
 }
 
+/** Undefined if the text is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** JSON text; undefined for what is nested tens of thousands deep: it can be parsed, but not printed. */
 export function printed(value: unknown): string | undefined {
   try {

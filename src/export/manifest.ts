@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
+import { parsedJson } from '../base/json-text.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import type { FileContent } from './parquet-file.ts';
 import { replaceFile } from './replace-file.ts';
@@ -71,7 +72,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
     );
   }
   if (!(await lstat(path)).isFile()) throw new UsageError(`${path} is no file`);
-  const manifest = parsed(await readFile(path, 'utf8'));
+  const manifest = parsedJson(await readFile(path, 'utf8')) as Manifest | undefined;
   if (manifest?.format !== 'review-sync parquet export') {
     throw new UsageError(`${path} is not the manifest of an export of review-sync`, {
       hint: 'Name an empty folder. If an export was here, delete the folder or restore its manifest.json.',
@@ -89,14 +90,6 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
     });
   }
   return manifest;
-}
-
-function parsed(text: string): Manifest | undefined {
-  try {
-    return JSON.parse(text) as Manifest | undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {

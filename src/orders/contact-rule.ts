@@ -8,12 +8,13 @@ export const contactFields = ['user_email', 'user_phone'] as const;
 export type ContactField = (typeof contactFields)[number];
 
 /**
- * Which orders may carry contact, by the reason of the push. `young`: orders younger than ORDER_CONTACT_MAX_AGE_DAYS that no
- * earlier push has withheld. `never`: none. `always`: the orders of the days that a person named.
- *
- * This table is the only place that decides it. Callers name their trigger.
+ * Which orders may carry contact. `young`: orders younger than ORDER_CONTACT_MAX_AGE_DAYS that no earlier push has withheld.
+ * `never`: none. `always`: the orders of the days that a person named.
  */
-const contactOf: Readonly<Record<Trigger, 'young' | 'never' | 'always'>> = {
+type ContactPolicy = 'young' | 'never' | 'always';
+
+/** By the reason of the push. This table is the only place that decides it: callers name their trigger. */
+const contactOf: Readonly<Record<Trigger, ContactPolicy>> = {
   sync: 'young',
   rescan: 'young',
   backfill: 'never',
@@ -33,6 +34,10 @@ export type PushRights = Readonly<
     createdIn: OpenSpan;
   }
 >;
+
+/** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact, whoever asks: to stop mails, setting it is enough. */
+export const contactPolicy = (rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): ContactPolicy =>
+  rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
 
 const dayMs = 86_400_000;
 
@@ -55,9 +60,8 @@ export type ContactQuestion = { decision: ContactDecision; createdAt: Date; now:
  * may send a review request to an address that it learns, which costs money and cannot be recalled.
  */
 export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, rights: PushRights): boolean {
-  // With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact, whoever asks: to stop mails, setting it is enough.
-  if (decision === 'forgotten' || rights.contactMaxAgeDays <= 0) return false;
-  const policy = contactOf[rights.trigger];
+  if (decision === 'forgotten') return false;
+  const policy = contactPolicy(rights);
   switch (policy) {
     case 'never':
       return false;
@@ -76,23 +80,17 @@ function isOfItsDays(createdAt: Date, { createdIn: { start, end } }: PushRights)
   return (start === undefined || at >= start) && (end === undefined || at < end);
 }
 
-/** The contact that a run may carry at all: none, that of young orders, or that of all orders of its days. */
-export function contactScope(rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): 'none' | 'young' | 'all' {
-  const policy = rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
-  return policy === 'never' ? 'none' : policy === 'always' ? 'all' : policy;
-}
-
 /** The decision that is written down with the first lease of an order, for as long as the order is remembered. */
 export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
   mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
 
 /** Whether contact is sent at any age and after any decision: then an unchanged order is pushed to send it. */
 export const isContactAskedFor = (order: ContactQuestion, rights: PushRights): boolean =>
-  contactOf[rights.trigger] === 'always' && mayCarryContact(order, rights);
+  contactPolicy(rights) === 'always' && mayCarryContact(order, rights);
 
 /** Whether this push leaves contact out that the next `sync orders` may send. */
 export const isContactLeftToSync = (order: ContactQuestion, rights: PushRights): boolean =>
-  contactOf[rights.trigger] === 'never' && mayCarryContact(order, { ...rights, trigger: 'sync' });
+  contactPolicy(rights) === 'never' && mayCarryContact(order, { ...rights, trigger: 'sync' });
 
 /**
  * The clock by which the age of orders is judged: this machine's or the warehouse's, the later one. A clock that was

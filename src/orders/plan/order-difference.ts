@@ -154,8 +154,7 @@ function fieldsOfShop(
     ...rarelyShown.map((field) => {
       // A grade that is not linked yet keeps what was sent before.
       if (field === 'user_grade_id' && unlinkedGrade !== undefined) return undefined;
-      const theirs = beyond[field];
-      return fieldDifference(field, textOf(body[field]), theirs === undefined ? undefined : textOf(theirs));
+      return fieldDifference(field, textOf(body[field]), textOf(beyond[field]));
     }),
   ];
   const isOfShop = (field: string) =>
@@ -171,8 +170,7 @@ const reachedBy = (field: ContactField, value: string | null | undefined) =>
 const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
   user_name === undefined && username !== undefined && username === user_code ? null : username;
 
-const textOf = (value: unknown): string | null =>
-  value === undefined || value === null || value === '' ? null : String(value);
+const textOf = (value: unknown) => (value === undefined || value === null ? value : String(value));
 
 /** Fields that the service shows with a value although the shop has none. A mileage of 0 may be the service's own. */
 export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: OrderMemory): string[] =>

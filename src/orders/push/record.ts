@@ -28,13 +28,14 @@ export function recordOf(
   const failedPushes = kinds.length === 0 ? 0 : link.fingerprint === order.fingerprint ? link.failedPushes + 1 : 1;
   const kind = kinds.includes('transient') ? 'transient' : 'permanent';
   const isPushed = memory.accepted !== undefined && memory.stop === undefined;
-  const { lines, isWatched } = watchedLines(memory.lines, isPushed && failures.length === 0 ? readAt : undefined);
+  const isInLine = isPushed && failures.length === 0;
+  const { lines, isWatched } = watchedLines(memory.lines, isInLine ? readAt : undefined);
   // A backfill carries no contact. If the order may have some, the regular sync pushes it once more.
   const hasContact = contactFields.some((field) => order.body[field] !== undefined);
   const isContactLeft =
     isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
   const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
-  const dueAfterMs = isPushed && failures.length === 0 && isWatched ? lookAgainMs : retryAfterMs;
+  const dueAfterMs = isInLine && isWatched ? lookAgainMs : retryAfterMs;
   return {
     orderId: memory.orderId,
     fingerprint: isContactLeft ? null : order.fingerprint,

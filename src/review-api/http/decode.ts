@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { parsedJson } from '../../base/json-text.ts';
 import type { HttpResponse } from './call.ts';
 
 /** How text begins that is not compressed. A body of brotli may begin with a vertical tab, which \s matches, too. */
@@ -93,7 +94,7 @@ export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | unde
   beginning.lastIndex = 0;
   for (let found = beginning.exec(body); found; found = beginning.exec(body)) {
     const end = endOfJson(body, found.index);
-    if (end === undefined || parsed(bytes.toString('utf8', found.index, end)) === undefined) return undefined;
+    if (end === undefined || parsedJson(bytes.toString('utf8', found.index, end)) === undefined) return undefined;
     if (end - found.index > to - from) [from, to] = [found.index, end];
     beginning.lastIndex = end;
   }
@@ -102,15 +103,6 @@ export function jsonWithin(bytes: Buffer): { json: Buffer; text: string } | unde
   if (to === 0 || before + behind === '' || isPart) return undefined;
   if (isWebPage.test(before) || beginsWebPage.test(behind) || brokeOff(`${before} ${behind}`)) return undefined;
   return { json: bytes.subarray(from, to), text: `${before} ${behind}` };
-}
-
-/** Undefined if the text is no JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Where the JSON ends that begins at `start`; undefined if it does not end. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { isRecord } from '../../base/json-text.ts';
+import { isRecord, parsedJson } from '../../base/json-text.ts';
 import type { HttpResponse } from './call.ts';
-import { brokeOff, parsed } from './decode.ts';
+import { brokeOff } from './decode.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
 /** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
@@ -22,7 +22,7 @@ export function parseJson(response: HttpResponse): unknown {
 /** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
 export function parseAnyJson(response: HttpResponse): unknown {
   const body = response.bytes.toString();
-  const json = parsed(body);
+  const json = parsedJson(body);
   if (json !== undefined) return json;
   const found = body.trim() === '' ? 'an empty body' : isPage(response.bytes) ? 'HTML' : 'text';
   throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
@@ -46,7 +46,7 @@ const errorFields: readonly string[] = ['id', 'error', 'errors', 'success', 'mes
 export function isError(bytes: Buffer): boolean {
   // A record is larger, and is not parsed for this.
   if (bytes.length > mostErrorBytes) return false;
-  const body = parsed(bytes.toString());
+  const body = parsedJson(bytes.toString());
   if (!isRecord(body) || ('id' in body && Object.keys(body).some((name) => !errorFields.includes(name)))) return false;
   const { error, errors, success, status, result, code } = body;
   const isSaid = (said: unknown) =>
