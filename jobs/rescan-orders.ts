@@ -47,6 +47,6 @@ export const rescanOrders = defineRun({
 
 async function walk({ shop, warehouse, config }: App, { start, next }: State) {
   const range = { start, end: undefined };
-  const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, next ? { next } : {});
+  const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, { next });
   return stepsOf({ ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
 }

@@ -36,7 +36,7 @@ export type OrderPosition = OrderKey;
 export type OrderRange = Readonly<{
   axis: OrderAxis;
   after: OrderPosition;
-  before?: string;
+  before?: string | undefined;
   size: number;
   isByCode?: boolean;
 }>;
@@ -161,7 +161,7 @@ async function walkDates(
   session: ShopSession,
   query: ShopQuery,
   name: string,
-  { after, before, size, isByCode = false }: Omit<OrderRange, 'axis' | 'before'> & { before: string | undefined },
+  { after, before, size, isByCode = false }: Omit<OrderRange, 'axis'>,
 ): Promise<OrderKey[]> {
   const { words, zone } = session;
   const [date, code] = [typeOf(query, name), typeOf(query, 'code')];

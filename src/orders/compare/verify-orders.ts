@@ -9,23 +9,17 @@ import { pushOrders } from '../push/push-slice.ts';
 import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
 import { type ComparedOrder, openPlans } from './look-at-order.ts';
 
-export type OrderVerification = {
-  /** Orders of the shop that were read. */
-  orders: number;
-  /** How many of them are the same in every field that the service shows. */
-  equal: number;
-  /** How many of them are not. */
-  differing: number;
-  /** Pushed orders that the shop does not show any more, and the first of their codes. */
-  extra: number;
+const none = { orders: 0, equal: 0, differing: 0, extra: 0, notCompared: 0, deleted: 0 };
+
+/**
+ * Numbers of orders. `orders`: those of the shop that were read. `equal`: of these, the same in every field that the service
+ * shows. `differing`: not the same. `notCompared`: nobody knows, since the service could not be asked about them, or the row of
+ * the order or of one of its lines cannot be read. `deleted`: the shop marks them as deleted, and they were never pushed, or the
+ * service does not have them. `extra`: pushed orders that the shop does not show any more.
+ */
+export type OrderVerification = typeof none & {
+  /** The first of the extra ones. */
   extraCodes: string[];
-  /**
-   * Nobody knows: the service could not be asked about them, or the row of the order or of one of its lines cannot be
-   * read.
-   */
-  notCompared: number;
-  /** The shop marks them as deleted, and they were never pushed, or the service does not have them. */
-  deleted: number;
   /** The first of those that differ, and the first that were not compared. */
   differences: ComparedOrder[];
   unknown: { code: string; reason: string }[];
@@ -67,13 +61,8 @@ export async function verifyOrders(
   const { db, shop, signal } = deps;
   const plans = await openPlans(deps, rights);
   const report: OrderVerification = {
-    orders: 0,
-    equal: 0,
-    differing: 0,
-    extra: 0,
+    ...none,
     extraCodes: [],
-    notCompared: 0,
-    deleted: 0,
     differences: [],
     unknown: [],
     unmatched: { subOrders: 0, orders: 0, codes: [] },

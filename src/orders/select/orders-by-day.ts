@@ -10,7 +10,7 @@ import { missingInShop } from '../plan/read-orders.ts';
 export type Batch<State> = { codes: string[]; state: State };
 
 /** Where a walk by day of creation goes on; without `next` it has ended. */
-export type WalkState = { next?: OrderPosition };
+export type WalkState = { next?: OrderPosition | undefined };
 
 /**
  * One batch of a walk over the orders created in the range, as a backfill and the nightly rescan read them. Marks the
@@ -31,7 +31,7 @@ export async function walkOrders(
     await setAbsent(db, await missingInShop(shop, absent), true);
   }
   await setAbsent(db, [...shown], false);
-  return { codes: [...shown], state: next ? { next } : {} };
+  return { codes: [...shown], state: { next } };
 }
 
 /** The bounds of a range as the shop and the warehouse write instants. */
@@ -60,8 +60,7 @@ function codesByCreation(
   size: number,
   after: OrderPosition,
 ) {
-  const { to } = boundsOf(range);
-  return shop.orderCodes({ axis: axisOf(range), after, ...(to !== undefined && { before: to }), size });
+  return shop.orderCodes({ axis: axisOf(range), after, before: boundsOf(range).to, size });
 }
 
 /** Codes found in one statement. */
@@ -74,10 +73,8 @@ export async function* ordersByCreation(
 ): AsyncGenerator<RawOrder[], void, undefined> {
   for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
     const page: OrderPage = await codesByCreation(shop, range, codesAtOnce, after);
-    yield* inPages(
-      shop,
-      page.keys.map(({ code }) => code),
-    );
+    const codes = page.keys.map(({ code }) => code);
+    yield* inPages(shop, codes);
     after = page.next;
   }
 }
