@@ -243,7 +243,7 @@ const toAllow = 'If that is right, run: review-sync sync orders --allow-removals
 const usedUp = `the removals of 24 hours are used up. ${toAllow}`;
 
 /** A request as it goes over the wire; undefined for one that only looks. `:order_id`: the id that the service gives. */
-export function wireOf(request: OrderRequest, orderId: number | undefined) {
+export function wireOf(request: OrderRequest, orderId: number | null | undefined) {
   const path = '/v1/orders';
   const ofOrder = `${path}/${orderId ?? ':order_id'}`;
   switch (request.kind) {

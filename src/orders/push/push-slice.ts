@@ -49,7 +49,8 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
       { orders: gone.slice(0, 20) },
       `${counted(gone.length, 'order')} gone from the shop since they were planned`,
     );
-  const deadLetters = [...deadLettersOf(read), ...unknown.map((code) => orderDeadLetter({ code }, feedFault))];
+  const unreadable = read.flatMap(({ deadLetter }) => deadLetter ?? []);
+  const deadLetters = [...unreadable, ...unknown.map((code) => orderDeadLetter({ code }, feedFault))];
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
   const now = ageClock(deps.now, readAt);
@@ -82,8 +83,6 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const counts = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
-
-const deadLettersOf = (read: readonly ReadOrder[]) => read.flatMap(({ deadLetter }) => deadLetter ?? []);
 
 const feedFault =
   'the change feed names this code and orders.sql has no order of it; a search for it in another case took too long, or ' +

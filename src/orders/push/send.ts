@@ -27,16 +27,16 @@ export async function sendAll(
   sendOne: Send,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  const orderId = memory.orderId ?? 0;
+  const { orderId } = memory;
   for (const request of requests) {
-    const sent = await send(api, sendOne, code, memory, request);
+    const sent = await send(api, sendOne, { code, orderId }, request);
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
     const path = wireOf(request, orderId)?.path;
     if (isDone && isRemoval(request)) log.info({ order: code, path }, 'removed at the service what the shop lacks');
     if ('lineCode' in request) continue;
     if (!isDone) break;
-    if (request.kind !== 'post order' || orderId === 0) continue;
+    if (request.kind !== 'post order' || orderId === null) continue;
     const shown = sent.value as OrderDetail;
     if (shown.id !== orderId || !isSameCode(shown.code, code)) break;
   }
@@ -46,15 +46,15 @@ export async function sendAll(
 async function send(
   api: OrderDeps['api'],
   sendOne: Send,
-  code: string,
-  memory: OrderMemory,
+  known: { code: string; orderId: number | null },
   request: OrderRequest,
 ): Promise<Sent<unknown>> {
   const { orders, subOrders } = api;
-  const orderId = memory.orderId ?? 0;
+  // Requests by the id are planned once the service has shown the order.
+  const orderId = known.orderId as number;
   switch (request.kind) {
     case 'find':
-      return findOrder(api, { code, orderId }, sendOne);
+      return findOrder(api, known, sendOne);
     case 'post order':
       return sendOne((options) => orders.upsert(request.body, options));
     case 'delete order':
@@ -74,8 +74,6 @@ async function send(
  * The order as the service shows it: by its id, then by its code. The response to the push that made it may have been
  * lost; or the service has made it again under another id, and given the id to another order. A service need not look
  * orders up by code; then what its id says counts. No order is created to learn its id.
- *
- * @param known `orderId`: 0 or null if it is not known.
  */
 export async function findOrder(
   { orders }: Pick<OrderDeps['api'], 'orders'>,

@@ -52,14 +52,10 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
   const { store } = deps;
   const deletion = async (leased: LeasedOrder): Promise<Deletion> => {
     const isBack = leased.isNew || (await missingInShop(deps.shop, [code])).length === 0;
-    if (isBack) {
+    if (isBack || leased.isAlike) {
       await store.release(leased, { isBrokenOff: false });
-      await setAbsent(deps.db, [code], false);
-      return { kind: 'back' };
-    }
-    if (leased.isAlike) {
-      await store.release(leased, { isBrokenOff: false });
-      return { kind: 'kept' };
+      if (isBack) await setAbsent(deps.db, [code], false);
+      return { kind: isBack ? 'back' : 'kept' };
     }
     const { memory, shown, results } = await carryOut(deps, leased, rights, (seen, known) => {
       return planDeletion(seen, known, rights, false) ?? { requests: [], memory: known };
