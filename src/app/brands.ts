@@ -31,6 +31,12 @@ const ofOneBrand = [
 /** Variables that the file of a brand may set. All others are set in .env, once for the deployment. */
 const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT)_|^WEBHOOK_BRAND_IDS$/;
 
+/** What stops mails and deletions of all brands if it is set in .env (promise 7). */
+const stops: readonly [name: string, isStopped: (value: string) => boolean][] = [
+  ['ORDER_CONTACT_MAX_AGE_DAYS', (value) => value !== '' && Number(value) === 0],
+  ['ORDER_DELETES', (value) => value === 'off'],
+];
+
 /**
  * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of its
  * brand. If two brands share an account or a brand id, both have a fault.
@@ -90,7 +96,8 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
     requireBrandName(name);
     const given = parseEnvFile(ownFile(envFile));
     const foreign = Object.keys(given).filter((one) => !mayStandInBrand.test(one));
-    if (foreign.length === 0) return { name, environment: { ...own, ...given } };
+    if (foreign.length === 0)
+      return { name, environment: { ...own, ...given }, ...unstopped(envFile, given, environment) };
     const fault = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
       hint: 'A brand’s file says its shop, account, zones, schedules, contact, alerts and WEBHOOK_BRAND_IDS.',
     });
@@ -100,6 +107,17 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
     const fault = new UsageError(`${envFile} cannot be read: ${describeError(error)}`, { hint: ownFileHint });
     return { name, environment: own, fault };
   }
+}
+
+/** The fault of a brand that would go on although .env stops all of them: nobody can say which of both was forgotten. */
+function unstopped(envFile: string, given: Environment, environment: Environment): { fault?: UsageError } {
+  for (const [name, isStopped] of stops) {
+    const [all = '', own] = [environment[name], given[name]].map((value) => value?.trim());
+    if (own === undefined || !isStopped(all) || isStopped(own)) continue;
+    const what = `${name} is ${all} in .env or the environment, and ${JSON.stringify(own)} in ${envFile}`;
+    return { fault: new UsageError(what, { hint: `Remove one of the two: ${all} in .env stops all brands.` }) };
+  }
+  return {};
 }
 
 /**

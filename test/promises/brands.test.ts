@@ -234,6 +234,20 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
   expect(await failureOf('a')).toBeUndefined();
   await brands.write('b', { ORDER_CONTACT_MAX_AGE_DAYS: 'many' });
   expect(await failureOf('b')).toMatch(/ORDER_CONTACT_MAX_AGE_DAYS is malformed/);
+  for (const [name, stop, others] of [
+    ['ORDER_CONTACT_MAX_AGE_DAYS', '0', ['7', '']],
+    ['ORDER_DELETES', 'off', ['send']],
+  ] as const) {
+    brands.environment[name] = stop;
+    for (const other of others) {
+      await brands.write('b', { [name]: other });
+      expect(await failureOf('b')).toMatch(`${name} is ${stop} in .env or the environment, and "${other}" in `);
+    }
+    await brands.write('b', { [name]: stop });
+    expect(await failureOf('b')).toBeUndefined();
+    expect(await failureOf('a')).toBeUndefined();
+    delete brands.environment[name];
+  }
   await brands.write('b', { WEBHOOK_BRAND_IDS: '1,2' });
   await brands.write('a', { WEBHOOK_BRAND_IDS: '2' });
   expect(await failureOf('b')).toBe('The brands a and b both have 2 in WEBHOOK_BRAND_IDS');
