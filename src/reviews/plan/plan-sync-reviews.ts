@@ -9,7 +9,7 @@ import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;
-/** If the watermark is older than this, nothing happens at the service. */
+/** The watermark is never older than this. */
 const quietDays = 30;
 
 export type SyncPlan = {
@@ -25,7 +25,8 @@ export type SyncPlan = {
 /**
  * The windows of an incremental run: on the updated axis from the watermark minus an overlap to a day ahead, so that it
  * does not matter by which clock the service dates reviews; and the open gaps that are due. Without a watermark,
- * everything: on the created axis, because an import of years does not lie on one day.
+ * everything: on the created axis, because an import of years does not lie on one day. So are new reviews if the list by
+ * update lacks the newest one.
  *
  * @param options.allGaps also those that were tried a short while ago.
  * @throws ReviewSyncError as `captureOverview`.
@@ -37,32 +38,30 @@ export async function planSyncReviews(
   const readTo = secondOf(deps.now());
   const watermark = parseInstant((await readCursor(deps.warehouse.db, 'reviews'))?.at);
   const overlap = options.overlapMinutes * 60;
-  const nextWatermark = await newestUpdate(deps, readTo);
+  // Not the time: the clock that dates reviews may be hours behind ours, and what is edited while a long run goes on must be
+  // found by the next.
+  const quiet = readTo - quietDays * day;
+  const update = (await newestOf(deps, 'updated', { start: quiet, end: readTo + day })) ?? quiet;
+  const nextWatermark = Math.min(readTo - justNow, Math.max(quiet, update));
   const next = { readTo, nextWatermark, nextStart: nextWatermark - overlap };
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
     const windows = planWindows(await allReviews(deps)).map((span): Window => ({ axis: 'created', span }));
     return { windows, ...next };
   }
-  await captureOverview(deps);
+  const { newest = quiet } = await captureOverview(deps);
   const gaps = await openGaps(deps.warehouse.db);
   const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
   const start = Math.min(watermark, readTo) - overlap;
   // A gap is read when it is due, not by every run whose overlap it lies in.
   const known = gaps.filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
-  const windows = planWindows({ start, end: readTo + day }, known).map((span): Window => ({ axis: 'updated', span }));
-  return { windows: [...windows, ...gapWindows], ...next };
-}
-
-/**
- * The newest update that the service shows as the run begins, not the time: the clock that dates reviews may be hours
- * behind ours, and what is edited while a long run goes on must be found by the next.
- */
-async function newestUpdate(deps: ReviewDeps, now: Second): Promise<Second> {
-  const quiet = now - quietDays * day;
-  const seen = await newestOf(deps, 'updated', { start: quiet, end: now + day });
-  return Math.min(now - justNow, Math.max(quiet, seen ?? 0));
+  const updated = planWindows({ start, end: readTo + day }, known).map((span): Window => ({ axis: 'updated', span }));
+  // By update, a service may show only what was edited, or nothing.
+  const isComplete = newest <= update;
+  const unseen = isComplete ? [] : partBefore({ start, end: readTo + day }, newest + 1);
+  const created = unseen.flatMap((one) => planWindows(one)).map((span): Window => ({ axis: 'created', span }));
+  return { windows: [...updated, ...created, ...gapWindows], ...next };
 }
 
 /**

@@ -62,10 +62,11 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
  * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
  * the newest days nor the warehouse show one, the bounds are the last `emptyLists`.
  *
+ * @returns the bounds, and the creation of the newest review that the list shows.
  * @throws ReviewSyncError if the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
  */
-export async function captureOverview(deps: ReviewDeps): Promise<Span> {
+export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest: Second | undefined }> {
   const { start, end } = deps.plausible;
   // What is written while the two are under way may be in neither; what a cache answers shows what was so before.
   const askedAt = deps.now();
@@ -86,13 +87,14 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span> {
     await recordOverview(deps.warehouse.db, { capturedAt, ...bounds });
   }
   // A list that is not in order shows an older review first.
-  const lastDate = newest === undefined ? (last ?? end - zonesApart) + zonesApart : Math.max(newest, last ?? newest);
+  const lastDate = last === undefined ? end : newest === undefined ? last + zonesApart : Math.max(newest, last);
   const isBelieved = isNamed && first <= last;
   const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
   const isEmpty = areNone && newest === undefined && held === undefined;
   return {
     start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyLists * listLimits.seconds) : start,
     end: clamp(lastDate) + 1,
+    newest,
   };
 }
 
