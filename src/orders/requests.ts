@@ -26,15 +26,13 @@ export type Sent<T> =
 /** Statuses that say something about the record that was sent. */
 const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
 
-/** Sends one request about a record. */
 export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
 
 /**
- * Sends the requests of one record, one after the other. After a request that kept failing, each further request is sent
- * once only.
+ * Opens what sends the requests of one record, one after the other. Each one after a request that kept failing is sent once
+ * only. An error that is not about this record is thrown: no token, no connection, an abort.
  *
  * @param beforeAttempt called right before each attempt: the check of the lease.
- * @returns what throws the client's errors that are not about this record: no token, no connection, an abort.
  */
 export function openRequests(
   { limits, signal }: { limits: RequestLimits; signal: AbortSignal },

@@ -45,7 +45,7 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
       const listed = current;
       current = await records.attempt(grade, async (options) => {
         const linked = listed ?? (link && (await gradeOf(deps, link.id, options)));
-        return bringInLine(deps, grade, linked ?? (await findOrCreate(deps, grade, inShop, options)), options);
+        return changeGrade(deps, grade, linked ?? (await findOrCreate(deps, grade, inShop, options)), options);
       });
       if (current === undefined) continue;
       await saveCatalogLink(db, 'user_grade', { code, id: current.id, fingerprint: hash });
@@ -115,7 +115,7 @@ const findOrCreate = (
   });
 
 /** Changes what the grade at the service has otherwise. */
-async function bringInLine(
+async function changeGrade(
   { api }: OrderDeps,
   grade: UserGrade,
   found: TheirGrade,

@@ -48,7 +48,7 @@ export function compareOrder(
   memory: OrderMemory,
   contact: readonly ContactField[],
 ): OrderDifference {
-  const { waiting, faulty, raw } = order;
+  const { waiting, faulty, raw, unlinkedGrade: grade } = order;
   const detail = shown === 'absent' ? undefined : shown;
   const links = detail ? memory.lines : memory.lines.filter(isPending);
   const unit = detail && (unitOf(order, detail, links, memory.accepted !== undefined) ?? memory.unit);
@@ -59,11 +59,11 @@ export function compareOrder(
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
   const keepsAll = order.order.deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));
-  const fields = detail ? fieldsOfShop(order, detail, sentBefore(memory), contact, unit) : [];
+  const keptGrade = `the grade ${grade} is not at the service yet; the order keeps the grade that was sent before, if any`;
   return {
     orderId: detail?.id,
     isDeletion: false,
-    fields,
+    fields: detail ? fieldsOfShop(order, detail, sentBefore(memory), contact, unit) : [],
     linesNotSent: [
       ...waiting.map(({ lineCode, productCode }) => {
         const reason = `it waits until the service is known to have product ${productCode}`;
@@ -71,7 +71,7 @@ export function compareOrder(
       }),
       ...faulty.map(({ lineCode, reason }) => ({ lineCode, reason: `it would be a dead letter: ${reason}` })),
     ],
-    fieldsNotSent: gradeNotSent(order),
+    fieldsNotSent: grade === undefined ? [] : [{ field: 'user_grade_id', reason: keptGrade }],
     subOrders: keepsAll ? { ...found, remove: [] } : found,
   };
 }
@@ -92,11 +92,6 @@ export const shownPrices = (shown: OrderDetail, links: readonly LineLink[]): Sho
     const subOrder = shown.sub_orders.find(({ id }) => id === subOrderId);
     return subOrder ? [{ amount: content.price, shown: subOrder.price }] : [];
   });
-
-const gradeNotSent = ({ unlinkedGrade: grade }: DesiredOrder): OrderDifference['fieldsNotSent'] => {
-  const reason = `the grade ${grade} is not at the service yet; the order keeps the grade that was sent before, if any`;
-  return grade === undefined ? [] : [{ field: 'user_grade_id', reason }];
-};
 
 /** Whether a push would change something that the service shows. */
 export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDifference): boolean {

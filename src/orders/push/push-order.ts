@@ -64,7 +64,7 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
       // Not before: a new order that is given back is forgotten, and would not be tried again.
-      if (deadLetter) return await failed(deps, deadLetter);
+      if (deadLetter) return await recordFailed(deps, deadLetter);
       const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
       return nothing ? { [counted]: 1 } : {};
     });
@@ -74,11 +74,11 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
     // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
     const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
     const deadLetter = orderDeadLetter({ code }, `the order cannot be sent or recorded: ${what}`);
-    return { done: await failed(deps, deadLetter) };
+    return { done: await recordFailed(deps, deadLetter) };
   }
 }
 
-async function failed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promise<Counts> {
+async function recordFailed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promise<Counts> {
   await recordUnreadable(db, [deadLetter], retryDelaysMs);
   return { orders_failed: 1 };
 }

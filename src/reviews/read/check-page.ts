@@ -29,7 +29,7 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
       const { product_id: id, product_code: code } = item;
       if (Number.isSafeInteger(id)) codes.set(id as number, isTextOrNumber(code) ? String(code) : '');
     }
-    const reason = endless.get(index) ?? faultOf(item, dates[index] ?? noDates, plausible);
+    const reason = endless.get(index) ?? faultOf(item, dates[index] as Dates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
   }
   const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
@@ -40,10 +40,10 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
 /** The name as `storableRecord` writes it. */
 const storableName = (name: string) => name.toWellFormed().replaceAll('\u0000', '\ufffd');
 
-const noDates: Dates = { created_at: undefined, updated_at: undefined };
-
-const datesOf = (item: unknown): Dates =>
-  isRecord(item) ? { created_at: parseInstant(item.created_at), updated_at: parseInstant(item.updated_at) } : noDates;
+function datesOf(item: unknown): Dates {
+  const { created_at, updated_at }: Record<string, unknown> = isRecord(item) ? item : {};
+  return { created_at: parseInstant(created_at), updated_at: parseInstant(updated_at) };
+}
 
 function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefined {
   if (!isRecord(item)) return `expected an object as a review, found ${shownValue(item)}`;
