@@ -49,34 +49,22 @@ export function connectionsOfBrand(pool: pg.Pool, brand: string, most: number): 
     return { ...(query as pg.QueryConfig), text: inBrand(text, brand), ...(name && { name: `${name} ${brand}` }) };
   };
 
-  function connect(): Promise<pg.PoolClient> {
-    return new Promise((resolve, reject) => {
-      const hold = async () => {
-        const client = await pool.connect();
-        return new Promise<void>((leave) => {
-          const query = (text: unknown, values?: unknown[]) => client.query(own(text) as string, values);
-          const release = (error?: Error | boolean) => {
-            leave();
-            client.release(error);
-          };
-          resolve({ query, release } as unknown as pg.PoolClient);
-        });
-      };
-      seats(hold).catch(reject);
-    });
+  async function connect(): Promise<pg.PoolClient> {
+    const [connected, released] = [Promise.withResolvers<pg.PoolClient>(), Promise.withResolvers<void>()];
+    const hold = async () => {
+      connected.resolve(await pool.connect());
+      await released.promise;
+    };
+    seats(hold).catch(connected.reject);
+    const client = await connected.promise;
+    const query = (text: unknown, values?: unknown[]) => client.query(own(text) as string, values);
+    const release = (error?: Error | boolean) => {
+      released.resolve();
+      client.release(error);
+    };
+    return { query, release } as unknown as pg.PoolClient;
   }
 
-  async function query(text: unknown, values?: unknown[]) {
-    const client = await connect();
-    try {
-      const result = await client.query(text as string, values);
-      client.release();
-      return result;
-    } catch (error) {
-      // pg's own pool discards the connection after an error, too: the state of the connection is unknown.
-      client.release(error as Error);
-      throw error;
-    }
-  }
+  const query = (text: unknown, values?: unknown[]) => seats(() => pool.query(own(text) as string, values));
   return { connect, query } as Connections;
 }
