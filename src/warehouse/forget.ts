@@ -57,9 +57,8 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     select order_code from sync.order_links
     where order_code = any(${orders}) and (fingerprint is not null or contact is distinct from 'forgotten')
     order by order_code`;
-  const pushed = await valuesOf<string>(
-    db,
-  )`select order_code from sync.order_links where order_code = any(${whose.orders})`;
+  const pushed = await valuesOf<string>(db)`
+    select order_code from sync.order_links where order_code = any(${whose.orders})`;
   const known = new Set([...pushed, ...[...reviews, ...open].map(({ orderCode }) => orderCode)]);
   return {
     reviews,

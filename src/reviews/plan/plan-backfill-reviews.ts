@@ -67,10 +67,9 @@ export type Estimate = {
 
 /** What reading the windows would cost, from the first page of each list. */
 export async function estimateRequests(deps: PageDeps, windows: readonly Window[]): Promise<Estimate> {
-  const limit = pLimit(8);
   const cap = limitsOf(deps).pages;
   const lists = windows.flatMap(({ axis, span }) => planWindows(span, [], 1).map((one) => ({ axis, span: one })));
-  const first = await Promise.all(lists.map((list) => limit(() => fetchPage(deps, list, 1))));
+  const first = await pLimit(8).map(lists, (list) => fetchPage(deps, list, 1));
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
   const costs = first.map((page) => {
     const { lastPage = 1 } = page.kind === 'page' ? page : {};

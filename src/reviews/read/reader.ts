@@ -154,7 +154,7 @@ export async function takeAll(
       return [];
     }
   };
-  const pages = await Promise.all(numbers.map((number) => slots(() => one(number))));
+  const pages = await slots.map(numbers, one);
   if (stopped && 'error' in stopped) throw stopped.error;
   return stopped ?? pages.flat();
 }

@@ -61,7 +61,6 @@ export async function verifyReviews(
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
   const windows = span ? planWindows(span, [], 1) : [];
-  const limit = pLimit(comparedAtATime);
   const report: Verification = { ...none, differences: [], repaired: false, problems: [] };
   const absent: Absent[] = [];
   const shown: number[] = [];
@@ -85,7 +84,7 @@ export async function verifyReviews(
     done += 1;
     deps.onProgress(done, windows.length);
   };
-  await Promise.all(windows.map((window) => limit(() => verifyWindow(window))));
+  await pLimit(comparedAtATime).map(windows, verifyWindow);
 
   const ids = absent.map(({ id }) => id);
   const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {

@@ -19,7 +19,7 @@ const keptDays = 90;
  * @param readAgainDays age at which a reconcile reads a span again.
  */
 export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Promise<void> {
-  const before = daysBefore(now);
+  const before = (days: number) => new Date(now.getTime() - days * 86_400_000);
   await db.transaction().execute(async (trx) => {
     await write(trx)`
       delete from sync.export_windows
@@ -38,5 +38,3 @@ export async function pruneHistory(db: Db, now: Date, readAgainDays: number): Pr
         and captured_at < (select max(captured_at) from warehouse.review_overview)`;
   });
 }
-
-const daysBefore = (now: Date) => (days: number) => new Date(now.getTime() - days * 86_400_000);
