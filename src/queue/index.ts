@@ -162,13 +162,6 @@ export async function openQueues(url: string, names: QueueNames, shared?: QueueS
     return sum;
   }
 
-  async function drop(runId: string): Promise<void> {
-    const queue = await ofRun(runId);
-    // Nobody may take a job meanwhile. BullMQ refuses if a process has one in hand.
-    // It stays open like others: a question for the run that is under way would wait for a closed queue without end.
-    await queue.obliterate({ force: false });
-  }
-
   return {
     url,
     kind: isRedis(url) ? ('redis' as const) : ('postgres' as const),
@@ -188,8 +181,11 @@ export async function openQueues(url: string, names: QueueNames, shared?: QueueS
     progress: (runId: string) => respondsInTime(ofRun(runId).then((queue) => progressOf(queue, runId))),
     /** Whether the run's job is in the queue and has not ended. */
     isAlive: (runId: string) => respondsInTime(ofRun(runId).then((queue) => isAliveIn(queue, runId))),
-    /** Removes a run's queue with everything in it, unless a job of it is in the hands of a process. */
-    drop: (runId: string) => respondsInTime(drop(runId)),
+    /**
+     * Removes a run's queue with everything in it. BullMQ refuses if a process has a job of it in hand. The connection stays
+     * open like others: a question for the run that is under way would wait for a closed queue without end.
+     */
+    drop: (runId: string) => respondsInTime(ofRun(runId).then((queue) => queue.obliterate({ force: false }))),
     /** Jobs by state: runs that are due, and the jobs and steps of these runs. */
     counts: (runIds: readonly string[]) => respondsInTime(counts(runIds)),
     close,

@@ -43,12 +43,10 @@ export function startWorker(
   scheduled: readonly string[],
   listeners: Listeners & Pick<RunWorkerOptions<App>, 'shared' | 'everyMs'> = {},
 ): Promise<RunningWorker> {
-  const choice = openRunChoice(app, jobs);
   return startRunWorker({
     ...workerOptions(app, jobs),
     ...listeners,
-    runsToCarryOut: () => choice.runsToCarryOut(),
-    isLive: choice.isLive,
+    ...openRunChoice(app, jobs),
     async startDue(jobName, dueId) {
       const job = jobs.find(({ name }) => name === jobName && scheduled.includes(name));
       if (job) await startDueRun(app, job, dueId);
