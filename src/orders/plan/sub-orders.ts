@@ -46,8 +46,6 @@ type LineCreation = { kind: 'create'; lineCode: string; body: SubOrderBody; isSe
 /** A request about one line. */
 export type LineRequest = LineChange | LineRemoval | LineCreation;
 
-export type KeptBecause = 'it has, or may have, reviews' | 'review-sync did not create it';
-
 /** What to send so that the service's sub-orders of one order are the shop's lines, each once. */
 export type SubOrderDifference = {
   /** The lines that have a sub-order. */
@@ -56,8 +54,8 @@ export type SubOrderDifference = {
   create: LineCreation[];
   /** Sub-orders of lines that the shop does not have any more, and copies that a repeated creation made. */
   remove: LineRemoval[];
-  /** Sub-orders that no line has and that stay. */
-  keep: { lineCode: string | null; subOrderId: number; why: KeptBecause }[];
+  /** Sub-orders that no line has and that stay, and why, in words for people. */
+  keep: { lineCode: string | null; subOrderId: number; why: string }[];
   /**
    * All line links as they are to be written before anything is sent: with found sub-orders, those taken over, and those
    * about to be created.
@@ -147,7 +145,7 @@ function retire(
   for (const { one, link, isLinked } of removableFirst) {
     const subOrderId = one.id;
     const isGone = link !== undefined && gone.includes(link.lineCode);
-    // The code of its link may be that of another sub-order by now.
+    // If its line has another sub-order now, it gets the code of a removed line that has lost its own.
     const lineCode = (isLinked && !isGone ? vacated.shift() : link?.lineCode) ?? null;
     if (link && lineCode !== null && (isLinked || (isGone && linkOf.get(lineCode)?.subOrderId === null)))
       linkOf.set(lineCode, { ...link, lineCode, subOrderId });

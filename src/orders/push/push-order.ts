@@ -59,6 +59,7 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
       const { order, deadLetter } = isStale(leased, given, slice)
         ? ((await slice.readAgain(code)) ?? {})
         : { order: given };
+      // The link of a new order is what its lease has just written.
       const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
       const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
