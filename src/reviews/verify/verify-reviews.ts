@@ -75,11 +75,11 @@ export async function verifyReviews(
       report.service += 1;
     }
     const isProven = (createdAt: Date) => listed.proven.some((span) => isWithin(secondOf(createdAt), span));
-    const unlisted = held.filter(({ id, createdAt }) => !listed.reviews.has(String(id)) && isProven(createdAt));
+    const suspected = held.filter(({ id, createdAt }) => !listed.reviews.has(String(id)) && isProven(createdAt));
     report.warehouse += held.length;
     report.problems.push(...listed.problems);
-    missed += unlisted.length;
-    absent.push(...unlisted.slice(0, askedAtMost - absent.length));
+    missed += suspected.length;
+    absent.push(...suspected.slice(0, askedAtMost - absent.length));
     for (const key of listed.reviews.keys()) if (isId(key) && shown.length < 3) shown.push(Number(key));
     done += 1;
     deps.onProgress(done, windows.length);
@@ -144,18 +144,15 @@ async function compareAndRepair(
   return differences.map((difference) => ({ difference, isStuck: stuck.has(difference.id) }));
 }
 
-/** `reviews`: by id, or by their text. `proven`: the spans of the window that were listed completely. */
-type ListedWindow = { reviews: Map<string, Compared>; proven: Span[]; problems: string[] };
-
 /** Whether the key of a record on a page is its id. A record without a usable id goes by its text. */
 const isId = (key: string) => /^[1-9]\d*$/.test(key);
 
-/** What the service's lists show of a window, and how that differs from the rows of the same ids. */
-async function listedIn(
-  deps: ReviewDeps,
-  window: Span,
-  { repair, since }: { repair: boolean; since: Date },
-): Promise<ListedWindow> {
+/**
+ * What the service's lists show of a window, and how that differs from the rows of the same ids.
+ *
+ * @returns `reviews`: by id, or by their text. `proven`: the spans of the window that were listed completely.
+ */
+async function listedIn(deps: ReviewDeps, window: Span, { repair, since }: { repair: boolean; since: Date }) {
   const { warehouse } = deps;
   const reviews = new Map<string, Compared>();
   const proven: Span[] = [];
