@@ -2,7 +2,6 @@ import type { Counts } from '../../base/counts.ts';
 import { isSameCode } from '../../base/normal-text.ts';
 import { MalformedResponseError, type Category as TheirCategory } from '../../review-api/index.ts';
 import { type Category, readCategory } from '../../shop/rows.ts';
-import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { fingerprint } from '../plan/desired-order.ts';
@@ -23,14 +22,13 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { db, api } = deps;
   const rows = (await deps.shop.categories()) ?? [];
   const { byCode, deadLetters } = readCatalogRows('category', rows, readCategory);
-  const { ordered, inCycles } = parentsFirst(byCode);
-  const records = await openRecords(deps, 'category', [...inCycles, ...deadLetters]);
+  const records = await openRecords(deps, 'category', deadLetters);
   const links = await catalogLinks(db, 'category');
   const theirs = rows.length === 0 ? undefined : await categoriesAtService(deps);
   const isParentSelected = rows.some(({ row }) => 'parent_code' in row);
   let pushed = 0;
 
-  for (const category of ordered) {
+  for (const category of parentsFirst(byCode, records.fail)) {
     deps.signal.throwIfAborted();
     const { code, name, parentCode, status } = category;
     if (parentCode !== undefined && !theirs?.byCode.has(parentCode)) {
@@ -94,9 +92,8 @@ async function categoriesAtService(deps: OrderDeps): Promise<TheirCategories | u
   }
 }
 
-/** Sorts the categories by their number of ancestors, so parents come first. Categories in a cycle become dead letters. */
-export function parentsFirst(byCode: ReadonlyMap<string, Category>) {
-  const inCycles: NewDeadLetter[] = [];
+/** Sorts the categories by their number of ancestors, so parents come first. Categories in a cycle fail. */
+function parentsFirst(byCode: ReadonlyMap<string, Category>, fail: (category: Category, reason: string) => void) {
   const depths = new Map<Category, number>();
   for (const category of byCode.values()) {
     const above = new Set<string>();
@@ -105,12 +102,9 @@ export function parentsFirst(byCode: ReadonlyMap<string, Category>) {
       above.add(at);
       at = byCode.get(at)?.parentCode;
     }
-    const { code: key } = category;
-    if (above.has(key)) {
-      const reason = `its parents form a cycle: ${[key, ...above].join(' → ')}`;
-      inCycles.push({ kind: 'category', key, reason, payload: category });
-    } else depths.set(category, above.size);
+    const { code } = category;
+    if (above.has(code)) fail(category, `its parents form a cycle: ${[code, ...above].join(' → ')}`);
+    else depths.set(category, above.size);
   }
-  const ordered = [...depths].sort(([, a], [, b]) => a - b).map(([category]) => category);
-  return { ordered, inCycles };
+  return [...depths].sort(([, a], [, b]) => a - b).map(([category]) => category);
 }
