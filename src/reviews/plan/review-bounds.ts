@@ -14,7 +14,7 @@ import {
   writableDates,
 } from '../../base/time/span.ts';
 import type { ReviewOverview } from '../../review-api/index.ts';
-import { heldIn, storedBounds } from '../../warehouse/reviews/absent-reviews.ts';
+import { heldIn, storedDates } from '../../warehouse/reviews/absent-reviews.ts';
 import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
 import type { Doubt } from '../read/reader.ts';
@@ -42,8 +42,8 @@ export async function allReviews(deps: ReviewDeps): Promise<Span> {
   // Requests include their end.
   const before = intersection({ start: named.start - listLimits.seconds, end: named.start - 1 }, plausible);
   if (before && (await newestOf(deps, 'created', before)) !== undefined) return { ...named, start: plausible.start };
-  const stored = await storedBounds(deps.warehouse.db);
-  const held = stored && intersection({ start: secondOf(stored.first), end: secondOf(stored.last) + 1 }, plausible);
+  const [first, last] = await storedDates(deps.warehouse.db);
+  const held = first !== undefined && last !== undefined && intersection({ start: first, end: last + 1 }, plausible);
   return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
 }
 
@@ -77,10 +77,9 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
   const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
   const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
   const isNamed = first !== undefined && last !== undefined;
-  const held = isNamed ? undefined : await storedBounds(deps.warehouse.db);
   // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
-  const stored = held ? [secondOf(held.first), secondOf(held.last)] : [];
-  const dates = [first, last, newest, ...stored].filter((date) => date !== undefined);
+  const held = isNamed ? [] : await storedDates(deps.warehouse.db);
+  const dates = [first, last, newest, ...held].filter((date) => date !== undefined);
   const iso = (second: Second) => (dates.length === 0 ? null : isoOf(clamp(second)));
   if (overview || dates.length > 0) {
     const bounds = { first: iso(Math.min(...dates)), last: iso(Math.max(...dates)) };
@@ -90,7 +89,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
   const lastDate = last === undefined ? end : newest === undefined ? last + zonesApart : Math.max(newest, last);
   const isBelieved = isNamed && first <= last;
   const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
-  const isEmpty = areNone && newest === undefined && held === undefined;
+  const isEmpty = areNone && newest === undefined && held.length === 0;
   return {
     start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyLists * listLimits.seconds) : start,
     end: clamp(lastDate) + 1,
@@ -122,8 +121,7 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<Doubt |
   };
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
   if (await shows(secondAt(named))) return 'listed';
-  const held = await storedBounds(db);
-  const others = [...known, ...(held ? [secondOf(held.first), secondOf(held.last)] : [])];
+  const others = [...known, ...(await storedDates(db))];
   const seconds = others.filter((other) => !isWithin(other, empty)).map(secondAt);
   for (const span of [lately(deps), ...seconds]) if (await shows(span)) return undefined;
   return {

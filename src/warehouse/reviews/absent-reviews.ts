@@ -1,4 +1,4 @@
-import { isoOf, type Span } from '../../base/time/span.ts';
+import { isoOf, type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, listOf, rowOf, rowsOf, scalarOf, valuesOf } from '../index.ts';
 
 export type Absent = { id: number; createdAt: Date };
@@ -48,9 +48,9 @@ export const newestBut = (db: Db, ids: readonly number[]) =>
       and not exists (select from sync.absent_reviews a where a.review_id = r.id)
     order by created_at desc limit 3`;
 
-/** Creation of the oldest and the newest review that is here and not marked deleted. */
-export async function storedBounds(db: Db): Promise<{ first: Date; last: Date } | undefined> {
+/** Creation of the oldest and the newest review that is here and not marked deleted; empty if there is none. */
+export async function storedDates(db: Db): Promise<[Second, Second] | []> {
   const { first, last } = await rowOf<{ first: Date | null; last: Date | null }>(db)`
     select min(created_at) as first, max(created_at) as last from warehouse.reviews where deleted_at is null`;
-  return first && last ? { first, last } : undefined;
+  return first && last ? [secondOf(first), secondOf(last)] : [];
 }
