@@ -44,8 +44,6 @@ export type OrderRepair = {
   counts: Counts;
 };
 
-export type VerifyDeps = OrderDeps & { onProgress(orders: number, note: string): void };
-
 /**
  * Compares shop and service order by order over the orders created in the range, one request an order; then looks for
  * pushed orders that the shop no longer shows. Memory does not grow with the range, but for the codes to repair.
@@ -55,7 +53,7 @@ export type VerifyDeps = OrderDeps & { onProgress(orders: number, note: string):
  * @throws the errors of the shop and of the client when one of them fails as a whole.
  */
 export async function verifyOrders(
-  deps: VerifyDeps,
+  deps: OrderDeps & { onProgress(orders: number, note: string): void },
   { repair: mustRepair, rights }: { repair: boolean; rights: PushRights },
 ): Promise<OrderVerification> {
   const { db, shop, signal } = deps;

@@ -59,14 +59,12 @@ export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span 
 const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) =>
   `${dayOf(plausible.start, timeZone)} to ${dayOf(plausible.end - 1, timeZone)}`;
 
-export type Estimate = {
-  requests: number;
-  /** There may be more to read: the service names no more than thirty pages, or none, or refuses a window. */
-  atLeast: boolean;
-};
-
-/** What reading the windows would cost, from the first page of each list. */
-export async function estimateRequests(deps: PageDeps, windows: readonly Window[]): Promise<Estimate> {
+/**
+ * What reading the windows would cost, from the first page of each list.
+ *
+ * @returns `atLeast`: there may be more to read. The service names no more than thirty pages, or none, or refuses a window.
+ */
+export async function estimateRequests(deps: PageDeps, windows: readonly Window[]) {
   const cap = limitsOf(deps).pages;
   const lists = windows.flatMap(({ axis, span }) => planWindows(span, [], 1).map((one) => ({ axis, span: one })));
   const first = await pLimit(8).map(lists, (list) => fetchPage(deps, list, 1));

@@ -4,12 +4,6 @@ import { type Absent, countHeld, markDeleted } from '../../warehouse/reviews/abs
 import { askReview, untilDown } from '../refresh/refresh-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
-/**
- * `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
- * perhaps). `problems`: why nothing was marked, and how many stay suspected without a usable response.
- */
-export type Confirmed = { gone: Absent[]; unlisted: number; problems: string[] };
-
 /** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
 const fewDeleted = 20;
 
@@ -23,6 +17,8 @@ const fewDeleted = 20;
  * @param options.suspected how many are suspected in all, if not all are asked about.
  * @param options.others a few reviews that the lists show.
  * @param options.show receives each review that the service knows, as its response shows it.
+ * @returns `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
+ *   perhaps). `problems`: why nothing was marked, and how many stay suspected without a usable response.
  */
 export async function confirmDeleted(
   deps: ReviewDeps,
@@ -33,7 +29,7 @@ export async function confirmDeleted(
     others: readonly number[];
     show(review: Absent, shown: RawReview): Promise<void>;
   },
-): Promise<Confirmed> {
+): Promise<{ gone: Absent[]; unlisted: number; problems: string[] }> {
   if (absent.length === 0) return { gone: [], unlisted: 0, problems: [] };
   const problems: string[] = [];
   let [unlisted, unknown] = [0, 0];

@@ -3,11 +3,11 @@ import { normalText } from '../../base/normal-text.ts';
 import { type Db, listOf, rowsOf, valuesOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
-/** A record that may name a product: a review, a sub-order of an order list. */
-type ProductRecord = { product_code: string | null; product_id: number | null };
-
-/** Stores the pairs of product id and product code of these records. If a code has several ids, the highest counts. */
-export async function learnProducts(warehouse: Warehouse, records: Iterable<ProductRecord>): Promise<void> {
+/** Stores the products that reviews or sub-orders of an order list name. If a code has several ids, the highest counts. */
+export async function learnProducts(
+  warehouse: Warehouse,
+  records: Iterable<{ product_code: string | null; product_id: number | null }>,
+): Promise<void> {
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();
   for (const { product_code: written, product_id: id } of records) {
