@@ -13,8 +13,6 @@ import type { AnyRunJob, RunReport } from './job.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
 import { type RunRequest, startDueRun, startRun } from './start-run.ts';
 
-type Listeners = Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry'>;
-
 function workerOptions(app: App, jobs: readonly AnyRunJob<App>[]) {
   app.fieldShapes.begin();
   return {
@@ -41,7 +39,7 @@ export function startWorker(
   app: App,
   jobs: readonly AnyRunJob<App>[],
   scheduled: readonly string[],
-  listeners: Listeners & Pick<RunWorkerOptions<App>, 'shared' | 'everyMs'> = {},
+  listeners: Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry' | 'shared' | 'everyMs'> = {},
 ): Promise<RunningWorker> {
   return startRunWorker({
     ...workerOptions(app, jobs),

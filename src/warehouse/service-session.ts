@@ -105,10 +105,8 @@ function decrypted(bytes: Buffer, key: Buffer): string | undefined {
 }
 
 /** What a person should know of the session: until when requests are held, and how often its token was refused. */
-export type SessionState = { heldUntil: Date | null; heldReason: string | null; refusedInHour: number };
-
 export const sessionState = (db: Db, { address, client }: ConnectedService) =>
-  rowOf<SessionState>(db)`
+  rowOf<{ heldUntil: Date | null; heldReason: string | null; refusedInHour: number }>(db)`
     select max(held_until) filter (where held_until > clock_timestamp()) as "heldUntil", max(held_reason) as "heldReason",
       coalesce(sum((select count(*) from unnest(refused_at) at where at > clock_timestamp() - interval '1 hour')), 0)::integer
         as "refusedInHour"

@@ -10,15 +10,12 @@ import type { LineLink } from '../plan/sub-orders.ts';
 import { keptThere } from '../requests.ts';
 import type { Result } from './send.ts';
 
-/** The clocks and rights of the push, see SlicePush. */
-type RecordedAt = Readonly<{ rights: PushRights; readAt: Date; now: () => Date }>;
-
 /** What is recorded of a push. Pure but for the clock, and the only place that makes a record. */
 export function recordOf(
   order: DesiredOrder,
   { link }: LeasedOrder,
   memory: OrderMemory,
-  { rights, readAt, now }: RecordedAt,
+  { rights, readAt, now }: { rights: PushRights; readAt: Date; now: () => Date },
 ): PushRecord {
   const { createdAt, deletedAt, userGradeCode } = order.order;
   const failures = failuresOf(order, memory);

@@ -1,9 +1,7 @@
 import { type Db, isAny, rowOf, write } from '../index.ts';
 
 /** `hash`: that of the newest run; null: there was none. `changedAt`: null if all orders were read by these queries. */
-export type OrderQueriesState = { hash: string | null; changedAt: Date | null };
-
-export const orderQueriesState = (db: Db) => rowOf<OrderQueriesState>(db)`
+export const orderQueriesState = (db: Db) => rowOf<{ hash: string | null; changedAt: Date | null }>(db)`
   select orders_queries as hash, queries_changed_at as "changedAt" from sync.settings`;
 
 /** Records the queries by which a run reads orders. @returns whether orders were read by other queries before. */
