@@ -32,6 +32,8 @@ cross join lateral (
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
     -- Zero is no rating, too.
     and not (key = 'score' and theirs.value #>> '{}' = '0' and coalesce(ours.value, 'null') = 'null')
+    -- Null erases no number of comments (land_reviews.sql, 3).
+    and (key <> 'comments_count' or theirs.value <> 'null')
     -- A number may come as text.
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
     and case
