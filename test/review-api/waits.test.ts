@@ -207,6 +207,18 @@ test('a call that always gets a 429, and is the only one, asks whether the servi
   }
 });
 
+test('a call that gets a 503 with a wait of an hour, and is the only one, asks whether the service is down', async () => {
+  const service = await hourFor(is(9), () => json({}));
+  const { session, first } = openMany(service.url, 1);
+  expect(await failureOf(first.orders.get(9, { giveUpAfterMs: 200 }))).toMatchObject({ status: 503 });
+  expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/9', '/v1/reviews/overview']);
+  expect(session.session.heldUntilMs ?? 0).toBe(0);
+  const down = await hourFor(() => true);
+  const { isHeld, ...other } = openMany(down.url, 1);
+  other.stuck.push(failureOf(other.first.orders.get(9, { giveUpAfterMs: 200 })));
+  await isHeld();
+});
+
 test('a call that may not wait so long ends at once, and sends nothing', async () => {
   const service = await tinyService(orderOf);
   const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' };
@@ -238,8 +250,11 @@ function openMany(url: string, count: number, options: Partial<ReviewApiOptions>
   return { session, stuck, isHeld, first, others, second: others[0] as ReviewApi };
 }
 
+/** The overview, too: a call that is the only one asks for it. */
+const isNineOrOverview = (seen: Seen) => is(9)(seen) || seen.path.endsWith('overview');
+
 test('a hold for one record that another client began ends by one request of this one', async () => {
-  const service = await hourFor(is(9));
+  const service = await hourFor(isNineOrOverview);
   const { session, isHeld, first, second } = openMany(service.url, 2, { concurrency: 4 });
   const stuck = failureOf(first.orders.get(9, { giveUpAfterMs: 200 }));
   await isHeld();
@@ -276,7 +291,7 @@ test.each<[what: string, reply: Reply]>([
   ['whose token is refused', { status: 401 }],
   ['whose response is lost', 'lost'],
 ])('a request %s does not decide about a hold', async (_what, reply) => {
-  const service = await hourFor(is(9), (seen, nth) => (nth === 1 ? reply : orderOf(seen)));
+  const service = await hourFor(isNineOrOverview, (seen, nth) => (nth === 1 ? reply : orderOf(seen)));
   const { isHeld, first, second } = openMany(service.url, 2, { concurrency: 1 });
   const stuck = failureOf(first.orders.get(9, { giveUpAfterMs: 200 }));
   await isHeld();

@@ -339,7 +339,8 @@ async function waitAfter(
   const { session, stopped, limits, stats } = client;
   const isLimited = outcome.kind === 'limited';
   if (!isLimited) life.spentMs += durationMs;
-  if (isLimited && isUnclear(client, call, life))
+  const asksToWait = isLimited || (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined);
+  if (asksToWait && isUnclear(client, call, isLimited ? life.askedAtMs : sentMs))
     await inSlot(client, (free) => authorized(client, proofCall, () => undefined, { life: newLife(), free }));
   const state = { ...call, ...life, random: Math.random(), isAlone: isAlone(session, life, isLimited, sentMs) };
   const wait = nextWait(outcome, state, limits);
@@ -371,13 +372,18 @@ function isAlone({ succeededMs }: OpenSession, { askedAtMs }: Life, isLimited: b
   return askedAtMs !== undefined || succeededMs > sentMs;
 }
 
-/** After a second 429: whether no other call shows that the service is full, or refuses this call alone. */
-const isUnclear = ({ calls, session }: Client, { giveUpAfterMs, countsHolds }: Call, { askedAtMs }: Life): boolean =>
+/**
+ * Whether no other call shows that the service is full, or refuses this call alone: after a second 429, or another failure
+ * that names a wait.
+ *
+ * @param sinceMs when this call was asked to wait, or sent.
+ */
+const isUnclear = ({ calls, session }: Client, { giveUpAfterMs, countsHolds }: Call, sinceMs: number | undefined) =>
   calls === 1 &&
   giveUpAfterMs !== undefined &&
   !countsHolds &&
-  askedAtMs !== undefined &&
-  session.succeededMs <= askedAtMs;
+  sinceMs !== undefined &&
+  session.succeededMs <= sinceMs;
 
 /** During an outage many requests are sent again and again: one line a minute is a warning. */
 function levelOnceAMinute(client: Client): 'info' | 'warn' {
