@@ -24,16 +24,20 @@ export type Issue = { key: string; what: string; hint: string; isUrgent: boolean
 /**
  * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message
  * and its record may post that message again.
+ *
+ * @returns false if a message was not accepted.
  */
-export async function postIssues(deps: AlertDeps, issues: readonly Issue[]): Promise<void> {
+export async function postIssues(deps: AlertDeps, issues: readonly Issue[]): Promise<boolean> {
   const { db, now } = deps;
   const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
     isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],
   );
+  let areSent = true;
   const posting = db.transaction().execute(async (trx) => {
     const due = await enterAlerts(trx, urgent, now());
     for (const alert of due.raised) {
       if (await sent(deps, alert.message, alert)) await markPosted(trx, alert.key, now());
+      else areSent = false;
     }
     for (const alert of due.recovered) {
       // A change of the service is news, and does not recover.
@@ -45,12 +49,14 @@ export async function postIssues(deps: AlertDeps, issues: readonly Issue[]): Pro
       const [first = ''] = alert.message.split('\n');
       const text = `recovered after ${durationText(seconds)}: ${first}`;
       if (await sent(deps, text, alert)) await forgetAlert(trx, alert.key);
+      else areSent = false;
     }
   });
   await posting.catch((error: unknown) => {
     // Another process is at it.
     if (!isLockedOut(error)) throw error;
   });
+  return areSent;
 }
 
 async function sent({ post, log }: AlertDeps, text: string, { key }: Alert): Promise<boolean> {

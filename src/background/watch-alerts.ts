@@ -19,8 +19,9 @@ const unheardMs = 600_000;
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set. It
  * uses no queue, because a queue that is down is one of the alerts.
  *
- * Checks at once, then every `everyMs` milliseconds. If the warehouse cannot be used, it posts that too. The warehouse
- * cannot record then that it was posted, so one of the processes posts it: which one was decided at the check before.
+ * Checks at once, then every `everyMs` milliseconds. One process at a time judges: another one with other settings, another
+ * clock or a queue that it cannot reach would say each time that the issue is over, or has begun. If the warehouse cannot be
+ * used, the same process posts that.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
   const { url } = app.config.alerts;
@@ -36,11 +37,14 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   let isWatcher = true;
 
   async function check(): Promise<void> {
-    isWatcher = await takeWatch(app.warehouse.db, watcher);
+    const { db } = app.warehouse;
+    isWatcher = await takeWatch(db, watcher);
+    if (!isWatcher) return;
     const report = await statusReport(app);
     queueFailures = report.queue.error === undefined ? 0 : queueFailures + 1;
     if (queueFailures > 0 && queueFailures < failuresBeforeAlert) return;
-    await postIssues({ db: app.warehouse.db, log, now, post }, issuesOf(report));
+    // Another process may reach ALERT_WEBHOOK_URL.
+    if (!(await postIssues({ db, log, now, post }, issuesOf(report)))) await leaveWatch(db, watcher);
   }
 
   async function attempt(): Promise<void> {

@@ -38,7 +38,7 @@ export const forgetAlert = (trx: Db, key: string) => write(trx)`delete from sync
 /** A process that has not looked for so long is taken for dead, in seconds. */
 const watchSeconds = 90;
 
-/** Whether this process is the one that posts an outage of the warehouse, until the next look. */
+/** Whether this process is the one that posts alerts, until the next look. */
 export async function takeWatch(db: Db, watcher: string): Promise<boolean> {
   const taken = await write(db)`
     update sync.alert_watch set watcher = ${watcher}, watched_at = clock_timestamp()

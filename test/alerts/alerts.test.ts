@@ -155,7 +155,8 @@ redisTest('alert, page and status report a Redis that is down, and show everythi
   const [receiver, redis] = [await startReceiver(), await startRedis()];
   const token = 'the-token-of-the-page';
   const environment = { QUEUE_URL: redis.url, STATUS_TOKEN: token, ALERT_WEBHOOK_URL: receiver.url };
-  await using serving = await openServe(environment, { environment });
+  // The watcher below is to judge.
+  await using serving = await openServe({ ...environment, ALERT_WEBHOOK_URL: '' }, { environment });
   const app = await serving.world.openApp();
   const worker = startHere(['worker'], serving.environment);
   await worker.says('worker ready');
@@ -205,6 +206,38 @@ test('while the queue is down, that and all other alerts are posted, and their e
     expect.stringMatching(/^review-sync: recovered after .*: the queue cannot be read: down$/),
     expect.stringMatching(/^review-sync: the last sync-reviews failed: the service is down\n/),
     expect.stringMatching(/^review-sync: the queue cannot be read: down\n→ start its server/),
+  ]);
+});
+
+test('of processes that see different things, one says what is wrong, until it ends or is not heard', async () => {
+  const receiver = await startReceiver();
+  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
+  const app = await world.openApp();
+  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
+  let looks = 0;
+  const now = () => {
+    looks += 1;
+    return new Date();
+  };
+  const first = startAlertWatcher({ ...app, now, queues: new Error('down') as never }, 20);
+  await until(async () => texts().length > 0);
+  const before = looks;
+  const second = startAlertWatcher(app, 20);
+  onTestFinished(() => second?.close());
+  await until(async () => looks > before + 40);
+  expect(texts()).toHaveLength(1);
+  // Another one may be heard.
+  receiver.answer = 503;
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
+    values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
+  await until(async () => texts().some((text) => text.includes('recovered')));
+  await first?.close();
+  receiver.answer = 200;
+  const refused = texts().length;
+  await until(async () => texts().length >= refused + 2);
+  expect(texts().slice(refused).toSorted()).toEqual([
+    expect.stringMatching(/recovered after .*: the queue cannot be read: down$/),
+    expect.stringMatching(/the last sync-reviews failed: the service is down/),
   ]);
 });
 
