@@ -115,11 +115,18 @@ test('a command that waits for an order says who has it, and goes on afterwards'
   await world.warehouse(
     `update sync.order_links set lease_owner = 'other-machine:7:x', lease_expires_at = now() + interval '10 minutes'`,
   );
-  const command = startHere(['sync', 'orders'], world.environment);
+  const command = startHere(['sync', 'orders'], { ...world.environment, LOG_LEVEL: 'info' });
   await command.says('other-machine:7:x is pushing order O1');
-  expect(command.saidSoFar()).toContain('waiting until');
+  await command.says('waiting until');
+  // The order is tried twice a second.
+  for (const second of [1, 2, 3]) {
+    const sql = `select from sync.runs where attended_at > started_at + interval '${second} seconds' and finished_at is null`;
+    await until(async () => (await world.warehouse(sql)).length > 0);
+  }
   await world.timePasses('10 minutes');
   expect(await command.ended).toMatchObject({ status: 0 });
+  const logged = command.saidSoFar().match(/"msg":"waiting: other-machine:7:x is pushing order O1/g);
+  expect(logged).toHaveLength(1);
   const totals = 'select total_price::text as total from reference_service.orders';
   expect(await world.atService(totals)).toEqual([{ total: '7' }]);
 });

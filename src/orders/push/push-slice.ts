@@ -143,15 +143,15 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
       const { done, elsewhere } = await deps.slots(() =>
         failures.length > 0 ? { done: {} } : pushOrder(deps, order, slice),
       );
-      if (waitsFor === order.code) waitsFor = undefined;
-      if (done) return done;
-      if (waitsFor === undefined) {
-        const { orderCode, leasedBy, leasedUntil } = elsewhere;
-        const reason = `${leasedBy} is pushing order ${orderCode} and has the lease`;
-        deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
-        deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
-        waitsFor = order.code;
+      if (done) {
+        if (waitsFor === order.code) waitsFor = undefined;
+        return done;
       }
+      const { orderCode, leasedBy, leasedUntil } = elsewhere;
+      const reason = `${leasedBy} is pushing order ${orderCode} and has the lease`;
+      if (waitsFor === undefined) deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
+      waitsFor ??= order.code;
+      if (waitsFor === order.code) deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
       await sleep(leasePollMs, deps.signal);
     }
     return {};

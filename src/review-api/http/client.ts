@@ -98,8 +98,8 @@ function newClient(options: ReviewApiOptions, connections: number, aborted: Abor
     isCacheObedient: true,
     /** Whether the log has said that the service writes text beside its JSON. */
     hasWarned: false,
-    /** When the log last had a warning about retries. */
-    warnedMs: Number.NEGATIVE_INFINITY,
+    /** When the log last had a line of this level about a retry. */
+    saidMs: { info: Number.NEGATIVE_INFINITY, warn: Number.NEGATIVE_INFINITY },
     /** The turn of the response that is parsed next. */
     lastTurn: Promise.resolve(),
   };
@@ -349,7 +349,7 @@ async function waitAfter(
   const { pauseMs, delayMs } = wait;
   if (pauseMs > 0) await hold(session, pauseMs, isLimited ? 'limited' : 'failed', sentMs);
   const why = [outcome.status, outcome.detail ?? outcome.kind].filter((one) => one !== undefined).join(' ');
-  const level = life.number > retriesOfNote ? levelOnceAMinute(client) : 'info';
+  const level = onceAMinute(client, life.number > retriesOfNote ? 'warn' : 'info');
   reportWait(client, level, pauseMs + delayMs, `waiting to retry ${call.method} ${call.path}: ${why}`);
   stats.retries += 1;
   life.number += 1;
@@ -385,16 +385,16 @@ const isUnclear = ({ calls, session }: Client, { giveUpAfterMs, countsHolds }: C
   sinceMs !== undefined &&
   session.succeededMs <= sinceMs;
 
-/** During an outage many requests are sent again and again: one line a minute is a warning. */
-function levelOnceAMinute(client: Client): 'info' | 'warn' {
-  if (performance.now() - client.warnedMs < 60_000) return 'info';
-  client.warnedMs = performance.now();
-  return 'warn';
+/** During an outage hundreds of requests are sent again and again: of each level the log has one line a minute. */
+function onceAMinute({ saidMs }: Client, level: 'info' | 'warn'): 'debug' | 'info' | 'warn' {
+  if (performance.now() - saidMs[level] < 60_000) return 'debug';
+  saidMs[level] = performance.now();
+  return level;
 }
 
 function reportWait(
   { options, now }: Pick<Client, 'options' | 'now'>,
-  level: 'info' | 'warn',
+  level: 'debug' | 'info' | 'warn',
   forMs: number,
   reason: string,
 ): void {

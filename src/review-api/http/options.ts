@@ -5,7 +5,8 @@ import type { SessionStore } from './session.ts';
 type LogFunction = (fields: object, message: string) => void;
 
 /**
- * The client logs requests (`debug`), retries (`info`) and holds (`warn`), without customers' data. A pino logger fits.
+ * The client logs requests (`debug`), retries (`info` or `warn`, more than one a minute `debug`) and holds (`warn`), without
+ * customers' data. A pino logger fits.
  */
 export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
 
