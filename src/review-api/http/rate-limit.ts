@@ -53,7 +53,7 @@ export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLi
     });
   }
 
-  return (signal = new AbortController().signal): Promise<void> =>
+  return (signal: AbortSignal = new AbortController().signal): Promise<void> =>
     turn(async () => {
       signal.throwIfAborted();
       const ms = await waitMs();
