@@ -6,12 +6,12 @@ import {
   codesByCreation,
   databaseNow,
   type ExplainedStatement,
+  isShopTimeout,
   type OrderQueries,
   rowsByKey,
   type ShopSession,
   walkOrders,
 } from './session.ts';
-import { isShopTimeout } from './shop-timeout.ts';
 
 /**
  * What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to"; `isOfChanges`: it

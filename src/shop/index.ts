@@ -15,7 +15,7 @@ import {
   readOrders,
 } from './orders.ts';
 import { openQueries, type ShopQueries } from './queries.ts';
-import { readPageInParts, readSlowAlone } from './read-slow-orders.ts';
+import { readPageInParts, readSlowAlone } from './read-by-key.ts';
 import { codesByCreation, databaseNow } from './session.ts';
 import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';

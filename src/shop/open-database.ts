@@ -4,8 +4,7 @@ import { connectionOptions } from './mysql/mysql-url.ts';
 import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
 import { postgresWords } from './postgres/postgres-words.ts';
-import type { ReadOptions, ShopSession } from './session.ts';
-import { conflictError, statementSeconds, timeoutError } from './shop-timeout.ts';
+import { conflictError, type ReadOptions, type ShopSession, statementSeconds, timeoutError } from './session.ts';
 import type { SqlDialect } from './sql-text.ts';
 
 export type ShopDatabase = ReturnType<typeof openDatabase>;

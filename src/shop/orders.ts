@@ -6,6 +6,8 @@ import {
   attempt,
   codesAlike,
   codesByCreation,
+  isShopConflict,
+  isShopTimeout,
   keylessRows,
   type OrderKey,
   type OrderPage,
@@ -14,11 +16,11 @@ import {
   rowsByKey,
   rowsWithout,
   type ShopSession,
+  tooManyAtOnce,
   valuesOf,
   walkedColumn,
   walkOrders,
 } from './session.ts';
-import { isShopConflict, isShopTimeout, tooManyAtOnce } from './shop-timeout.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 

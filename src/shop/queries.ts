@@ -7,8 +7,14 @@ import { packagePath } from '../base/package-path.ts';
 import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
-import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
-import { isShopTimeout, timeoutError } from './shop-timeout.ts';
+import {
+  isShopTimeout,
+  type OrderQueries,
+  type ReadOptions,
+  type ShopQuery,
+  type ShopSession,
+  timeoutError,
+} from './session.ts';
 import { bareText, replaceParameter, type SqlDialect } from './sql-text.ts';
 
 /** A file of the folder as it is now. `hasFeed`: there is a changed_orders.sql. `timeZone`: SHOP_TIME_ZONE. */

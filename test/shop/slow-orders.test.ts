@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readSlowAlone } from '../../src/shop/read-slow-orders.ts';
-import { timeoutError } from '../../src/shop/shop-timeout.ts';
+import { readSlowAlone } from '../../src/shop/read-by-key.ts';
+import { timeoutError } from '../../src/shop/session.ts';
 
 const codes = Array.from({ length: 200 }, (_, n) => `O${n}`);
 

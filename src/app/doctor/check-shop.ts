@@ -8,7 +8,7 @@ import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
 import { keylessAtMost, type RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
-import { isShopTimeout } from '../../shop/shop-timeout.ts';
+import { isShopTimeout } from '../../shop/session.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
 import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
 import { applying, databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';

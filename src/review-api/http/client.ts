@@ -379,11 +379,7 @@ function isAlone({ succeededMs }: OpenSession, { askedAtMs }: Life, isLimited: b
  * @param sinceMs when this call was asked to wait, or sent.
  */
 const isUnclear = ({ calls, session }: Client, { giveUpAfterMs, countsHolds }: Call, sinceMs: number | undefined) =>
-  calls === 1 &&
-  giveUpAfterMs !== undefined &&
-  !countsHolds &&
-  sinceMs !== undefined &&
-  session.succeededMs <= sinceMs;
+  calls === 1 && giveUpAfterMs !== undefined && !countsHolds && sinceMs !== undefined && session.succeededMs <= sinceMs;
 
 /** During an outage hundreds of requests are sent again and again: of each level the log has one line a minute. */
 function onceAMinute({ saidMs }: Client, level: 'info' | 'warn'): 'debug' | 'info' | 'warn' {
