@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { isSameCode } from '../base/codes.ts';
 import { ReviewSyncError, UsageError } from '../base/errors.ts';
-import { isSameCode } from '../base/normal-text.ts';
 import { parseInstant, secondOf } from '../base/time/span.ts';
 import { NotFoundError, openReviewApi } from '../review-api/index.ts';
 import { ownerOf } from '../warehouse/bi/all-brands.ts';

@@ -1,4 +1,4 @@
-import { isTooLong } from '../base/is-storable.ts';
+import { isTooLong } from '../base/codes.ts';
 import { columnsOf } from './queries.ts';
 import { computed, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';

@@ -1,6 +1,5 @@
-import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
+import { isStorable, isTooLong, longestCode, normalText } from '../base/codes.ts';
 import { shownValue } from '../base/mask.ts';
-import { normalText } from '../base/normal-text.ts';
 
 /**
  * A row of a shop query. Every value is the database's own text, so that nothing is rounded. A date is an instant in ISO

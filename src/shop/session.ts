@@ -1,5 +1,5 @@
+import { longestCode } from '../base/codes.ts';
 import { ReviewSyncError } from '../base/errors.ts';
-import { longestCode } from '../base/is-storable.ts';
 import type { QueryName } from './contract.ts';
 import type { ColumnType, DriverConnection, SqlWords, StatementPlan } from './driver.ts';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';

@@ -1,5 +1,5 @@
+import { isStorable, isTooLong, longestCode } from '../base/codes.ts';
 import { counted } from '../base/counts.ts';
-import { isStorable, isTooLong, longestCode } from '../base/is-storable.ts';
 import { isRecord } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 import type { ProductRating } from '../warehouse/changed-reviews.ts';

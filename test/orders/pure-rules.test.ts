@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
-import { isTooLong } from '../../src/base/is-storable.ts';
-import { isSameCode } from '../../src/base/normal-text.ts';
+import { isSameCode, isTooLong } from '../../src/base/codes.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
 import {

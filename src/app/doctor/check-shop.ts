@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
+import { isUsableCode } from '../../base/codes.ts';
 import { counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
-import { isUsableCode } from '../../base/is-storable.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';

@@ -1,4 +1,4 @@
-import { isUsableCode } from '../../base/is-storable.ts';
+import { isUsableCode } from '../../base/codes.ts';
 import { contentKey } from '../../base/json-text.ts';
 import type { CallOptions } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';

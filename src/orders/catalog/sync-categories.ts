@@ -1,5 +1,5 @@
+import { isSameCode } from '../../base/codes.ts';
 import type { Counts } from '../../base/counts.ts';
-import { isSameCode } from '../../base/normal-text.ts';
 import { MalformedResponseError, type Category as TheirCategory } from '../../review-api/index.ts';
 import { type Category, readCategory } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink } from '../../warehouse/orders/catalog-links.ts';

@@ -1,5 +1,5 @@
+import { isUsableCode } from '../../base/codes.ts';
 import type { Counts } from '../../base/counts.ts';
-import { isUsableCode } from '../../base/is-storable.ts';
 import {
   type CallOptions,
   NotFoundError,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isUsableCode } from '../../base/is-storable.ts';
+import { isUsableCode } from '../../base/codes.ts';
 import { contentKey, sortedJson } from '../../base/json-text.ts';
 import { type OrderBody, type SubOrderBody, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';

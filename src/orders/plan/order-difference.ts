@@ -1,5 +1,4 @@
-import { isUsableCode } from '../../base/is-storable.ts';
-import { isSameCode } from '../../base/normal-text.ts';
+import { isSameCode, isUsableCode } from '../../base/codes.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { type ContactField, contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';

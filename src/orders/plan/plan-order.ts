@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isSameCode } from '../../base/normal-text.ts';
+import { isSameCode } from '../../base/codes.ts';
 import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,

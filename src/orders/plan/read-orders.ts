@@ -1,5 +1,4 @@
-import { isUsableCode } from '../../base/is-storable.ts';
-import { isSameCode, normalText } from '../../base/normal-text.ts';
+import { isSameCode, isUsableCode, normalText } from '../../base/codes.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { normalCode, type Order } from '../../shop/rows.ts';

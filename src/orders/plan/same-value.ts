@@ -1,4 +1,4 @@
-import { normalText } from '../../base/normal-text.ts';
+import { normalText } from '../../base/codes.ts';
 import { parseInstant } from '../../base/time/span.ts';
 import type { MoneyAmount } from '../../review-api/index.ts';
 

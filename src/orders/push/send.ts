@@ -1,4 +1,4 @@
-import { isSameCode } from '../../base/normal-text.ts';
+import { isSameCode } from '../../base/codes.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { looksAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';

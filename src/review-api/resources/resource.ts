@@ -1,4 +1,4 @@
-import { isSameCode } from '../../base/normal-text.ts';
+import { isSameCode } from '../../base/codes.ts';
 import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
 import { ignoreBody, parseJson, reading, withSameId } from '../http/response-body.ts';
 import { integer, list, readShape, record, type Shape, ShapeError, textOrNull } from '../http/shape.ts';

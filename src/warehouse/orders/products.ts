@@ -1,5 +1,4 @@
-import { isUsableCode } from '../../base/is-storable.ts';
-import { normalText } from '../../base/normal-text.ts';
+import { isUsableCode, normalText } from '../../base/codes.ts';
 import { type Db, listOf, rowsOf, valuesOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
