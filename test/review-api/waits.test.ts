@@ -321,6 +321,15 @@ test.each([1, 8])('records that fail with a wait of an hour, %i in all places, h
   expect(await Promise.all(calls.slice(concurrency))).toHaveLength(10);
 });
 
+test('creations that have all slots end a hold for one record by the overview', async () => {
+  const service = await hourFor(is(9), () => json({ id: 5 }));
+  const { isHeld, stuck, first } = openMany(service.url, 1, { concurrency: 2 });
+  stuck.push(failureOf(first.orders.get(9)));
+  await isHeld();
+  const create = () => first.subOrders.create(1, { product_id: 1, price: '1' });
+  expect(await Promise.all([create(), create(), create()])).toHaveLength(3);
+});
+
 test.each([
   ['a ban of another client', 'limited', [9, 1]],
   ['a hold after a failure', 'failed', [1, 9]],

@@ -252,18 +252,22 @@ async function prove<T>(
 
 /** Sends an attempt as soon as it may be sent. */
 async function inTurn<Sent extends Attempt<unknown> | undefined>(
-  { session, stopped, limits, options }: Client,
+  client: Client,
   call: Call,
   { hasFailed }: Life,
   send: () => Promise<Sent>,
 ): Promise<Sent> {
-  const canProbe = !hasFailed && (call.repeatable ?? true);
+  const { session, stopped, limits, options } = client;
   let isProbe = false;
   let sent: Sent | undefined;
   try {
     do {
-      isProbe = await untilFree(session, call, limits.maxRetryAfterMs, canProbe);
+      isProbe = await untilFree(session, call, limits.maxRetryAfterMs, !hasFailed);
       await options.acquire?.(stopped);
+      if (isProbe && call.repeatable === false) {
+        isProbe = false;
+        await probeInstead(client);
+      }
     } while (!isProbe && isHeld(session));
     stopped.throwIfAborted();
     sent = await send();
@@ -271,6 +275,16 @@ async function inTurn<Sent extends Attempt<unknown> | undefined>(
   } finally {
     if (isProbe) probed(session, showsService(call, sent?.outcome));
   }
+}
+
+/**
+ * Requests the overview as the probe of a hold, in place of a call that must not be sent while nobody knows whether the
+ * service is up. Such calls may have all slots.
+ */
+async function probeInstead(client: Client): Promise<void> {
+  const token = validToken(client.session);
+  if (token) await attempt(client, proofCall, () => undefined, { token });
+  probed(client.session, true);
 }
 
 /** Whether the outcome of a request shows how the service is. A token does not. */
