@@ -62,6 +62,8 @@ export async function takeJobs(
   );
   patchWorker(worker, () => queueOutage.worked());
   worker.on('error', (error) => {
+    // Nothing is tried again then.
+    if (abort.aborted) return;
     queueOutage.failed(error);
     options.onRetry?.(queueProblem(error));
   });

@@ -62,11 +62,11 @@ test('a worker whose connections are cut again and again completes everything', 
 });
 
 /** Locks a table of the warehouse until the test ends. @returns waits for a statement that waits for it. */
-async function holdUp(world: World, table: string): Promise<() => Promise<unknown>> {
+async function holdUp(world: World, table: string, mode = 'access exclusive'): Promise<() => Promise<unknown>> {
   const other = new pg.Client({ connectionString: world.warehouseUrl });
   await other.connect();
   onTestFinished(() => other.end());
-  await other.query(`begin; lock table ${table} in access exclusive mode`);
+  await other.query(`begin; lock table ${table} in ${mode} mode`);
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return () => until(async () => (await world.warehouse(waiting)).length > 0);
 }
@@ -74,9 +74,10 @@ async function holdUp(world: World, table: string): Promise<() => Promise<unknow
 test('a command that waits for a lock says so, and ends on a signal', async () => {
   await using world = await openOrderWorld();
   await world.place(order('O1'));
-  await holdUp(world, 'sync.order_links');
+  for (let holders = 0; holders < 2; holders += 1) await holdUp(world, 'sync.order_links', 'share');
   const running = startCli(['sync', 'orders'], world.environment);
   await running.says('waits for a lock in the warehouse, which another session holds: pid ');
+  expect(running.saidSoFar()).toMatch(/another session holds: pid [^;]+; pid /);
   running.kill('SIGTERM');
   const { status, stderr } = await running.ended;
   expect([status, stderr]).toEqual([1, expect.stringContaining('Interrupted. Finished work is kept.')]);
