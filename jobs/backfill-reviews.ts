@@ -22,8 +22,8 @@ export const backfillReviews = defineRun({
     };
   },
   /** A backfill of some days reports only on what it has read itself, or the runs that it continues. */
-  deadLettersSince: ({ since }, { rights: { gaps, from, to } }) =>
-    !gaps && (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
+  deadLettersSince: ({ since }, { rights: { from, to } }) =>
+    (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
   async complete({ warehouse: { db } }, { run: { rights } }) {
     await closeGapsReadSince(db);
     return { counts: {}, problem: rights.gaps ? gapsProblem(await openGaps(db)) : undefined };

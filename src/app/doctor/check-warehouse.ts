@@ -47,7 +47,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       'grant create on database … to the user',
     ],
     [
-      pending.length === 0 && otherOwners.length > 0,
+      otherOwners.length > 0,
       `the tables belong to ${otherOwners.join(', ')}, whose rights the user ${user} does not have`,
       `run as the user who migrated, or: grant ${otherOwners.join(', ')} to ${user}`,
     ],

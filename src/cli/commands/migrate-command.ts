@@ -246,10 +246,7 @@ async function asBrand(context: Context, name: string): Promise<Report> {
       `The warehouse belongs to another account than that of ${name}.env: its orders are at another service`,
     );
   }
-  // The due runs of all brands are in another queue.
-  await using queues = await openQueues(config.queueUrl, await queueNames(plain.db, config.api, undefined));
   await moveToBrand(plain.db, name);
-  await applySchedules(queues, []);
   await using warehouse = await openWarehouse({ ...opened, brand: name });
   await prepareBi(warehouse, config.api);
   await makeUnion(plain.db, name);

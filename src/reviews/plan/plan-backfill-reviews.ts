@@ -71,7 +71,7 @@ export async function estimateRequests(deps: PageDeps, windows: readonly Window[
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
   const costs = first.map((page) => {
     const { lastPage = 1 } = page.kind === 'page' ? page : {};
-    return lastPage > 1 ? Math.ceil(lastPage * 1.05) : 2;
+    return Math.ceil(lastPage * 1.05);
   });
   const atLeast = first.some(
     (page) => page.kind !== 'page' || (page.lastPage ?? (page.ids.length > 0 ? cap : 1)) === cap,
