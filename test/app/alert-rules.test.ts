@@ -91,7 +91,11 @@ test.for<[string, () => Partial<StatusReport>, string | undefined]>([
   ['an incomplete run', () => incomplete('problem'), failed],
   ['a run that left dead letters, which are an issue of their own', () => incomplete('dead-letters'), undefined],
   ['a span that the service refuses', () => gap('refused', 1), 'open gaps, urgent'],
-  ['a span with too many reviews', () => gap('too-many', 1), 'open gaps, urgent'],
+  [
+    'a span with too many reviews behind one that failed once',
+    () => ({ openGaps: [...(gap('failed', 1).openGaps ?? []), ...(gap('too-many', 1).openGaps ?? [])] }),
+    'open gaps, urgent',
+  ],
   ['a span that failed three times', () => gap('failed', 3), 'open gaps'],
   ['a span that was not proven three times', () => gap('unproven', 3), 'open gaps'],
   ['a span that failed four times', () => gap('failed', 4), 'open gaps, urgent'],
@@ -248,7 +252,7 @@ test('each gauge has the value of the report', async () => {
   const report: StatusReport = {
     ...calm,
     ...late(null),
-    ...deadLetters(2),
+    deadLetters: [2, 3].flatMap((count) => deadLetters(count).deadLetters ?? []),
     ...hole(27),
     ...inbox(0),
     ...ended('sync-orders', calm.at.getTime() - 7000, {}),
@@ -264,7 +268,7 @@ test('each gauge has the value of the report', async () => {
   };
   expect(await values()).toEqual({
     lag_seconds: '{flow="orders"} 90000',
-    dead_letters: '{kind="order"} 2',
+    dead_letters: '{kind="order"} 5',
     queue_up: ' 1',
     queue_jobs: '{queue="steps",state="waiting"} 5',
     coverage_missing_days: ' 4',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { statusReport } from '../../src/app/status-report.ts';
 import type { DeadLetterGroup } from '../../src/warehouse/dead-letters.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -31,11 +32,28 @@ test('gaps and dead letters that differ in values are a line each; --json lists 
   expect(lines).toHaveLength(3);
   expect(lines?.[0]).toMatch(/^review +300 .*expected created_at/);
   const list = await world.cli('dead-letters');
-  expect(list.stdout.match(/^review .*$/gm)).toHaveLength(3);
+  const listed = list.stdout.match(/^review .*$/gm);
+  expect([listed?.length, listed?.[0]]).toEqual([3, expect.stringMatching(/^review +300 +1, 2, 3 … +1 2 3 … +20/)]);
   const json = await world.json('status');
   expect(json.openGaps).toHaveLength(301);
   expect(json.deadLetters).toHaveLength(4);
   const [categories] = json.deadLetters.filter(({ kind }: DeadLetterGroup) => kind === 'category');
   expect(categories).toMatchObject({ count: 25, firstFailedAt: '2026-01-02T00:00:00.000Z' });
   expect([categories.lastFailedAt, categories.ids.length]).toEqual(['2026-03-26T00:00:00.000Z', 20]);
+});
+
+test('a run is carried out while a process says so, and its job is in the queue', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const app = await world.openApp();
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, attended_at) values
+    ('begun', 'sync-reviews', 'command', now(), null), ('attended', 'sync-reviews', 'command', now(), now()),
+    ('left', 'sync-reviews', 'command', now(), 'epoch'), ('lost', 'sync-reviews', 'command', now(), now())`);
+  for (const id of ['begun', 'attended', 'left']) await app.queues.add('sync-reviews', id);
+  const { inProgress, leftRuns } = await statusReport(app);
+  const attended = inProgress.filter(({ isAttended }) => isAttended).map(({ run }) => run.id);
+  expect([inProgress.length, attended, leftRuns.map(({ id }) => id).sort()]).toEqual([
+    4,
+    ['attended'],
+    ['left', 'lost'],
+  ]);
 });

@@ -4,6 +4,7 @@ import { existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
+import { drawForecast } from '../../src/cli/ui/dry-run.ts';
 import { table } from '../../src/cli/ui/table.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -55,6 +56,21 @@ test('numbers stand below each other, and a Korean letter takes two columns', ()
   expect(table(['what', 'n', 'share'], rows)).toBe(
     ['what      n  share', '주문      7  1 %', 'b     1,234  x'].join('\n'),
   );
+});
+
+test('a dry run names five reasons of dead letters, and counts the others', () => {
+  const said = (reasons: number) => {
+    const faults = Array.from({ length: reasons }, (_, n) => ({ reason: `reason ${n}`, count: 2, example: 'A' }));
+    const none = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, waitingLines: 0 };
+    const text = drawForecast({ ...none, faults, faulty: 2 * reasons, reachable: 0, withContact: 0 }, 'nobody');
+    return text.split('\n').filter((one) => one.startsWith('  '));
+  };
+  const named = Array.from({ length: 5 }, (_, n) => `  2 × reason ${n} (A)`);
+  expect([5, 6, 1200].map(said)).toEqual([
+    named,
+    [...named, '  and 1 more reason'],
+    [...named, '  and 1,195 more reasons'],
+  ]);
 });
 
 test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take ends the command with 1', () => {

@@ -244,6 +244,17 @@ test('an export that is killed before the manifest is finished by the next one',
   expect(await world.says(`export parquet --to ${dir}`, said)).toMatchObject({ status: 0 });
 });
 
+test('an export names twenty files and counts the others', async () => {
+  const months = Array.from({ length: 20 }, (_, n) => new Date(Date.UTC(2024, n, 10)).toISOString());
+  await addReviews(
+    lake,
+    months.map((created_at, n) => ({ id: 20 + n, created_at })),
+  );
+  // Those of the months, and the one of the freshness.
+  const said = /^(wrote \S+ \(.*\)\n){20}and 1 more\n\ntable .* 21 files written,/s;
+  expect(await lake.world.says(`export parquet --to ${lake.dir}`, said)).toMatchObject({ status: 0 });
+});
+
 test('an export that is stopped fails, and the next one writes what is missing', async () => {
   const month = monthFile('reviews', '2026-05');
   await addReviews(lake, [{ id: 11, created_at: '2026-05-10T00:00:00Z' }]);

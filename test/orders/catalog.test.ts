@@ -98,23 +98,23 @@ test('a grade is created once, renamed, and found by its name when its link is l
   expect(await gradeLinks(world, 'user_grade_id::integer as id')).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
 });
 
-test('a grade whose creation lost its response is made once, by whatever name the service keeps', async ({
-  openWorld,
-}) => {
+test('a lost response makes no second grade, nor another spelling of name and code', async ({ openWorld }) => {
   let creations = 0;
   const world = await catalogWorld(openWorld, {
     call({ form }) {
       if (form.has('name')) form.set('name', (form.get('name') ?? '').toUpperCase().slice(0, 5));
+      if (form.has('code')) form.set('code', (form.get('code') ?? '').toLowerCase());
     },
     answer(answer, { method, path }) {
       const isCreation = method === 'POST' && path === '/v1/user_grades';
       if (isCreation && ++creations === 1) Object.assign(answer, { status: 502, body: {} });
     },
   });
-  await world.shop(`insert into g values ('G1', 'Silver 🥈'), ('G2', 'Gold')`);
+  await world.shop(`insert into g values ('G1', 'Silver 🥈'), ('G2', 'Gold'); insert into c values ('C1', 'Shoes')`);
   for (let run = 1; run <= 2; run += 1) expect((await syncCatalog(world)).outcome).toBe('done');
   const names = 'select name from reference_service.user_grades order by id';
   expect(await world.atService(names)).toEqual([{ name: 'SILVE' }, { name: 'GOLD' }]);
+  expect(world.service.requests()).toMatchObject({ 'POST /v1/categories': 1 });
 });
 
 test('a category for which the service shows another code is a dead letter', async ({ openWorld }) => {

@@ -27,21 +27,23 @@ const writes = (world: OrderWorld) => world.requests().filter(({ path }) => path
 const cursor = `select orders_cursor ->> 'at' as at from sync.settings`;
 
 test('a run that finds most of the named orders gone sends and settles none', async ({ world }) => {
-  await placeOf(world, 13, 6);
-  // One of them was pushed before, and is due.
-  await world.warehouse(
-    `insert into sync.order_links (order_code, order_id, contact, fingerprint) values ('O13', 5, 'allowed', 'f')`,
-  );
+  await placeOf(world, 18, 11);
+  // One that is gone was pushed before. Five that the shop shows are due: these do not count.
+  await world.warehouse(`insert into sync.order_links (order_code, order_id, contact, fingerprint, due_at)
+    select 'O13', 5, 'allowed', 'f', null::timestamptz
+    union all select 'O' || n, null, null, null, now() from generate_series(1, 5) n`);
   const end = await world.cli('sync', 'orders');
   expect(end).toMatchObject({ status: 1, stderr: expect.stringContaining('The shop does not show 7 of 13 orders') });
   expect(writes(world)).toEqual([]);
-  expect(await world.warehouse('select fingerprint from sync.order_links')).toEqual([{ fingerprint: 'f' }]);
+  expect(await world.warehouse('select count(fingerprint) as n, count(due_at) as due from sync.order_links')).toEqual([
+    { n: '1', due: '5' },
+  ]);
   expect(await world.warehouse(cursor)).toEqual([{ at: '2026-01-01T00:00:00Z' }]);
 
   // A person says that they were deleted.
   const allowed = await world.cli('sync', 'orders', '--allow-removals');
   expect(allowed).toMatchObject({ status: 0, stdout: expect.stringContaining('7 orders gone') });
-  expect(await world.atService('select from reference_service.orders')).toHaveLength(6);
+  expect(await world.atService('select from reference_service.orders')).toHaveLength(11);
 });
 
 test('some orders that are gone stop nothing, and are counted', async ({ world }) => {

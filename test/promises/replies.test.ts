@@ -161,6 +161,14 @@ test('comments are read later if the response is older, a 404, no list, or odd',
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select from bi.replies')).toHaveLength(5);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
+
+  // Null is the list of a review without any.
+  wrong[5] = { comments: null };
+  areWrong = true;
+  await comment(world, 5, []);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await world.warehouse('select from bi.replies')).toHaveLength(4);
+  expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 
 test('migrate --promote makes a column of a field of extra, which later pages fill', async ({ world }) => {

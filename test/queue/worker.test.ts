@@ -106,6 +106,8 @@ onEachQueue(({ redisUrl }) => {
     const worker = await runs.worker(job, context);
     await until(async () => worker.abort.signal.aborted);
     await worker.close();
+    // One of them has failed.
+    expect(await queues.progress(id)).toEqual({ state: 'running', planned: 3, ended: 3 });
     queue.addBulk = addBulk;
     await runs.worker(job, context);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });

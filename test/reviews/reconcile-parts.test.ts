@@ -1,12 +1,15 @@
 import { expect } from 'vitest';
 import { reviewDeps } from '../../src/app/deps.ts';
+import { secondOf } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
-import { concludeReconcile } from '../../src/reviews/plan/reconcile.ts';
+import { planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
+import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconcile.ts';
 import { retryRefused } from '../../src/reviews/refresh/refresh-review.ts';
 import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
+import { openGap } from '../../src/warehouse/reviews/open-gaps.ts';
 import { reviewAt, syncHourly, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
@@ -95,6 +98,16 @@ test('verify says what it could not read, and does not call both sides repaired'
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });
 
+test('verify does not call a review repaired that differs after its repair, too', async ({ world }) => {
+  await syncHourly(world, 3);
+  await world.warehouse(`
+    create function keep() returns trigger language plpgsql as $$ begin new.message = old.message; return new; end $$;
+    create trigger keep before update on warehouse.reviews for each row execute function keep()`);
+  await world.atService(`update reference_service.reviews set message = 'corrected' where id = 2`);
+  const report = await verifyReviews(await depsWith(world, () => ({})), {}, { repair: true });
+  expect(report).toMatchObject({ stale: 1, differing: 1, unrepairable: 1, repaired: false, problems: [] });
+});
+
 test('a review of the second in which one window ends and the next begins counts once', async ({ world }) => {
   // Sixty days are two windows of thirty.
   await seedReviews(world.serviceDatabaseUrl, [reviewAt(new Date('2026-01-31T00:00:00+09:00'))]);
@@ -113,7 +126,13 @@ test('verify compares all that the overview names, also if lists begin with the 
   const deps = await depsWith(world, ({ page }) => ({
     page: (params, ...more) => page({ ...params, date_order_desc: false }, ...more),
   }));
-  expect(await verifyReviews(deps, {}, { repair: false })).toMatchObject({ missing: 3, problems: [] });
+  // One that is gone is found last, and listed by its day.
+  await world.warehouse(
+    `insert into warehouse.reviews (id, created_at, updated_at) values (9, now() - interval '4 days', now())`,
+  );
+  const report = await verifyReviews(deps, {}, { repair: false });
+  expect(report).toMatchObject({ missing: 3, extra: 1, problems: [] });
+  expect(report.differences.map(({ kind }) => kind)).toEqual(['extra', 'missing', 'missing', 'missing']);
 });
 
 test('refused reviews are asked for, oldest attempt first, until twenty in a row fail', async ({ world }) => {
@@ -206,4 +225,40 @@ test('rows of the ledger go with age, and every day that was read stays read', a
     select max(now() - finished_at) < interval '38 days' as "isYoung", count(*)::integer as rows from sync.export_windows`);
   expect(ledger).toMatchObject({ isYoung: true });
   expect(ledger?.rows).toBeLessThan(40);
+});
+
+test('the next run begins at the newest update, a minute to thirty days back', async ({ world }) => {
+  const now = new Date();
+  const deps = { ...(await depsWith(world, () => ({}))), now: () => now };
+  const day = 86_400;
+  // How long ago the newest update was, in seconds.
+  for (const [ago, behind] of [
+    [undefined, 30 * day],
+    [31 * day, 30 * day],
+    [10 * day, 10 * day],
+    [5, 60],
+  ] as const) {
+    await world.atService('truncate reference_service.reviews cascade');
+    if (ago) await seedReviews(world.serviceDatabaseUrl, [reviewAt((secondOf(now) - ago) * 1000)]);
+    const { readTo, nextWatermark } = await planSyncReviews(deps, { overlapMinutes: 60, allGaps: false });
+    expect([ago, readTo, nextWatermark]).toEqual([ago, secondOf(now), secondOf(now) - behind]);
+  }
+});
+
+test('a reconcile reads the newest days and each open gap, once, although it has read all', async ({ world }) => {
+  const deps = await depsWith(world, () => ({}));
+  await world.warehouse(`
+    insert into sync.runs (id, job, started_by, started_at) values ('earlier', 'reconcile', 'schedule', now());
+    insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)
+    values ('created', now() - interval '2 years', now(), 'earlier', 1, 0, 1, now(), now())`);
+  const at = (daysAgo: number) => secondOf(deps.now()) - daysAgo * 86_400;
+  for (const days of [100, 10]) {
+    const span = { start: at(days), end: at(days) + 3600 };
+    await openGap(deps.warehouse.db, 'created', { span, kind: 'failed', reason: 'r' });
+  }
+  const planned = await planReconcile(deps, { job: 'reconcile', recentDays: 45, allDays: 30 });
+  const readings = (second: number) => planned.filter(({ span }) => span.start <= second && second < span.end).length;
+  // The gaps, and an hour before each; the limit of the newest days.
+  const seconds = [at(100) + 60, at(100) - 3600, at(10) + 60, at(10) - 3600, at(46), at(44)];
+  expect(seconds.map(readings)).toEqual([1, 0, 1, 1, 0, 1]);
 });

@@ -145,3 +145,53 @@ test('a sub-order is shown with status, price and the day of delivery in the zon
     { product: 12, status: 'delivery_finished', delivered_on: '2026-02-02', ordered_at, price: '12.5' },
   ]);
 });
+
+test('a field is gone after three records without it, or a hundred if half of them had it', async () => {
+  const { ask } = await createWarehouse();
+  // Each was on so many of a thousand records, and then missing from so many.
+  await ask(`insert into sync.field_shapes (record, field, kind, records, seen_after, seen_until, first_seen_at, last_seen_at)
+    select 'review', coalesce(had || '/' || missing, ''), 'string', coalesce(had, 2000),
+      coalesce(1000 - missing, 0), 2000 - coalesce(missing, 0),
+      now() - interval '2 days', now() - case when had is null then interval '0' else interval '2 hours' end
+    from (values (null, null), (990, 3), (990, 2), (989, 99), (500, 100), (500, 99), (499, 100)) as shape (had, missing)`);
+  expect(await ask('select field, records::integer from bi.field_drift order by 1')).toEqual([
+    { field: '500/100', records: 100 },
+    { field: '990/3', records: 3 },
+  ]);
+});
+
+test('whether the shop wrote a comment is read from the usual names of its fields', async () => {
+  const { ask } = await createWarehouse();
+  const comments: [comment: Record<string, unknown>, isByShop: boolean | null][] = [
+    [{ is_admin: true, user_code: 'kim' }, true],
+    [{ by_shop: true }, true],
+    [{ author_type: 'Seller' }, true],
+    [{ role: 'brand' }, true],
+    [{ is_staff: false }, false],
+    [{ writer_role: 'guest' }, false],
+    [{ user_code: 'kim' }, false],
+    [{ user_id: 7 }, false],
+    [{ user_id: '7' }, false],
+    [{ user_id: 8, user_code: 'lee' }, null],
+    [{ type: 'text', admin: 'true' }, null],
+  ];
+  await ask(
+    `insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, extra)
+      values (1, now(), now(), 7, 'kim', $1)`,
+    [JSON.stringify({ comments: comments.map(([one]) => one) })],
+  );
+  const shown = await ask('select comment, is_by_shop as by from warehouse.review_comments order by position');
+  expect(shown.map(({ comment, by }) => [comment, by])).toEqual(comments);
+});
+
+test('the time to a review is in whole days, rounded down; below 0: written before', async () => {
+  const { ask, url } = await createWarehouse();
+  await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
+    select n, '1', n, '{}', true, 5, '2026-02-01' from generate_series(1, 4) n`);
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code)
+    select n, timestamptz '2026-02-01' + late, now(), 5, n
+    from unnest('{-00:20,23:40,24:00}'::interval[]) with ordinality as written (late, n)`);
+  await countByHand(url);
+  const days = await ask<{ days: number }>('select days, deliveries from bi.time_to_review order by 1');
+  expect(days).toEqual([-1, 0, 1, null].map((n) => ({ days: n, deliveries: '1' })));
+});

@@ -8,6 +8,7 @@ import {
   waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
 import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
+import { alikeOrders } from '../../src/warehouse/orders/order-links.ts';
 import { createWarehouse } from '../harness/warehouse.ts';
 
 let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
@@ -113,4 +114,28 @@ test('orders of the week before a rescan stay absent, older ones do not', async 
   const waited = (code: string) => ({ code, hasWaited: Number(code) >= 5 });
   expect(absent).toEqual(['2', '3', '4', '5', '6', '7', '8'].map(waited));
   expect(await absenceSummary(warehouse.db)).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
+});
+
+test('an order of the same code goes before while something of it is left, or was masked', async () => {
+  // The others were begun by a push. `settled`: it has left the shop.
+  const states = [
+    ['known', `'hash', null, null`],
+    ['due', `null, now(), null`],
+    ['leased', `null, null, 'a'`],
+    ['masked', `null, null, null`],
+    ['settled', `null, null, null`],
+    ['with a sub-order', `null, null, null`],
+    ['with one pending', `null, null, null`],
+    ['not begun', `null, now(), null`],
+  ];
+  for (const [state = '', columns = ''] of states) {
+    const contact = state === 'masked' ? `'forgotten'` : state === 'not begun' ? 'null' : `'allowed'`;
+    await ask(`insert into sync.order_links (order_code, contact, fingerprint, due_at, lease_owner)
+      values ('${state}', ${contact}, ${columns})`);
+  }
+  await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours)
+    values ('with a sub-order', '1', 1, '{}', true), ('with one pending', '1', null, '{}', true)`);
+  const asked = states.map(([state = '']) => state.toUpperCase());
+  const before = (await alikeOrders(warehouse.db, asked)).map(({ code }) => code);
+  expect(before.sort()).toEqual(['due', 'known', 'leased', 'masked', 'with a sub-order']);
 });

@@ -106,6 +106,9 @@ test('a run that begins once more keeps its start, and its end; open runs come f
   const begun = (id: string, startedAt: Date) =>
     runOf('backfill-reviews', { id, key: id, startedAt, startedBy: id === 'old' ? 'schedule' : 'command' });
   const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
+  // Its moment comes twice: nothing of its first end is left.
+  await beginRun(db, begun('old', daysAgo(10)));
+  await finishRun(db, 'old', { finishedAt: daysAgo(10), ...how });
   await beginRun(db, begun('old', daysAgo(9)));
   await beginRun(db, begun('new', daysAgo(1)));
   await finishRun(db, 'new', { finishedAt: now, ...how });
