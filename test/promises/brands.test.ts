@@ -219,7 +219,8 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
   await using brands = await openBrands(['a', 'b', 'c'], { shop: 'empty' });
   await brands.cli('migrate');
   const same = 'The brands a and b have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID';
-  await brands.write('b', { REVIEW_API_BASE_URL: `${brands.worlds.a?.serviceUrl}/` });
+  const account = { REVIEW_API_BASE_URL: `${brands.worlds.a?.serviceUrl}/` };
+  await brands.write('b', account);
   const end = await brands.cli('sync', 'reviews', '--json');
   expect(end.status).toBe(2);
   expect(documentOf(end)).toMatchObject({
@@ -229,7 +230,8 @@ test('what is wrong in the files of brands is said of the brand, and in its plac
   });
 
   const failureOf = async (name: string) => documentOf(await brands.cli('status', '--json'))[name]?.error?.message;
-  await brands.write('b', { STATUS_TOKEN: 'x', QUEUE_URL: 'redis://127.0.0.1:1' });
+  // Its own fault stops it, so it stops no other by its account.
+  await brands.write('b', { ...account, STATUS_TOKEN: 'x', QUEUE_URL: 'redis://127.0.0.1:1' });
   expect(await failureOf('b')).toMatch(/b\.env has QUEUE_URL, STATUS_TOKEN: expected in \.env, once for all brands/);
   expect(await failureOf('a')).toBeUndefined();
   await brands.write('b', { ORDER_CONTACT_MAX_AGE_DAYS: 'many' });
