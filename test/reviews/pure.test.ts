@@ -23,8 +23,7 @@ import {
 } from '../../src/review-api/index.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
-import { checkPage } from '../../src/reviews/read/check-page.ts';
-import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
+import { checkPage, fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { openPages } from '../../src/reviews/read/reader.ts';
 import { halvesOf, listLimits, planWindows } from '../../src/reviews/read/window.ts';

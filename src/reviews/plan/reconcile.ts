@@ -6,7 +6,7 @@ import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { closeGapsReadSince, openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { pruneHistory } from '../../warehouse/runs/retention.ts';
-import { pageOfOne } from '../read/check-page.ts';
+import { pageOfOne } from '../read/list-page.ts';
 import { gapsProblem } from '../read/read-window.ts';
 import { planWindows, type Window } from '../read/window.ts';
 import { retryDeleted, retryRefused } from '../refresh/refresh-review.ts';

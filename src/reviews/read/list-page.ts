@@ -1,10 +1,12 @@
 import { describeError } from '../../base/errors.ts';
-import { printed, splitRecords, usableId, withoutLinks } from '../../base/json-text.ts';
-import { isWithin, localPeriod, type Second, type Span } from '../../base/time/span.ts';
+import { isRecord, printed, splitRecords, usableId, withField, withoutLinks } from '../../base/json-text.ts';
+import { shownValue } from '../../base/mask.ts';
+import { isoOf, isWithin, localPeriod, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import {
   LimitedError,
   MalformedResponseError,
   NotFoundError,
+  type RawReview,
   type RawReviewPage,
   RefusedError,
   type ReviewApi,
@@ -12,7 +14,7 @@ import {
   UnavailableError,
 } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
-import { checkPage } from './check-page.ts';
+import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-columns.ts';
 import { listLimits, type Window } from './window.ts';
 
 export type PageDeps = {
@@ -166,4 +168,122 @@ function request(
   const period = { start_datetime: start, end_datetime: end, date_updated_at: isUpdated, date_order_desc: desc };
   const options = { giveUpAfterMs, countsHolds: giveUpAfterMs !== undefined };
   return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, options);
+}
+
+/** What a page shows besides its raw body. `dates`: the dates of each record, in the order of the page. */
+type PageCheck = RawPage['check'] & { dates: Dates[] };
+
+/** Dates of a record; undefined if one cannot be read (`parseInstant`). */
+type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
+
+/**
+ * Checks values that Postgres would accept and misread: ids beyond what a JavaScript number
+ * can hold, dates such as `infinity`, `now` or `20240101`, scores that are none, and numbers beyond any that JavaScript
+ * knows. All other values are left to the types of the columns.
+ *
+ * @param items the page as `JSON.parse` gives it. `rawBody`: the page as it came.
+ * @param plausible the dates that a review may have, in seconds.
+ */
+export function checkPage(items: readonly unknown[], plausible: Span, rawBody: Buffer): PageCheck {
+  const endless = endlessNumbers(rawBody);
+  const faults: PageCheck['faults'] = [];
+  const codes = new Map<number, string>();
+  const dates = items.map(datesOf);
+  for (const [index, item] of items.entries()) {
+    if (isRecord(item)) {
+      const { product_id: id, product_code: code } = item;
+      if (Number.isSafeInteger(id)) codes.set(id as number, isTextOrNumber(code) ? String(code) : '');
+    }
+    const reason = endless.get(index) ?? faultOf(item, dates[index] as Dates, plausible);
+    if (reason !== undefined) faults.push({ index, reason });
+  }
+  const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
+  const lacking = lackingInList(items.filter(isRecord));
+  return { count: items.length, fields: null, lacking, faults, dates, products };
+}
+
+/** The name as `storableRecord` writes it. */
+const storableName = (name: string) => name.toWellFormed().replaceAll('\u0000', '\ufffd');
+
+function datesOf(item: unknown): Dates {
+  const { created_at, updated_at }: Record<string, unknown> = isRecord(item) ? item : {};
+  return { created_at: parseInstant(created_at), updated_at: parseInstant(updated_at) };
+}
+
+function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefined {
+  if (!isRecord(item)) return `expected an object as a review, found ${shownValue(item)}`;
+  if (usableId(item) === undefined) {
+    return `expected id as an integer from 1 to ${Number.MAX_SAFE_INTEGER}, found ${shownValue(item.id)}`;
+  }
+  for (const name of ['created_at', 'updated_at'] as const) {
+    const second = dates[name];
+    if (second === undefined) {
+      return `expected ${name} as an ISO 8601 date-time with an offset, found ${shownValue(item[name])}`;
+    }
+    if (second < plausible.start || second >= plausible.end) {
+      return `expected ${name} between ${utcDay(plausible.start)} and ${utcDay(plausible.end)}, found ${isoOf(second)}`;
+    }
+  }
+  const { score } = item;
+  // Zero is no rating, too (docs/interface.md, "Reviews").
+  const isScore = score == null || (isTextOrNumber(score) && /^[0-5]$/.test(String(score)));
+  return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
+}
+
+/** Services send codes as numbers, and scores as texts. */
+const isTextOrNumber = (value: unknown) => typeof value === 'string' || typeof value === 'number';
+
+/**
+ * Records with a number that JavaScript cannot hold, and why each is at fault. Postgres would write it out: eight characters
+ * such as `1e131071` become 131,072 digits, and then pg_dump fails.
+ */
+function endlessNumbers(rawBody: Buffer): Map<number, string> {
+  const found = new Map<number, string>();
+  if (!mayBeEndless(rawBody)) return found;
+  for (const [index, record] of splitRecords(rawBody).entries()) {
+    JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
+      const { source = '' } = context ?? {};
+      const exponent = Math.abs(Number(/e(.*)$/i.exec(source)?.[1] ?? 0));
+      if (typeof value === 'number' && (!Number.isFinite(value) || exponent > 324))
+        found.set(index, `expected finite numbers, found ${shownValue(source)}`);
+      return value;
+    });
+  }
+  return found;
+}
+
+/**
+ * Whether the text matches `\d[eE][+-]?\d{3}|\d{300}`. Three hundred digits hold a place that 300 divides, so few places are
+ * looked at: the whole pattern takes six times as long, 0.2 ms a page.
+ */
+function mayBeEndless(body: Buffer): boolean {
+  if (/\d[eE][+-]?\d{3}/.test(body.toString('latin1'))) return true;
+  for (let at = 300; at < body.length; at += 300)
+    if (isDigit(body[at]) && /\d{300}/.test(body.toString('latin1', at - 299, at + 300))) return true;
+  return false;
+}
+
+const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
+
+const utcDay = (second: Second) => isoOf(second).slice(0, 10);
+
+/**
+ * The page of a review that was read by its id. Such a response has `comments`, a list has `comments_count`
+ * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
+ *
+ * @param options.countsComments false: the number of comments stays as the last list showed it.
+ */
+export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { countsComments = true } = {}): RawPage {
+  let record = rawBody.toString('latin1');
+  const fields = Object.keys(item).map(storableName);
+  const lacking = [...lackingAlone(item), ...(countsComments ? [] : ['comments_count'])];
+  if (countsComments && !('comments_count' in item) && Array.isArray(item.comments)) {
+    fields.push('comments_count');
+    record = withField(record, 'comments_count', String(item.comments.length));
+  }
+  const page = Buffer.from(`[${record}]`, 'latin1');
+  return {
+    rawBody: page,
+    check: { ...checkPage([item], plausible, page), fields, lacking, products: [] },
+  };
 }

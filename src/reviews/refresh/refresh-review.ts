@@ -5,7 +5,7 @@ import { NotFoundError, type RawReview, ReviewApiError } from '../../review-api/
 import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../../warehouse/dead-letters.ts';
 import { deletedSince } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Landed, landPage } from '../../warehouse/reviews/land-reviews.ts';
-import { pageOfOne } from '../read/check-page.ts';
+import { pageOfOne } from '../read/list-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { isDueAgain } from './backoff.ts';
 
