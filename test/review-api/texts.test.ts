@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorText } from '../../src/review-api/http/error-text.ts';
+import { errorText } from '../../src/review-api/http/outcome.ts';
 import { retryAfterMs } from '../../src/review-api/http/retry-policy.ts';
 import { lastPage } from '../../src/review-api/resources/resource.ts';
 

@@ -3,9 +3,9 @@ import pLimit from 'p-limit';
 import { sleep } from '../../base/timeout.ts';
 import { AuthenticationError } from '../review-api-errors.ts';
 import type { Call, HttpResponse, Send } from './call.ts';
+import { readToken } from './decode.ts';
 import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
 import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
-import { readToken } from './response-body.ts';
 import { defaultRetryLimits, type Failure, isUnknown, nextWait, type Spent } from './retry-policy.ts';
 import { openSend, type Timeouts } from './send.ts';
 import {

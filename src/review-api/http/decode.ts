@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { parsedJson } from '../../base/json-text.ts';
+import { isRecord, parsedJson } from '../../base/json-text.ts';
 import type { HttpResponse } from './call.ts';
+import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
 /** How text begins that is not compressed. A body of brotli may begin with a vertical tab, which \s matches, too. */
 const startsText = /^[ \t\r\n[{<"]/;
@@ -116,4 +117,100 @@ function endOfJson(text: string, start: number): number | undefined {
     if (depth === 0) return tokens.lastIndex;
   }
   return undefined;
+}
+
+/** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
+export class NotConfirmedError extends Error {
+  override readonly name = 'NotConfirmedError';
+}
+
+/**
+ * The body as JSON. The message of the parser quotes the body, so it is dropped.
+ *
+ * @throws ShapeError if the body is no JSON, or not in UTF-8: decoding would change the text silently.
+ */
+export function parseJson(response: HttpResponse): unknown {
+  if (!isUtf8(response.bytes)) throw new ShapeError('expected JSON in UTF-8, got other bytes');
+  return parseAnyJson(response);
+}
+
+/** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
+export function parseAnyJson(response: HttpResponse): unknown {
+  const body = response.bytes.toString();
+  const json = parsedJson(body);
+  if (json !== undefined) return json;
+  const found = body.trim() === '' ? 'an empty body' : isPage(response.bytes) ? 'HTML' : 'text';
+  throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
+}
+
+/** Reads the body in a shape. @param what the record, for an error. */
+export const reading =
+  <T>(shape: Shape<T>, what: string) =>
+  (response: HttpResponse): T =>
+    readShape(shape, parseJson(response), what);
+
+/** Whether the service has no such record. 410: it had one. */
+export const isMissingStatus = (status: number | undefined): boolean => status === 404 || status === 410;
+
+export const isPage = (bytes: Buffer): boolean => bytes.toString('utf8', 0, 1000).trimStart().startsWith('<');
+
+/** Fields by which an error speaks. An object with an id and any other field is a record, whatever else it says. */
+const errorFields: readonly string[] = ['id', 'error', 'errors', 'success', 'message', 'msg', 'detail', 'details'];
+
+/** Whether the body is an error, and not a record: some services send errors with status 200. */
+export function isError(bytes: Buffer): boolean {
+  // A record is larger, and is not parsed for this.
+  if (bytes.length > mostErrorBytes) return false;
+  const body = parsedJson(bytes.toString());
+  if (!isRecord(body) || ('id' in body && Object.keys(body).some((name) => !errorFields.includes(name)))) return false;
+  const { error, errors, success, status, result, code } = body;
+  const isSaid = (said: unknown) =>
+    Boolean(said) && !(typeof said === 'object' && Object.keys(said ?? {}).length === 0);
+  const isFailure = [status, result].some((word) => typeof word === 'string' && /^(error|fail)/i.test(word));
+  return isSaid(error) || isSaid(errors) || success === false || isFailure || (typeof code === 'number' && code >= 400);
+}
+const mostErrorBytes = 4000;
+
+/** Statuses by which the service says that it carried an update or a deletion out (docs/interface.md, "Errors"). */
+const doneStatuses: readonly number[] = [200, 201, 204];
+
+/**
+ * Reads nothing: the body of an update or delete has no meaning, and its status says whether it was carried out. A 404
+ * counts if the call takes it for a success.
+ *
+ * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md),
+ * so nothing was carried out. A 404 may have one: web frameworks send it for any address.
+ *
+ * @throws ShapeError for a web page, or a program that broke off.
+ * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or
+ *   never.
+ */
+export function ignoreBody({ status, bytes }: HttpResponse): void {
+  if (isMissingStatus(status)) return;
+  if (isPage(bytes)) throw new ShapeError(`expected no web page, got HTML with status ${status}`);
+  if (brokeOff(bytes.toString())) throw new ShapeError(`expected no error, got a fatal one with status ${status}`);
+  if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
+}
+
+/**
+ * The record, which was requested by its id. A proxy that mixes up responses must not pass another record off as this
+ * one.
+ */
+export function withSameId<Item extends { id: number }>(item: Item, ours: number): Item {
+  if (item.id !== ours) throw new ShapeError(`expected the record with this id, got another one (${item.id})`);
+  return item;
+}
+
+/**
+ * The token, and when it is renewed. The spec gives tokens no lifetime. If the response has `expires_in` (seconds),
+ * the token is renewed at 90 % of it. A lifetime of decades, such as 2^63 - 1 seconds, counts as unknown.
+ */
+export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {
+  const body = parseJson(response);
+  const { access_token: token } = readShape(record({ access_token: text }), body, 'the token response');
+  if (token === '') throw new ShapeError('expected text as access_token, got none');
+  const { expires_in } = body as { expires_in?: unknown };
+  const seconds = typeof expires_in === 'string' ? Number(expires_in) : expires_in;
+  const isKnown = typeof seconds === 'number' && seconds > 0 && seconds < 1e9;
+  return { token, renewAtMs: isKnown ? response.requestedAt.getTime() + seconds * 900 : Number.POSITIVE_INFINITY };
 }

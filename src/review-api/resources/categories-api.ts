@@ -1,8 +1,7 @@
 import type { InferOutput } from 'valibot';
 import type { Send } from '../http/call.ts';
 import { integer, integerOrNull, record, text, textOrNull } from '../http/shape.ts';
-import { requireCode } from './check.ts';
-import { listOperations, operationsByCode, operationsById } from './resource.ts';
+import { listOperations, operationsByCode, operationsById, requireCode } from './resource.ts';
 
 const path = '/v1/categories';
 

@@ -2,8 +2,8 @@ import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
 import { isRecord } from '../../base/json-text.ts';
 import { type Send, withPrivate } from '../http/call.ts';
+import { parseJson } from '../http/decode.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
-import { parseJson } from '../http/response-body.ts';
 import {
   integer,
   integerOrNull,
@@ -15,8 +15,16 @@ import {
   text,
   textOrNull,
 } from '../http/shape.ts';
-import { requireCode, requireDay, requireEach, requireId, sentAmount } from './check.ts';
-import { listOperations, operationsByCode, operationsById } from './resource.ts';
+import {
+  listOperations,
+  operationsByCode,
+  operationsById,
+  requireCode,
+  requireDay,
+  requireEach,
+  requireId,
+  sentAmount,
+} from './resource.ts';
 
 const path = '/v1/orders';
 

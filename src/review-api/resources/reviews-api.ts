@@ -1,11 +1,24 @@
 import { nullable } from 'valibot';
 import { type CallOptions, type HttpResponse, type Params, type Send, withPrivate } from '../http/call.ts';
+import { parseAnyJson, parseJson, reading, withSameId } from '../http/decode.ts';
 import { optionPairs } from '../http/encode.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
-import { parseAnyJson, parseJson, reading, withSameId } from '../http/response-body.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
-import { localMs, requireCode, requireDateTime, requireDay, requireEach, requireId, requireWithin } from './check.ts';
-import { lastPage, listOperations, operationsByCode, operationsById, type Paging, pageParams } from './resource.ts';
+import {
+  lastPage,
+  listOperations,
+  localMs,
+  operationsByCode,
+  operationsById,
+  type Paging,
+  pageParams,
+  requireCode,
+  requireDateTime,
+  requireDay,
+  requireEach,
+  requireId,
+  requireWithin,
+} from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';

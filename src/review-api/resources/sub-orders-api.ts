@@ -1,9 +1,8 @@
 import { type CallOptions, type Send, withPrivate } from '../http/call.ts';
+import { reading } from '../http/decode.ts';
 import { optionPairs } from '../http/encode.ts';
-import { reading } from '../http/response-body.ts';
 import { integer, record } from '../http/shape.ts';
-import { requireEach, requireId, sentAmount } from './check.ts';
-import { operationsById } from './resource.ts';
+import { operationsById, requireEach, requireId, sentAmount } from './resource.ts';
 
 /** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
 export type SubOrderBody = {

@@ -1,9 +1,8 @@
 import type { InferOutput } from 'valibot';
 import type { CallOptions, Send } from '../http/call.ts';
-import { reading } from '../http/response-body.ts';
+import { reading } from '../http/decode.ts';
 import { integer, record, text, textOrNull } from '../http/shape.ts';
-import { requireCode } from './check.ts';
-import { listOperations, operationsById } from './resource.ts';
+import { listOperations, operationsById, requireCode } from './resource.ts';
 
 const path = '/v1/user_grades';
 
