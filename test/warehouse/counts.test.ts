@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, test } from 'vitest';
+import { checkPage } from '../../src/reviews/read/list-page.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { recount, recountAll } from '../../src/warehouse/bi/recount.ts';
 import { maskTraces } from '../../src/warehouse/forget.ts';
-import { type Warehouse } from '../../src/warehouse/index.ts';
+import type { Warehouse } from '../../src/warehouse/index.ts';
 import { type OrderStore, openOrderStore, type PushRecord } from '../../src/warehouse/orders/order-store.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
@@ -16,7 +17,6 @@ import { testSeed } from '../harness/sampled.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 import { differencesByRow } from './views-by-row.ts';
-import { checkPage } from '../../src/reviews/read/list-page.ts';
 
 let warehouse: Warehouse;
 beforeEach(async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { openWarehouse, type Warehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
@@ -9,7 +10,6 @@ import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-rev
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
 import { createWarehouse } from '../harness/warehouse.ts';
-import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
 let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
