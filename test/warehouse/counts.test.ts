@@ -7,7 +7,12 @@ import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { recount, recountAll } from '../../src/warehouse/bi/recount.ts';
 import { maskTraces } from '../../src/warehouse/forget.ts';
 import type { Warehouse } from '../../src/warehouse/index.ts';
-import { type OrderStore, openOrderStore, type PushRecord } from '../../src/warehouse/orders/order-store.ts';
+import {
+  LeaseLostError,
+  type OrderStore,
+  openOrderStore,
+  type PushRecord,
+} from '../../src/warehouse/orders/order-store.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
@@ -98,13 +103,17 @@ test('beside writers, counts that follow what was touched are those of all rows'
       if (page % 10 === 5) await maskTraces(warehouse.db, { userCode: 'kim', orders: [] });
     }
   };
+  // The other writers forget customers, also of orders that are being pushed.
+  const unlessLost = (error: unknown) => {
+    if (!(error instanceof LeaseLostError)) throw error;
+  };
   const pushing = async (seed: number) => {
     const random = createRandom(seed);
     for (let pushed = 0; pushed < 60; pushed += 1) {
       const code = `o${random.integer(1, 12)}`;
       if (random.integer(0, 9) === 0) {
         const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
-        if (!('leasedBy' in leased)) await store.forget(leased);
+        if (!('leasedBy' in leased)) await store.forget(leased).catch(unlessLost);
         continue;
       }
       const lines = ['1', '2', '3'].map((lineCode) => ({
@@ -113,7 +122,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
         product: random.pick([1, 2, 3, rarely(random)]),
         deliveredAt: random.pick([at(random.integer(0, 1500)), null]),
       }));
-      await push(store, code, new Date(at(random.integer(0, 1500))), lines);
+      await push(store, code, new Date(at(random.integer(0, 1500))), lines).catch(unlessLost);
       await learnProducts(warehouse, [{ product_code: `P${random.integer(1, 4)}`, product_id: random.integer(1, 3) }]);
     }
   };
@@ -311,7 +320,7 @@ test('months get a new version when their rows change, and not otherwise', async
   await learnProducts(warehouse, [{ product_code: 'P8', product_id: 8 }]);
   const forgotten = async (code: string) => {
     const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
-    if (!('leasedBy' in leased)) await store.forget(leased);
+    if (!('leasedBy' in leased)) await store.forget(leased).catch(unlessLost);
   };
   const changes: [name: string, change: () => Promise<unknown>, months: string[]][] = [
     ['nothing', async () => {}, []],
