@@ -132,6 +132,9 @@ test('beside writers, counts that follow what was touched are those of all rows'
   });
   // Summaries come by webhook, and are counted with the reviews that the shop shows.
   await run('insert into warehouse.product_ratings (product_id, reviews_count, received_at) values (1, 9, now())');
+  // Nobody forgets this delivery, nor its review.
+  await push(store, 'o0', null, [{ lineCode: '1', subOrderId: 90, product: 90, deliveredAt: at(0) }]);
+  await land([version(90, { product_id: 90, order_code: 'o0' })]);
   const writing = Promise.all([landing(testSeed), landing(testSeed + 1), pushing(testSeed), pushing(testSeed + 1)]);
   await writing.finally(() => {
     isWriting = false;
