@@ -66,7 +66,10 @@ export const nextRun = ({ pattern, timeZone }: Omit<Schedule, 'job'>, afterMs: n
 export const isTooFarAhead = (planned: PlannedRun, now: Date): boolean =>
   planned.pattern !== '' && planned.next !== undefined && planned.next > nextRun(planned, now.getTime() + clockErrorMs);
 
-/** Whether a schedule starts no run by itself: a clock was ahead, or a Redis that drops keys has lost a part of it. */
+/**
+ * Whether a schedule starts no run by itself: a clock was ahead, or a Redis that drops keys has lost a part of it. If it has lost
+ * all of it, the schedule is not listed, as one that another worker has turned off.
+ */
 async function isBroken(queues: Queues, planned: PlannedRun): Promise<boolean> {
   const { job, pattern, next } = planned;
   if (pattern === '' || next === undefined || isTooFarAhead(planned, new Date())) return true;

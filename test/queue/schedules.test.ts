@@ -106,7 +106,8 @@ test.each(['start', 'watch'])('a schedule whose due run the queue has lost is se
 
 const key = 'bull:review-sync-scheduled-test';
 redisTest.for([
-  ['its pattern', `del ${key}:repeat:sync-orders`],
+  // A worker that takes its run writes the number of runs into a new hash.
+  ['its pattern', `del ${key}:repeat:sync-orders; hset ${key}:repeat:sync-orders ic 1`],
   ['its next run', `del ${key}:repeat:sync-orders:<due>`],
   ['the place of its next run', `zrem ${key}:delayed repeat:sync-orders:<due>`],
   // A worker takes a run without a name, and does nothing; nothing says that the run is to be removed.
