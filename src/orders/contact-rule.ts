@@ -35,7 +35,7 @@ export type PushRights = Readonly<
   }
 >;
 
-/** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact, whoever asks: to stop mails, setting it is enough. */
+/** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact for any trigger: to stop mails, setting it is enough. */
 export const contactPolicy = (rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): ContactPolicy =>
   rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
 

@@ -28,7 +28,7 @@ const cursor = `select orders_cursor ->> 'at' as at from sync.settings`;
 
 test('a run that finds most of the named orders gone sends and settles none', async ({ world }) => {
   await placeOf(world, 18, 11);
-  // One that is gone was pushed before. Five that the shop shows are due: these do not count.
+  // The order that is gone was pushed before. Five that the shop shows are due: these do not count.
   await world.warehouse(`insert into sync.order_links (order_code, order_id, contact, fingerprint, due_at)
     select 'O13', 5, 'allowed', 'f', null::timestamptz
     union all select 'O' || n, null, null, null, now() from generate_series(1, 5) n`);

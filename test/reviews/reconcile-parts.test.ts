@@ -126,7 +126,7 @@ test('verify compares all that the overview names, also if lists begin with the 
   const deps = await depsWith(world, ({ page }) => ({
     page: (params, ...more) => page({ ...params, date_order_desc: false }, ...more),
   }));
-  // One that is gone is found last, and listed by its day.
+  // The review that is gone is found last, and listed by its day.
   await world.warehouse(
     `insert into warehouse.reviews (id, created_at, updated_at) values (9, now() - interval '4 days', now())`,
   );

@@ -24,10 +24,10 @@ export type ReadOrder = { code: string; raw: RawOrder; link: OrderLink | undefin
 type Deps = Pick<OrderDeps, 'api' | 'db' | 'limits' | 'signal'>;
 
 /**
- * The orders of these codes. The change feed may write a code in another case than orders.sql, or with spaces: an order that
- * the shop does not show by its code is read by the code that the warehouse remembers, in lower or upper case, in both forms
- * of Unicode, or by the code that a search without case finds. That search reads the whole of orders.sql, and the feed may name orders that
- * orders.sql leaves out, such as drafts: codes without letters that have a case, such as numbers, are not searched for.
+ * The orders of these codes. The change feed may write a code in another case or form of Unicode than orders.sql, or with
+ * spaces: an order that the shop does not show by its code is read by the code that the warehouse remembers, by lower and upper
+ * case in both forms, or by the code that a search without case finds. That search reads the whole of orders.sql, and the feed
+ * may name orders that orders.sql leaves out, such as drafts: codes without letters that have a case are not searched for.
  *
  * @returns `gone`: codes of which no order is shown. `unknown`: codes that the search did not reach.
  */

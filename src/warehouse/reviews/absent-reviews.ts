@@ -48,7 +48,7 @@ export const newestBut = (db: Db, ids: readonly number[]) =>
       and not exists (select from sync.absent_reviews a where a.review_id = r.id)
     order by created_at desc limit 3`;
 
-/** Creation of the oldest and the newest review that is here and not marked deleted; empty if there is none. */
+/** Creation of the oldest and the newest review that is here and not marked deleted; empty without any. */
 export async function storedDates(db: Db): Promise<[Second, Second] | []> {
   const { first, last } = await rowOf<{ first: Date | null; last: Date | null }>(db)`
     select min(created_at) as first, max(created_at) as last from warehouse.reviews where deleted_at is null`;
