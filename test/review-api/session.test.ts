@@ -335,7 +335,7 @@ test('credentials that are withdrawn meanwhile fail all calls', async () => {
   const failed = (await manyOf(300, (n) => failureOf(api.orders.get(n)))).filter((end) => end instanceof Error);
   expect(failed).toHaveLength(280);
   expect(failed.every((error) => error instanceof AuthenticationError && error.isForAll)).toBe(true);
-  expect(service.calls().length).toBeLessThan(20 + 60);
+  expect(service.calls().length).toBeLessThan(20 + 8 * 9);
 });
 
 test('a path that refuses a token ends its call, also where tokens serve few requests', async () => {

@@ -65,7 +65,7 @@ function requireGiven(value: string, name: string): void {
 type Client = ReturnType<typeof newClient>;
 
 /** What the requests of one client share. */
-function newClient(options: ReviewApiOptions, connections: number, aborted: AbortSignal, closing: AbortSignal) {
+function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSignal, closing: AbortSignal) {
   const { clientId, clientSecret, now = Date.now, maxBodyBytes = defaultMaxBodyBytes } = options;
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   /** Ends waits; requests in flight run on until `aborted`. */
@@ -82,9 +82,9 @@ function newClient(options: ReviewApiOptions, connections: number, aborted: Abor
     stopped,
     tokenCall,
     stats,
-    http: openSend({ baseUrl: options.baseUrl, connections, timeouts, maxBodyBytes, aborted, now }),
+    http: openSend({ baseUrl: options.baseUrl, slots, timeouts, maxBodyBytes, aborted, now }),
     session: openSession(options.session, { stopped, now, onWait }),
-    slots: pLimit(connections),
+    slots: pLimit(slots),
     /** Calls that have begun and not ended, without those for a token. */
     calls: 0,
     limits: { ...defaultRetryLimits, ...options.retry },

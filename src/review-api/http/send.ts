@@ -19,7 +19,8 @@ export type Reply =
 
 type SendOptions = {
   baseUrl: string;
-  connections: number;
+  /** Requests at a time. */
+  slots: number;
   timeouts: Timeouts;
   /** The largest body, decoded. */
   maxBodyBytes: number;
@@ -55,10 +56,18 @@ export function openSend(options: SendOptions) {
 }
 
 /** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
-async function openPool(origin: string, { connections, timeouts, maxBodyBytes }: SendOptions): Promise<Pool> {
+async function openPool(origin: string, { slots, timeouts, maxBodyBytes }: SendOptions): Promise<Pool> {
   const { Pool } = await import('undici');
   const connect = { timeout: timeouts.connectMs };
-  return new Pool(origin, { connections, connect, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
+  // Twice as many as requests at a time: undici lets a connection rest for a turn of the event loop after a response, and
+  // the next request would wait for that.
+  return new Pool(origin, {
+    connections: 2 * slots,
+    connect,
+    pipelining: 1,
+    maxResponseSize: maxBodyBytes,
+    allowH2: false,
+  });
 }
 
 async function readWhole(
