@@ -26,7 +26,7 @@ import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.t
 import { checkPage, fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { openPages } from '../../src/reviews/read/reader.ts';
-import { halvesOf, listLimits, planWindows } from '../../src/reviews/read/window.ts';
+import { halvesOf, listLimits, planWindows, type Window } from '../../src/reviews/read/window.ts';
 import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
 import { askReview } from '../../src/reviews/refresh/refresh-review.ts';
@@ -48,10 +48,12 @@ test('what failed is tried again less and less often, at last once a day', () =>
 });
 
 describe('planWindows', () => {
+  const spansOf = (windows: readonly Window[]) => windows.map((one) => one.span);
+
   test('each window is within the limit, and neighbours meet', () => {
     fc.assert(
       fc.property(span, fc.constantFrom(1, 3), (wanted, lists) => {
-        const windows = planWindows(wanted, [], lists);
+        const windows = spansOf(planWindows('created', wanted, [], lists));
         expect(windows.every((one) => one.end - one.start <= lists * listLimits.seconds)).toBe(true);
         expect(windows[0]?.start).toBe(wanted.start);
         expect(windows.at(-1)?.end).toBe(wanted.end);
@@ -64,20 +66,21 @@ describe('planWindows', () => {
     fc.assert(
       fc.property(span, fc.array(span, { maxLength: 6 }), share, (wanted, covered, part) => {
         const at = wanted.start + Math.floor((wanted.end - wanted.start) * part);
-        const windows = planWindows(wanted, covered).filter((one) => holds([one], at));
+        const windows = spansOf(planWindows('created', wanted, covered)).filter((one) => holds([one], at));
         expect(windows).toHaveLength(holds(covered, at) ? 0 : 1);
       }),
     );
   });
 
   test('windows are as many as a process reads at a time, and then three lists each', () => {
-    const count = (days: number) => planWindows({ start: 0, end: days * 86_400 }).length;
+    const count = (days: number) => planWindows('created', { start: 0, end: days * 86_400 }).length;
     expect([1, 2, 8, 15, 16, 24, 25, 92].map((lists) => count(44 * lists))).toEqual([1, 2, 8, 15, 8, 8, 9, 31]);
   });
 
   test('a window from midnight to midnight touches at most 45 calendar days', () => {
     const day = (text: string) => startOfDay(text, 'Asia/Seoul') ?? 0;
-    for (const one of planWindows({ start: day('2026-01-01'), end: day('2027-01-01') }, [], 1)) {
+    const year = { start: day('2026-01-01'), end: day('2027-01-01') };
+    for (const one of spansOf(planWindows('created', year, [], 1))) {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });

@@ -33,10 +33,10 @@ export async function planBackfillReviews(
   const { db } = deps.warehouse;
   const covered = await coveredSpans(db, 'created', since && { since });
   const span = spanOf(range, deps, await allReviews(deps));
-  const created = (span ? planWindows(span, covered) : []).map((one): Window => ({ axis: 'created', span: one }));
+  const created = span ? planWindows('created', span, covered) : [];
   if (since) return created;
   // What a gap of creation dates lacks may be covered by an earlier reading.
-  return [...created, ...(await openGaps(db)).map((gap): Window => ({ axis: gap.axis, span: gap.span }))];
+  return [...created, ...(await openGaps(db)).map(({ axis, span }) => ({ axis, span }))];
 }
 
 /**
@@ -66,7 +66,7 @@ const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) 
  */
 export async function estimateRequests(deps: PageDeps, windows: readonly Window[]) {
   const cap = limitsOf(deps).pages;
-  const lists = windows.flatMap(({ axis, span }) => planWindows(span, [], 1).map((one) => ({ axis, span: one })));
+  const lists = windows.flatMap(({ axis, span }) => planWindows(axis, span, [], 1));
   const first = await pLimit(8).map(lists, (list) => fetchPage(deps, list, 1));
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
   const costs = first.map((page) => {

@@ -46,21 +46,20 @@ export async function planSyncReviews(
   const next = { readTo, nextWatermark, nextStart: nextWatermark - overlap };
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
-    const windows = planWindows(await allReviews(deps)).map((span): Window => ({ axis: 'created', span }));
-    return { windows, ...next };
+    return { windows: planWindows('created', await allReviews(deps)), ...next };
   }
   const { newest = quiet } = await captureOverview(deps);
   const gaps = await openGaps(deps.warehouse.db);
   const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
-  const gapWindows = again.flatMap(({ axis, span }) => planWindows(span).map((one) => ({ axis, span: one })));
+  const gapWindows = again.flatMap(({ axis, span }) => planWindows(axis, span));
   const start = Math.min(watermark, readTo) - overlap;
   // A gap is read when it is due, not by every run whose overlap it lies in.
   const known = gaps.filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
-  const updated = planWindows({ start, end: readTo + day }, known).map((span): Window => ({ axis: 'updated', span }));
+  const updated = planWindows('updated', { start, end: readTo + day }, known);
   // By update, a service may show only what was edited, or nothing.
   const isComplete = newest <= update;
   const unseen = isComplete ? [] : partBefore({ start, end: readTo + day }, newest + 1);
-  const created = unseen.flatMap((one) => planWindows(one)).map((span): Window => ({ axis: 'created', span }));
+  const created = unseen.flatMap((one) => planWindows('created', one));
   return { windows: [...updated, ...created, ...gapWindows], ...next };
 }
 

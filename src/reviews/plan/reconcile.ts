@@ -30,10 +30,10 @@ export async function planReconcile(
   const since = new Date(deps.now().getTime() - options.allDays * dayMs);
   const covered = await coveredSpans(deps.warehouse.db, 'created', { since, job: options.job });
   const older = covered.flatMap((span) => partBefore(span, recently));
-  const windows = planWindows({ start, end: deps.plausible.end }, older);
+  const windows = planWindows('created', { start, end: deps.plausible.end }, older);
+  const spans = windows.map(({ span }) => span);
   const gaps = (await openGaps(deps.warehouse.db)).filter(({ axis }) => axis === 'created');
-  const again = gaps.flatMap(({ span }) => planWindows(span, windows));
-  return [...windows, ...again].map((span) => ({ axis: 'created', span }));
+  return [...windows, ...gaps.flatMap(({ axis, span }) => planWindows(axis, span, spans))];
 }
 
 /**

@@ -32,14 +32,14 @@ export const windowsAtATime = 8;
  *
  * @param listsAtMost 1: no window is longer than a request may ask for.
  */
-export function planWindows(wanted: Span, covered: readonly Span[] = [], listsAtMost = 3): Span[] {
+export function planWindows(axis: Axis, wanted: Span, covered: readonly Span[] = [], listsAtMost = 3): Window[] {
   return without(wanted, covered).flatMap(({ start, end }) => {
     const lists = Math.ceil((end - start) / listLimits.seconds);
     const each = Math.max(1, Math.min(listsAtMost, Math.floor(lists / windowsAtATime)));
     const boundary = (list: number) => start + Math.floor(((end - start) * Math.min(list, lists)) / lists);
     return Array.from({ length: Math.ceil(lists / each) }, (_, index) => ({
-      start: boundary(index * each),
-      end: boundary((index + 1) * each),
+      axis,
+      span: { start: boundary(index * each), end: boundary((index + 1) * each) },
     }));
   });
 }

@@ -10,7 +10,7 @@ import { spanOf } from '../plan/plan-backfill-reviews.ts';
 import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import { readSpans } from '../read/read-window.ts';
-import { planWindows } from '../read/window.ts';
+import { planWindows, type Window } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 
@@ -60,13 +60,13 @@ export async function verifyReviews(
   const { warehouse, askedAtMost = 20_000 } = deps;
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
-  const windows = span ? planWindows(span, [], 1) : [];
+  const windows = span ? planWindows('created', span, [], 1) : [];
   const report: Verification = { ...none, differences: [], repaired: false, problems: [] };
   const absent: Absent[] = [];
   const shown: number[] = [];
   let [missed, done] = [0, 0];
 
-  const verifyWindow = async (window: Span): Promise<void> => {
+  const verifyWindow = async ({ span: window }: Window): Promise<void> => {
     const listed = await listedIn(deps, window, how);
     const held = await heldIn(warehouse.db, window);
     for (const one of listed.reviews.values()) {
