@@ -5,8 +5,8 @@ import { dayOf, intersection, type Span } from '../../base/time/span.ts';
 import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
 import { openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { fetchPage, limitsOf, type PageDeps } from '../read/list-page.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { planWindows, type Window } from '../read/window.ts';
-import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews } from './review-bounds.ts';
 
 /**

@@ -3,9 +3,9 @@ import type { Db } from '../../warehouse/index.ts';
 import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
 import { type OpenGap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { justNow, planWindows, type Window } from '../read/window.ts';
 import { isDueAgain } from '../refresh/backoff.ts';
-import type { ReviewDeps } from '../review-deps.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;

@@ -8,9 +8,9 @@ import { closeGapsReadSince, openGaps } from '../../warehouse/reviews/open-gaps.
 import { pruneHistory } from '../../warehouse/runs/retention.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import { gapsProblem } from '../read/read-window.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { planWindows, type Window } from '../read/window.ts';
 import { retryDeleted, retryRefused } from '../refresh/refresh-review.ts';
-import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from '../verify/confirm-deleted.ts';
 import { allReviews } from './review-bounds.ts';
 

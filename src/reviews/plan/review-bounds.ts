@@ -17,9 +17,8 @@ import type { ReviewOverview } from '../../review-api/index.ts';
 import { heldIn, storedDates } from '../../warehouse/reviews/absent-reviews.ts';
 import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
-import type { Doubt } from '../read/reader.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { type Axis, justNow, listLimits } from '../read/window.ts';
-import type { ReviewDeps } from '../review-deps.ts';
 
 /** No two zones differ by more than 26 hours. */
 const zonesApart = 26 * 3600;
@@ -106,7 +105,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
  *
  * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
  */
-export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<Doubt | undefined> {
+export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<'listed' | { reason: string } | undefined> {
   const { db } = deps.warehouse;
   if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date), empty))) return undefined;
   const overview = await overviewIfAny(deps);

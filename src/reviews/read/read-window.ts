@@ -7,10 +7,9 @@ import { coveredSpans, enterSpan } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { type Gap, type GapKind, openGap } from '../../warehouse/reviews/open-gaps.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
-import type { ReviewDeps } from '../review-deps.ts';
 import { fetchPage, limitsOf, pageWithin } from './list-page.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
-import { type Doubt, type Land, looksAtMost, type Part, type Proven, type ReadDeps } from './reader.ts';
+import { type Land, looksAtMost, type Part, type Proven, type ReadDeps, type ReviewDeps } from './reader.ts';
 import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
 
 /**
@@ -58,7 +57,7 @@ export async function readWindow(
 export type Ledger = {
   land: Land;
   enter(proven: Proven): Promise<void>;
-  doubt(empty: Span): Promise<Doubt | undefined>;
+  doubt(empty: Span): ReturnType<typeof doubtEmpty>;
 };
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */

@@ -1,5 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { Second, Span } from '../../base/time/span.ts';
+import type { ReviewApi } from '../../review-api/index.ts';
+import type { Warehouse } from '../../warehouse/index.ts';
 import { fetchPage, type ListPage, limitsOf, type Obstacle, type PageDeps, type PageQuery } from './list-page.ts';
 import { middleOf } from './window.ts';
 
@@ -8,6 +10,9 @@ export type ReadDeps = PageDeps & {
   /** This machine's clock. */
   now: () => Date;
 };
+
+/** What planning, reading and comparing reviews works with. */
+export type ReviewDeps = ReadDeps & { reviews: ReviewApi['reviews']; warehouse: Warehouse };
 
 /** What a process shares over all windows. `slots`: pages that are requested or land at a time. */
 export type Pages = {
@@ -26,9 +31,6 @@ export type Pages = {
   /** How often days in which a list has shown no reviews may still be asked for. */
   looks: number;
 };
-
-/** Why an empty list is not believed: a review of its span is `listed` elsewhere, or another `reason`. */
-export type Doubt = 'listed' | { reason: string };
 
 /** `looks` of a process that knows nothing of its service. */
 export const looksAtMost = 16;

@@ -9,7 +9,7 @@ import {
   type WindowOf,
   windowsOf,
 } from '../../warehouse/reviews/one-review.ts';
-import type { ReviewDeps } from '../review-deps.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { askReview } from './refresh-review.ts';
 
 export type ReviewExplanation = {

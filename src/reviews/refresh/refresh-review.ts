@@ -6,7 +6,7 @@ import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from 
 import { deletedSince } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Landed, landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pageOfOne } from '../read/list-page.ts';
-import type { ReviewDeps } from '../review-deps.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { isDueAgain } from './backoff.ts';
 
 /** What the service shows of a review by its id. `gone`: it answers 404 or 410. `failed`: nobody knows, for this reason. */

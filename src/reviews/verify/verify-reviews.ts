@@ -10,8 +10,8 @@ import { spanOf } from '../plan/plan-backfill-reviews.ts';
 import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import { readSpans } from '../read/read-window.ts';
+import type { ReviewDeps } from '../read/reader.ts';
 import { planWindows, type Window } from '../read/window.ts';
-import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
