@@ -1,8 +1,6 @@
 import pLimit from 'p-limit';
-import { secondOf } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
 import { type Part, type Reader, takeAll } from './reader.ts';
-import { justNow } from './window.ts';
 
 /**
  * How the reading of a list ends.
@@ -213,8 +211,7 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
     if (begin.ids.length > 0) return { kind: 'doubted', reason: `the list is empty unless only ${few} are asked for` };
     return asked.kind === 'page' ? { kind: 'too-long' } : 'shown';
   }
-  // What was written since the reading began does not count as read.
-  const until = Math.min(reader.span.end, secondOf(reader.startedAt()) - justNow);
+  const until = Math.min(reader.span.end, reader.readUntil());
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
   // Records that are all of the second behind the span still show whether the pages go so far.
   const awaited = atEnd.length > 0 ? atEnd : other.ids;
@@ -263,9 +260,7 @@ async function leavesOut(reader: Reader, query: PageQuery, pages: readonly ListP
   // A list of one page may have no second one. Else a record that is on no page is at fault.
   if (second.kind !== 'page') return lastOf(pages).number === 1 ? false : second;
   const shown = new Set(idsOf(pages));
-  // What was written since the reading began is on no page yet.
-  const until = secondOf(reader.startedAt()) - justNow;
-  const leaves = second.ids.some((id, index) => !shown.has(id) && (second.seconds[index] ?? 0) < until);
+  const leaves = second.ids.some((id, index) => !shown.has(id) && (second.seconds[index] ?? 0) < reader.readUntil());
   if (leaves) reader.askForLess(largest);
   return leaves;
 }
@@ -284,7 +279,8 @@ function isShownFromEnd(pages: readonly ListPage[], downwards: ListPage['seconds
   return !isFull && first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(upwards) && isRising(atEnd);
 }
 
-const isRising = (seconds: readonly number[]) => seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
+export const isRising = (seconds: readonly number[]) =>
+  seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
 
 /** Whether a list ends with these pages, although the one behind them is refused, or shows one of them again. */
 async function endsHere(

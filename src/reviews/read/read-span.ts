@@ -1,7 +1,7 @@
 import { formatCount } from '../../base/counts.ts';
 import { isoOf, type Second, type Span } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
-import { type ListEnd, readList } from './read-list.ts';
+import { isRising, type ListEnd, readList } from './read-list.ts';
 import { type Land, openReader, type Part, type Proven, type ReadDeps, type Reader } from './reader.ts';
 import { type Axis, cutSpan, middleOf } from './window.ts';
 
@@ -34,7 +34,6 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     const query = { axis, span };
     const end = await readList(reader, query, part);
     const found = end.kind === 'too-long' ? await partsOf(reader, query, end) : end;
-    await reader.landed();
     const proven = reader.proven();
     const { requests } = proven;
     if (found.kind === 'whole' && reader.isOfOtherDates())
@@ -80,9 +79,8 @@ async function partsOf(
 function dateOn(page: ListPage, span: Span): Second | undefined {
   const dated = page.seconds.filter((second) => second !== undefined);
   const last = dated.at(-1) ?? 0;
-  const isSorted = dated.every((second, index) => second >= (dated[index - 1] ?? second));
   const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
-  if (at === undefined || !isSorted) return undefined;
+  if (at === undefined || !isRising(dated)) return undefined;
   // A request asks for the second in which its span ends, too. If that second is crowded, the one before it is a part.
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
@@ -119,9 +117,9 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
     const shown = await takePages(reader, part);
     if ('kind' in shown) return shown;
     for (const productId of shown.products) {
-      const { kind, ...why } = await readList(reader, { ...part, productId });
-      if (kind === 'refused' || kind === 'failed') return { kind, ...why } as Obstacle;
-      if (kind !== 'whole') isWhole = false;
+      const ofProduct = await readList(reader, { ...part, productId });
+      if (ofProduct.kind === 'refused' || ofProduct.kind === 'failed') return ofProduct;
+      if (ofProduct.kind !== 'whole') isWhole = false;
     }
   }
   // With one record a page, the last page is the count; a number up to the greatest page may be a cap.

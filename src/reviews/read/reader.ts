@@ -1,9 +1,9 @@
 import type { LimitFunction } from 'p-limit';
-import type { Second, Span } from '../../base/time/span.ts';
+import { type Second, type Span, secondOf } from '../../base/time/span.ts';
 import type { ReviewApi } from '../../review-api/index.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { fetchPage, type ListPage, limitsOf, type Obstacle, type PageDeps, type PageQuery } from './list-page.ts';
-import { middleOf } from './window.ts';
+import { justNow, middleOf } from './window.ts';
 
 export type ReadDeps = PageDeps & {
   pages: Pages;
@@ -110,14 +110,14 @@ export function openReader(given: ReadDeps, span: Span, land: Land) {
      * dated oddly.
      */
     isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
-    /** When the first request was sent. */
-    startedAt: () => new Date(startedMs),
+    /** What was written since the first request was sent may be on no page yet: nothing later than this counts as read. */
+    readUntil: () => secondOf(new Date(startedMs)) - justNow,
     /** Resolves when every page has landed. */
     async landed(): Promise<void> {
       await Promise.all(landings);
     },
     /**
-     * What was read when every page has landed. `ids`: all that were shown, also around the span. `reviews`: different
+     * What was read. `ids`: all that were shown, also around the span. `reviews`: different
      * ones dated within it. `startedAt`: when the first request was sent.
      */
     proven() {
