@@ -16,7 +16,7 @@ export type Brand = {
   /** The environment with the brand's file over it. */
   environment: Environment;
   /** The error in the brand's file. A brand with a fault cannot be used; the others can. */
-  fault?: UsageError;
+  fault?: UsageError | undefined;
 };
 
 /** Variables that name the shop and the account of a brand. With BRANDS_DIR, only the file of a brand may set them. */
@@ -63,7 +63,7 @@ export function readBrands(environment: Environment): Brand[] | undefined {
     );
   }
   const orders = new Map(brands.map((brand) => [brand, ordersOf(brand.environment)]));
-  return brands.map((brand) => ({ ...brand, ...sharing(brand, orders) }));
+  return brands.map((brand) => ({ ...brand, fault: brand.fault ?? sharing(brand, orders) }));
 }
 
 function namesIn(folder: string): string[] {
@@ -96,11 +96,10 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
     requireBrandName(name);
     const given = parseEnvFile(ownFile(envFile));
     const foreign = Object.keys(given).filter((one) => !mayStandInBrand.test(one));
-    if (foreign.length === 0)
-      return { name, environment: { ...own, ...given }, ...unstopped(envFile, given, environment) };
-    const fault = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
+    const misplaced = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
       hint: 'A brand’s file says its shop, account, zones, schedules, contact, alerts and WEBHOOK_BRAND_IDS.',
     });
+    const fault = foreign.length > 0 ? misplaced : unstopped(envFile, given, environment);
     return { name, environment: { ...own, ...given }, fault };
   } catch (error) {
     if (error instanceof UsageError) return { name, environment: own, fault: error };
@@ -110,14 +109,14 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
 }
 
 /** The fault of a brand that would go on although .env stops all of them: nobody can say which of both was forgotten. */
-function unstopped(envFile: string, given: Environment, environment: Environment): { fault?: UsageError } {
+function unstopped(envFile: string, given: Environment, environment: Environment): UsageError | undefined {
   for (const [name, isStopped] of stops) {
     const [all = '', own] = [environment[name], given[name]].map((value) => value?.trim());
     if (own === undefined || !isStopped(all) || isStopped(own)) continue;
     const what = `${name} is ${all} in .env or the environment, and ${JSON.stringify(own)} in ${envFile}`;
-    return { fault: new UsageError(what, { hint: `Remove one of the two: ${all} in .env stops all brands.` }) };
+    return new UsageError(what, { hint: `Remove one of the two: ${all} in .env stops all brands.` });
   }
-  return {};
+  return undefined;
 }
 
 /**
@@ -127,8 +126,7 @@ function unstopped(envFile: string, given: Environment, environment: Environment
  *
  * @param all every brand, with its orders.
  */
-function sharing(brand: Brand, all: ReadonlyMap<Brand, string | undefined>): { fault?: UsageError } {
-  if (brand.fault) return {};
+function sharing(brand: Brand, all: ReadonlyMap<Brand, string | undefined>): UsageError | undefined {
   const orders = all.get(brand);
   for (const [other, theirs] of all) {
     if (other === brand || other.fault) continue;
@@ -137,22 +135,16 @@ function sharing(brand: Brand, all: ReadonlyMap<Brand, string | undefined>): { f
     const others = accountOf(other.environment);
     if (account && others && isSameAccount(account, others)) {
       const what = `The brands ${names} have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID`;
-      return {
-        fault: new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' }),
-      };
+      return new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' });
     }
     if (orders !== undefined && orders === theirs) {
       const what = `The brands ${names} have the same SHOP_DATABASE_URL and the same orders.sql: both would mail the customers of that shop`;
-      return {
-        fault: new UsageError(what, {
-          hint: 'Correct the line, or let each orders.sql select the orders of its brand.',
-        }),
-      };
+      return new UsageError(what, { hint: 'Correct the line, or let each orders.sql select the orders of its brand.' });
     }
     const id = brandIdsOf(brand.environment).find((one) => brandIdsOf(other.environment).includes(one));
-    if (id !== undefined) return { fault: new UsageError(`The brands ${names} both have ${id} in WEBHOOK_BRAND_IDS`) };
+    if (id !== undefined) return new UsageError(`The brands ${names} both have ${id} in WEBHOOK_BRAND_IDS`);
   }
-  return {};
+  return undefined;
 }
 
 function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
