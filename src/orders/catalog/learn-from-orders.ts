@@ -16,7 +16,7 @@ export async function learnFromOrders(deps: {
   signal: AbortSignal;
 }): Promise<Counts> {
   const { db } = deps.warehouse;
-  const awaited = (await awaitedProducts(db)).size;
+  const awaited = await awaitedProducts(db);
   if (awaited === 0) return {};
   let pages = 0;
   for await (const { items } of deps.api.orders.listAll()) {
@@ -26,7 +26,7 @@ export async function learnFromOrders(deps: {
       items.flatMap((order) => order.sub_orders),
     );
     pages += 1;
-    if (pages === pagesAtMost || (await awaitedProducts(db)).size === 0) break;
+    if (pages === pagesAtMost || (await awaitedProducts(db)) === 0) break;
   }
-  return { products_learned: awaited - (await awaitedProducts(db)).size };
+  return { products_learned: awaited - (await awaitedProducts(db)) };
 }

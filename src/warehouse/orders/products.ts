@@ -1,5 +1,5 @@
 import { isUsableCode, normalText } from '../../base/codes.ts';
-import { type Db, listOf, rowsOf, valuesOf, type Warehouse } from '../index.ts';
+import { type Db, listOf, rowsOf, scalarOf, type Warehouse } from '../index.ts';
 import { waitingLinesOf } from './due-orders.ts';
 
 /** Stores the products that reviews or sub-orders of an order list name. If a code has several ids, the highest counts. */
@@ -21,13 +21,11 @@ export async function learnProducts(
   for (const [code, id] of pairs) knownProducts.set(code, id);
 }
 
-/** Product codes without a known id for which order lines wait. */
-export async function awaitedProducts(db: Db): Promise<Set<string>> {
-  const codes = await valuesOf<string>(db)`
-    select w.product_code from (${waitingLinesOf}) as w
+/** How many product codes without a known id order lines wait for. */
+export const awaitedProducts = (db: Db) =>
+  scalarOf<number>(db)`
+    select count(distinct w.product_code) from (${waitingLinesOf}) as w
     where not exists (select from sync.product_links p where p.product_code = w.product_code)`;
-  return new Set(codes);
-}
 
 /** The known product ids of the service by the shop's product code. */
 export async function productIds(db: Db, codes: readonly string[]): Promise<Map<string, number>> {
