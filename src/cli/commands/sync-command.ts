@@ -50,11 +50,7 @@ async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderO
   return withProgress(context, 'sync orders', 'slices of orders', async (app, progress) => {
     await requireShopQueries(app);
     if (dryRun) {
-      const forecast = await forecastOrders(
-        orderDeps(app, context.signal),
-        ordersToSync(app),
-        ownPushRights(app.config, syncOrders.trigger),
-      );
+      const forecast = await forecastOf(context, app, ordersToSync(app));
       return { text: drawForecast(forecast, contactText(app, forecast.withContact)), json: forecast };
     }
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
@@ -63,6 +59,10 @@ async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderO
     return drawRun('sync orders', await drawToEnd(context, progress, app, request));
   });
 }
+
+/** What a regular run would send of these orders. */
+const forecastOf = ({ signal }: Pick<Context, 'signal'>, app: App, orders: Parameters<typeof forecastOrders>[1]) =>
+  forecastOrders(orderDeps(app, signal), orders, ownPushRights(app.config, syncOrders.trigger));
 
 const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customers: number): string =>
   customers === 0
@@ -77,11 +77,7 @@ const thinkMs = 10_000;
 async function announceContact({ terminal, signal }: Context, app: App): Promise<void> {
   const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
   const young = ordersByCreation(app.shop, { start, end: undefined });
-  const { withContact } = await forecastOrders(
-    orderDeps(app, signal),
-    young,
-    ownPushRights(app.config, syncOrders.trigger),
-  );
+  const { withContact } = await forecastOf({ signal }, app, young);
   if (withContact === 0) return;
   terminal.say(contactText(app, withContact));
   terminal.say(`The first run begins in ${thinkMs / 1000} seconds; Ctrl-C stops it.`);
