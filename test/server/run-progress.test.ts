@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { progressText } from '../../src/app/status-view.ts';
-import { runsInProgress } from '../../src/server/page/run-progress.ts';
+import { runsInProgress } from '../../src/server/page/page.ts';
 import { runOf } from '../harness/world.ts';
 
 const at = (hours: number) => new Date(Date.parse('2026-11-15T00:00:00Z') + hours * 3_600_000);

@@ -1,13 +1,12 @@
 import type { Issue } from '../../alerts/post-issues.ts';
 import { issuesOf } from '../../app/alert-rules.ts';
-import type { StatusReport } from '../../app/status-report.ts';
-import { type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
+import type { RunInProgress, StatusReport } from '../../app/status-report.ts';
+import { progressText, type StatusTable, statusNotes, statusTables, utc } from '../../app/status-view.ts';
 import { counted } from '../../base/counts.ts';
 import { calendar } from './calendar.ts';
 import { dailyCharts } from './daily-charts.ts';
 import { type Html, html } from './html.ts';
 import { layout, section, statusTable } from './layout.ts';
-import { runsInProgress } from './run-progress.ts';
 
 /** The status page: a format of the report. */
 export function statusPage(report: StatusReport, brand?: string): string {
@@ -33,6 +32,17 @@ function issueList(found: readonly Issue[]): Html {
   if (found.length === 0) return html`<p class="well">All is well.</p>`;
   return html`<ul class="issues">${found.map(
     ({ what, hint }) => html`<li><strong>${what}</strong><br>What to do: ${hint}</li>`,
+  )}</ul>`;
+}
+
+/** The runs in progress: how far they are, how fast, and for how long still. */
+export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
+  if (runs.length === 0) return html`<p>No run is in progress.</p>`;
+  const bar = ({ run, steps }: RunInProgress) =>
+    steps?.planned !== undefined &&
+    html`<progress max="${Math.max(1, steps.planned)}" value="${steps.ended}" aria-label="Steps of ${run.job}"></progress>`;
+  return html`<ul class="progress">${runs.map(
+    (one) => html`<li><strong>${one.run.job}</strong> ${bar(one)}<br>${progressText(one, now)}</li>`,
   )}</ul>`;
 }
 
