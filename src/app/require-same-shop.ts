@@ -13,11 +13,20 @@ type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
  * newest and some between, with the date of creation that was pushed. Another shop, or an empty copy, may have the
  * address of this one, so each process asks before it pushes orders.
  *
- * @returns `unknown`: no order was pushed yet, or none since a person said that the shop is the same; or the shop shows
- *   some, and none of their dates can be read.
+ * @returns how many orders were `asked` for. `verdict` unknown: no order was pushed yet, or none since a person said that the
+ *   shop is the same; or the shop shows some, and none of their dates can be read.
  */
-export async function sameShop({ shop, db }: ShopDeps): Promise<'same' | 'other' | 'unknown'> {
-  return (await lookUp({ shop, db })).verdict;
+export async function sameShop({ shop, db }: ShopDeps) {
+  const pushed = await ordersOfAllAges(db);
+  const dates = new Map(pushed.map(({ code, orderedAt }) => [code, orderedAt]));
+  const shown = (await shop.orders([...dates.keys()])).flatMap(({ order }) => {
+    const orderedAt = dates.get(order.code ?? '');
+    return orderedAt ? [{ orderedAt, createdAt: new Date(order.created_at ?? '') }] : [];
+  });
+  const isFound = shown.some(({ orderedAt, createdAt }) => isSameCreation(createdAt, orderedAt));
+  const isUnknown = pushed.length === 0 || shown.some(({ createdAt }) => Number.isNaN(createdAt.getTime()));
+  const verdict: 'same' | 'other' | 'unknown' = isFound ? 'same' : isUnknown ? 'unknown' : 'other';
+  return { verdict, asked: pushed.length };
 }
 
 /** @throws ReviewSyncError `other-shop` if the shop shows none of the orders that were pushed. */
@@ -28,7 +37,7 @@ export async function requireSameShop(deps: ShopDeps): Promise<void> {
 
 /** What is wrong if the shop is another one; undefined if it is not, or nobody knows. */
 export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError | undefined> {
-  const { verdict, asked } = await lookUp(deps);
+  const { verdict, asked } = await sameShop(deps);
   if (verdict !== 'other') return undefined;
   return new ReviewSyncError(
     'other-shop',
@@ -40,19 +49,6 @@ export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError 
         'If it is the same shop, and these orders were deleted there: review-sync migrate --same-shop.',
     },
   );
-}
-
-async function lookUp({ shop, db }: ShopDeps) {
-  const pushed = await ordersOfAllAges(db);
-  const dates = new Map(pushed.map(({ code, orderedAt }) => [code, orderedAt]));
-  const shown = (await shop.orders([...dates.keys()])).flatMap(({ order }) => {
-    const orderedAt = dates.get(order.code ?? '');
-    return orderedAt ? [{ orderedAt, createdAt: new Date(order.created_at ?? '') }] : [];
-  });
-  const isFound = shown.some(({ orderedAt, createdAt }) => isSameCreation(createdAt, orderedAt));
-  const isUnknown = pushed.length === 0 || shown.some(({ createdAt }) => Number.isNaN(createdAt.getTime()));
-  const verdict: 'same' | 'other' | 'unknown' = isFound ? 'same' : isUnknown ? 'unknown' : 'other';
-  return { verdict, asked: pushed.length };
 }
 
 /** Orders whose dates are taken over in one statement. */

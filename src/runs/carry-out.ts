@@ -73,7 +73,7 @@ async function whyNotOurs(app: App, { readsShop }: AnyRunJob<App>, { systems }: 
   const differing = differingSystems(systems, systemsOf(app.config), readsShop);
   const other = differing.find(({ name }) => name !== 'shop');
   if (other || !readsShop) return other?.what;
-  const verdict = await sameShop({ shop: app.shop, db: app.warehouse.db });
+  const { verdict } = await sameShop({ shop: app.shop, db: app.warehouse.db });
   if (verdict === 'other') return 'SHOP_DATABASE_URL shows none of the orders that were pushed';
   return verdict === 'unknown' ? differing[0]?.what : undefined;
 }
