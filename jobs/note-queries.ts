@@ -1,5 +1,5 @@
+import { queriesChanged, queriesChangedHint } from '../src/app/alert-rules.ts';
 import type { App } from '../src/app/app.ts';
-import { queriesChanged, queriesChangedHint } from '../src/app/changed-queries.ts';
 import { noteOrderQueries } from '../src/warehouse/orders/order-queries.ts';
 
 /** Notes by which queries a run reads orders, and logs that they have changed. @returns their hash. */

@@ -3,12 +3,10 @@ import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { holdText } from '../review-api/index.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
-import { queriesChanged, queriesChangedHint } from './changed-queries.ts';
 import { mayDo } from './may-do.ts';
 import { differingSystems } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
 import { driftText, utc, waitingText } from './status-view.ts';
-import { refusalsOfNote, tokenRefusedHint, tokenRefusedText } from './token-refused.ts';
 
 /** The issues of a report, the most important first. Decides by columns and counts, never by a stored text. */
 export function issuesOf(report: StatusReport): Issue[] {
@@ -80,9 +78,21 @@ const longHoldMs = 600_000;
 /** In the warehouse. With brands, the name of the schema ends with that of the brand. */
 const endHold = 'update sync.service_session set held_until = null';
 
-function tokenRefused({ session: { refusedInHour } }: StatusReport): Issue[] {
-  if (refusedInHour < refusalsOfNote) return [];
-  return note('token refused', tokenRefusedText(refusedInHour), tokenRefusedHint);
+/** A token may end now and then. So many refused tokens in an hour have another reason. */
+const refusalsOfNote = 5;
+
+/** What is said of so many refused tokens, and the next step; undefined if they need no word. */
+export function tokenRefusals(inHour: number): { what: string; hint: string } | undefined {
+  if (inHour < refusalsOfNote) return undefined;
+  const what = `the token was revoked ${inHour} times in an hour: another program uses this client id, or tokens live very short`;
+  const hint =
+    'give each program a client id of its own at the service; if this is the only one, ask its makers how long a token lives';
+  return { what, hint };
+}
+
+function tokenRefused({ session }: StatusReport): Issue[] {
+  const refusals = tokenRefusals(session.refusedInHour);
+  return refusals ? note('token refused', refusals.what, refusals.hint) : [];
 }
 
 function neverRun({ flows, newest }: StatusReport): Issue[] {
@@ -190,6 +200,15 @@ function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport
       'if they still wait, add what is missing to user_grades.sql, or leave user_grade_code out of orders.sql',
   );
 }
+
+/** What `status`, `doctor` and the next run say once orders were read by other queries than now. */
+export const queriesChanged =
+  'orders.sql, order_lines.sql or SHOP_TIME_ZONE has changed: orders that were pushed before are at the service as they ' +
+  'were read then';
+
+export const queriesChangedHint =
+  'review-sync backfill orders sends those that differ now, and ends this notice; ' +
+  'look first: review-sync backfill orders --dry-run --diff --limit 20';
 
 /** Seen by the first run after the change; a complete `backfill orders` ends it. */
 function changedQueries({ orderQueries: { changedAt } }: StatusReport): Issue[] {

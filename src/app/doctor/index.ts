@@ -11,13 +11,12 @@ import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { orderQueriesState } from '../../warehouse/orders/order-queries.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { sessionState } from '../../warehouse/service-session.ts';
+import { queriesChanged, queriesChangedHint, tokenRefusals } from '../alert-rules.ts';
 import { placesOf } from '../brands.ts';
-import { queriesChanged, queriesChangedHint } from '../changed-queries.ts';
 import type { Config, ShopConfig } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
 import { otherShopProblem } from '../require-same-shop.ts';
 import { differingSystems, systemsOf } from '../run-rights.ts';
-import { refusalsOfNote, tokenRefusedHint, tokenRefusedText } from '../token-refused.ts';
 import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
@@ -61,9 +60,8 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
         const session = state && sharedSession(db, config.api);
         const opened = openReviewApi({ baseUrl, clientId, clientSecret, session, ...shortLimits });
         const findings = await withClosing(opened, (api) => checkService({ api, timeZone, plausible, now }));
-        const refused = state?.refusedInHour ?? 0;
-        if (refused < refusalsOfNote) return findings;
-        return [...findings, warning(tokenRefusedText(refused), tokenRefusedHint)];
+        const refusals = tokenRefusals(state?.refusedInHour ?? 0);
+        return [...findings, ...(refusals ? [warning(refusals.what, refusals.hint)] : [])];
       }),
       openOurQueues(config, db).then(
         (opened) => withClosing(opened, () => queue(opened, schedules, now)),
