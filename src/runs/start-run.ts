@@ -3,7 +3,7 @@ import type { App } from '../app/app.ts';
 import { differingSystems, ownRights, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import type { RunRights } from '../warehouse/runs/run-rights.ts';
-import { beginRun, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { beginRun, type NewRun, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import { endLostRuns, endRun } from './end-run.ts';
 import type { AnyRunJob } from './job.ts';
 
@@ -19,8 +19,19 @@ export type RunRequest = {
 };
 
 /**
- * Starts a run of a command, or joins the open run of the same key. First the queue gets the run's job, then the
- * warehouse its row: nobody touches the queue of a run without a row, and a row without a job would stop others.
+ * First the queue gets the run's job, then the warehouse its row: nobody touches the queue of a run without a row, and a
+ * row without a job would stop others. @returns whether the run has begun, as `beginRun` says.
+ */
+async function begin(app: App, job: AnyRunJob<App>, run: Omit<NewRun, 'job' | 'startedAt' | 'systems'>) {
+  await app.queues.add(job.name, run.id);
+  const row = { ...run, job: job.name, startedAt: app.now(), systems: systemsOf(app.config) };
+  const isBegun = await beginRun(app.warehouse.db, row);
+  if (isBegun) app.log.info({ job: job.name, run: run.id }, 'run started');
+  return isBegun;
+}
+
+/**
+ * Starts a run of a command, or joins the open run of the same key.
  *
  * A backfill of orders joins none: what that one has read may be older than a correction of the queries, and Ctrl-C must
  * leave nothing that mails.
@@ -33,13 +44,8 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
   await endLostRuns(app, await openRuns(db));
   for (;;) {
     const id = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
-    await app.queues.add(job.name, id);
     const rights = ownRights(app.config, request.asked?.trigger ?? job.trigger, request.asked);
-    const row = { id, job: job.name, key, startedBy: 'command', startedAt: app.now() } as const;
-    if (await beginRun(db, { ...row, rights, systems: systemsOf(app.config) })) {
-      app.log.info({ job: job.name, run: id }, 'run started');
-      return { id, joined: false };
-    }
+    if (await begin(app, job, { id, key, startedBy: 'command', rights })) return { id, joined: false };
     await app.queues.drop(id);
     const other = (await openRuns(db)).find((one) => one.key === key);
     if (!other) continue;
@@ -84,12 +90,5 @@ export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string):
   }
   // What is left of a run of the same moment would be taken for this one's.
   if (open.length < known.length) await app.queues.drop(id).catch(() => {});
-  await app.queues.add(job.name, id);
-  const row = { id, job: job.name, startedBy: 'schedule', startedAt: app.now() } as const;
-  const begun = await beginRun(db, {
-    ...row,
-    rights: ownRights(app.config, job.trigger),
-    systems: systemsOf(app.config),
-  });
-  if (begun) app.log.info({ job: job.name, run: id }, 'run started');
+  await begin(app, job, { id, startedBy: 'schedule', rights: ownRights(app.config, job.trigger) });
 }
