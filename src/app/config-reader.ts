@@ -143,8 +143,8 @@ export function openReader(environment: Environment, wrong: string[]) {
 const leastLength = 8;
 
 /**
- * A sentence for each variable that nothing reads and whose name is nearly one of ours: a typo would silently mean the
- * default. If the right name is set too, nothing is misspelt. Without I/O.
+ * A sentence for each variable that nothing reads and whose name is nearly one of ours, or has one of ours as a word, as `set NAME`
+ * has: it would silently mean the default. If the right name is set too, nothing is misspelt. Without I/O.
  *
  * @param set names of all variables that are set. @param known names that were read.
  */
@@ -155,9 +155,26 @@ export function misspeltVariables(set: readonly string[], known: ReadonlySet<str
   return set
     .filter((name) => !known.has(name))
     .flatMap((name) => {
-      const meant = missing.find((one) => lettersApart(name.toUpperCase(), one) <= 2);
+      const words = name
+        .toUpperCase()
+        .replaceAll('-', '_')
+        .split(/[^A-Z0-9_]+/);
+      const meant = missing.find((one) => words.includes(one) || lettersApart(name.toUpperCase(), one) <= 2);
       return meant === undefined ? [] : [`${name} is not read: expected ${meant}`];
     });
+}
+
+/**
+ * The same for a variable within the value of another one, which a quote that is not closed takes along. The value is not
+ * shown, it may be a secret.
+ */
+export function swallowedVariables(environment: Environment, known: ReadonlySet<string>): string[] {
+  const namesIn = (value = '') => [...value.matchAll(/[A-Z][A-Z0-9_]+(?=\s*=)/g)].map(([name]) => name);
+  return [...known].flatMap((name) => {
+    const within = namesIn(environment[name]).filter((one) => known.has(one) && environment[one] === undefined);
+    const why = `it is within the value of ${name}, of which a quote is not closed or the line does not end`;
+    return within.map((one) => `${one} is not read: ${why}`);
+  });
 }
 
 /** Letters that only one of the names has: none if two are swapped, one if one is missing, two if one is another. */

@@ -11,6 +11,7 @@ import {
   openReader,
   queueUrl,
   secretPath,
+  swallowedVariables,
   text,
   timeZone,
   token,
@@ -168,7 +169,7 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand
   const known = new Set<string>();
   const get = (values: Environment, name: string) => known.add(name) && values[name];
   const config = read(openReader(new Proxy(environment, { get }), wrong));
-  wrong.push(...misspeltVariables(Object.keys(environment), known));
+  wrong.push(...misspeltVariables(Object.keys(environment), known), ...swallowedVariables(environment, known));
   if (wrong.length === 0) return Object.freeze(config);
   const count = wrong.length === 1 ? 'One environment variable is' : `${wrong.length} environment variables are`;
   throw new UsageError(`${count} missing or wrong:\n${wrong.map((line) => `  ${line}`).join('\n')}`, {

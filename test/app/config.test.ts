@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { systemsOf } from '../../src/app/run-rights.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
+import { parseEnvFile } from '../../src/base/parse-env-file.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -35,6 +36,23 @@ describe('readConfig', () => {
     // Others have variables of their own; and what is set in its right name is no typo.
     const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };
     expect(readConfig({ ...right, ...others, ORDER_DELETES: 'send' })).toMatchObject({ orderDeletes: 'send' });
+  });
+
+  // In silence, each would mean the default, which mails.
+  test.each([
+    'set ORDER_CONTACT_MAX_AGE_DAYS=0',
+    '$env:ORDER_CONTACT_MAX_AGE_DAYS=0',
+    'ORDER-CONTACT-MAX-AGE-DAYS=0',
+    '  - ORDER_CONTACT_MAX_AGE_DAYS: 0',
+    '"ORDER_CONTACT_MAX_AGE_DAYS": 0,',
+    'setenv ORDER_CONTACT_MAX_AGE_DAYS 0',
+    `STATUS_TOKEN="${mixed}\nORDER_CONTACT_MAX_AGE_DAYS=0\nSCHEDULE_ORDERS="*/5 * * * *"`,
+    `STATUS_TOKEN='${mixed}\nORDER_CONTACT_MAX_AGE_DAYS = 0\n# the owner's`,
+    `WEBHOOK_BRAND_IDS=\nSTATUS_TOKEN=${mixed} ORDER_CONTACT_MAX_AGE_DAYS=0`,
+  ])('a line of .env that hides a variable stops the command: %s', (line) => {
+    const refusal = refusalOf({ ...right, ...parseEnvFile(`ORDER_OVERLAP_MINUTES=5\n${line}\nORDER_DELETES=off\n`) });
+    expect(refusal).toMatch(/ORDER.CONTACT.MAX.AGE.DAYS\S* is not read: (?:expected ORDER_CONTACT|it is within)/);
+    expect(refusal).not.toContain(mixed);
   });
 
   test('.env.example is a right configuration with every variable and its default', () => {
