@@ -104,6 +104,12 @@ codes move with the sizes of one product, and a review stays with its size
   11:s* 12:m* | 1:m | 1:s=11 2:m=12 | 1 gets 12; keep 11 reviewed
 or with prices
   11:s 12:s$99 | 1:s$99 | 1:s=11 2:s$99=12 | 1 gets 12; remove 11
+though all prices have changed meanwhile
+  11:s 12:m* 13:p2 | 1:m$8 2:p2$9 | 1:s=11 2:m=12 3:p2=13 | 1 gets 12; change 12: price; 2 gets 13; change 13: price; remove 11
+also if two lines have changed places
+  11:s* 12:p2* | 1:p2$8 2:s$9 | 1:s=11 2:p2=12 | 1 gets 12; change 12: price; 2 gets 11; change 11: price
+prices that changed alone move no line
+  11:s 12:s$99 | 1:s$8 2:s$9 | 1:s=11 2:s$99=12 | change 11: price; change 12: price
 a price that changed alone moves no line
   11:s 12:s$99 | 1:s$99 2:s$99 | 1:s=11 2:s$99=12 | change 11: price
 or with a product that was registered again meanwhile

@@ -230,12 +230,12 @@ function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit:
 /**
  * How well a sub-order fits a line: the lower the better; `never` if it is not the line's.
  *
- * - 0: it is the line's own by its link, and exactly as the line. The shop's line codes may be positions, which move when
- *   a line is removed.
- * - 1: it is exactly as the line, whose own one is not. 2: it is the line's own, and is changed.
- * - 3: it is the own one of another line, which has another one now, and is changed.
- * - 4 to 6: the response of the creation was lost; it was not there before and is as it was sent.
- * - 7 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
+ * - 0: it is the line's own by its link, and exactly as the line. 1: it is exactly as the line, and linked to another one: the
+ *   shop's line codes may be positions, which move when a line is removed. 2 and 3: the same, but for the price, which a shop
+ *   may share out anew when a line is removed.
+ * - 4: it is the line's own, and is changed. 5: it is the own one of another line, which has another one now, and is changed.
+ * - 6 to 8: the response of the creation was lost; it was not there before and is as it was sent.
+ * - 9 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
  *   like, created by somebody else.
  *
  * A sub-order that may have reviews gets no other product.
@@ -259,12 +259,12 @@ function rankOf(
   return (entry: Entry): number => {
     const like = likeness?.(entry);
     const isOwn = entry.link !== undefined && entry.link === link;
-    if (isOwn && (like === exact || content === undefined)) return 0;
-    if (like === exact && isLinked && entry.link) return 1;
-    if (isOwn && content && mayBecome(entry, content)) return 2;
-    if (isLinked && entry.link && contentOf.has(entry.link.lineCode) && !mayHaveReviews(entry.one)) return 3;
+    if (isOwn && content === undefined) return 0;
+    if (isLinked && entry.link && (like === exact || like === 1)) return 2 * like + (isOwn ? 0 : 1);
+    if (isOwn && content && mayBecome(entry, content)) return 4;
+    if (isLinked && entry.link && contentOf.has(entry.link.lineCode) && !mayHaveReviews(entry.one)) return 5;
     const sentLike = sentLikeness?.(entry);
-    if (sentLike !== undefined && (content || sentLike === exact) && mayBeLost(entry)) return 4 + sentLike;
+    if (sentLike !== undefined && (content || sentLike === exact) && mayBeLost(entry)) return 6 + sentLike;
     return like === undefined ? never : foreign + 2 * like + (entry.link ? 0 : 1);
   };
 }
@@ -274,7 +274,7 @@ const mayBecome = (entry: Entry, content: SubOrderContent) =>
   !mayHaveReviews(entry.one) || !isOtherProduct(entry, content);
 
 const exact = 0;
-const foreign = 7;
+const foreign = 9;
 const never = Number.POSITIVE_INFINITY;
 
 /**
