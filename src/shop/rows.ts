@@ -115,7 +115,7 @@ function dateOf(name: string, value: string): Date {
   // Date would read `year 44` as a year of this century.
   const date = new Date(/^\d{4}-\d\d-\d\dT/.test(value) ? value : Number.NaN);
   if (!Number.isNaN(date.getTime())) return date;
-  const expected = 'expected a date of the years 1 to 9999 in UTC, or null';
+  const expected = 'expected a date from 0001-01-03 to 9999-12-28, or null';
   throw new RowFault(`${name} is out of range (${shownValue(value)}), ${expected}`);
 }
 

@@ -66,6 +66,7 @@ const dated = (order: Record<string, string>, row: Record<string, string>) => ({
 test.each([
   ['orders.sql', 'created_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],
   ['orders.sql', 'updated_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],
+  ['orders.sql', 'deleted_at', '2026-03-01T18:01:00Z', '2999-12-31T00:00:00Z', 'in the future'],
   ['order_lines.sql', 'delivered_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', 'in the future'],
   ['orders.sql', 'updated_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', "before the order's created_at"],
   ['order_lines.sql', 'delivery_started_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', 'before the order'],

@@ -115,6 +115,8 @@ const aheadMs = 60_000;
 const dateRules = [
   ['orders.sql', 'created_at', 'ahead'],
   ['orders.sql', 'updated_at', 'ahead'],
+  // A shop may write a date far ahead for "never": each order with one counts as deleted.
+  ['orders.sql', 'deleted_at', 'ahead'],
   ['order_lines.sql', 'delivered_at', 'ahead'],
   ['orders.sql', 'updated_at', 'early'],
   ['order_lines.sql', 'delivery_started_at', 'early'],
