@@ -1,8 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
-/** `NAME: value`, `- NAME: value`, `"NAME": value`, `setenv NAME value` and `NAME value`, which parseEnv would leave out in silence. */
-const nameWithoutEquals = /^([ \t]*(?:[\w-]+[ \t]+)?"?[A-Z][A-Z0-9_]{6,}"?)(?!["\w]|[ \t]*(?:[=#\r\n]|$))/gm;
+/**
+ * `NAME: value`, `- NAME: value`, `"NAME": value`, `setenv NAME value` and `NAME value`, which parseEnv would leave out in
+ * silence. No other word before the name: a key between quotes has lines such as `-----END PRIVATE KEY-----`.
+ */
+const nameWithoutEquals =
+  /^([ \t]*(?:(?:export|setenv|set|-)[ \t]+)?"?[A-Z][A-Z0-9_]{6,}"?)(?!["\w]|[ \t]*(?:[=#\r\n]|$))/gm;
 
 /**
  * The variables of a .env file. Editors on Windows begin a file with a byte order mark, which is no part of a name. A name

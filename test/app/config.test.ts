@@ -34,7 +34,15 @@ describe('readConfig', () => {
       /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*CONTCAT_MAX_AGE_DAYS is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Days .* ORDER_RESCAN_DAYS\n/,
     );
     // Others have variables of their own; and what is set in its right name is no typo.
-    const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };
+    const others = {
+      PATH: '/bin',
+      HOSTS: 'x',
+      PORTS: '1',
+      'server.port': '1',
+      ORDER_TABLE: 'o',
+      REVIEW_API: 'x',
+      ORDER_DELETE: 'x',
+    };
     expect(readConfig({ ...right, ...others, ORDER_DELETES: 'send' })).toMatchObject({ orderDeletes: 'send' });
   });
 
@@ -53,6 +61,11 @@ describe('readConfig', () => {
     const refusal = refusalOf({ ...right, ...parseEnvFile(`ORDER_OVERLAP_MINUTES=5\n${line}\nORDER_DELETES=off\n`) });
     expect(refusal).toMatch(/ORDER.CONTACT.MAX.AGE.DAYS\S* is not read: (?:expected ORDER_CONTACT|it is within)/);
     expect(refusal).not.toContain(mixed);
+  });
+
+  test('a value of several lines stays as it is', () => {
+    const key = '-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----';
+    expect(parseEnvFile(`TLS_KEY="${key}"\nORDER_DELETES=off\n`)).toEqual({ TLS_KEY: key, ORDER_DELETES: 'off' });
   });
 
   test('.env.example is a right configuration with every variable and its default', () => {
