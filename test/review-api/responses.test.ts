@@ -86,6 +86,15 @@ test.each<[detail: string, call: ApiCall, body: unknown]>([
   expect(String(error)).not.toMatch(/Minji|five/);
 });
 
+test.each([0, '0', -1])('a creation whose response shows the id %o has no known outcome', async (id) => {
+  const service = await tinyService(() => ({ status: 201, body: { id, name: 'Gold' } }));
+  for (const create of creations.slice(0, 2))
+    expect(await failureOf(create(client(service.url)))).toMatchObject({
+      name: 'UnknownOutcomeError',
+      message: expect.stringContaining('expected a positive integer as id'),
+    });
+});
+
 test.each<[reply: Reply]>(
   [
     ...['lost', 'half', { status: 408 }, { status: 502, body: html }, { status: 201, body: html }],

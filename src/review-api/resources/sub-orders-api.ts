@@ -1,7 +1,7 @@
 import { type CallOptions, type Send, withPrivate } from '../http/call.ts';
 import { reading } from '../http/decode.ts';
 import { optionPairs } from '../http/encode.ts';
-import { integer, record } from '../http/shape.ts';
+import { newId, record } from '../http/shape.ts';
 import { operationsById, requireEach, requireId, sentAmount } from './resource.ts';
 
 /** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
@@ -31,7 +31,7 @@ export type SubOrderPatch = {
 
 type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
 
-const subOrder = record({ id: integer });
+const subOrder = record({ id: newId });
 
 /** Sub-orders (docs/interface.md, "Sub-orders"): one purchased product each. They are read with their order. */
 export function subOrdersApi(anySend: Send) {

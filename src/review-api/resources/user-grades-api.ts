@@ -1,18 +1,14 @@
 import type { InferOutput } from 'valibot';
 import type { CallOptions, Send } from '../http/call.ts';
 import { reading } from '../http/decode.ts';
-import { integer, record, text, textOrNull } from '../http/shape.ts';
+import { integer, newId, record, text, textOrNull } from '../http/shape.ts';
 import { listOperations, operationsById, requireCode } from './resource.ts';
 
 const path = '/v1/user_grades';
 
-const userGrade = record({
-  id: integer,
-  name: text,
-  icon_url: textOrNull,
-  created_at: textOrNull,
-  updated_at: textOrNull,
-});
+const fields = { name: text, icon_url: textOrNull, created_at: textOrNull, updated_at: textOrNull };
+const userGrade = record({ id: integer, ...fields });
+const newGrade = record({ id: newId, ...fields });
 
 /**
  * A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; fields beyond these are kept
@@ -47,7 +43,7 @@ export function userGradesApi(send: Send) {
      */
     async create(body: UserGradeBody, options: CallOptions = {}): Promise<UserGrade> {
       const params = checked(body);
-      return send({ method: 'POST', path, params, repeatable: false, ...options }, reading(userGrade, resource.what));
+      return send({ method: 'POST', path, params, repeatable: false, ...options }, reading(newGrade, resource.what));
     },
   };
 }
