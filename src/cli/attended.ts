@@ -6,11 +6,11 @@ import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import type { Command } from './command.ts';
 import type { Surroundings } from './program.ts';
 
-/** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
-const graceMs = 8000;
+/** Whether a command finishes what servers of its own have in hand before it ends. */
+const isServer = ({ isSilent, hasServers }: Command) => isSilent === true || hasServers === true;
 
-/** The same for `serve`, `worker` and those with a server of their own, which finish what they have in hand. */
-const graceOfServersMs = 20_000;
+/** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
+export const graceMs = (command: Command): number => (isServer(command) ? 20_000 : 8000);
 
 /**
  * Does the work of a command in view of a person: says for which lock it waits in the warehouse, and gives it up if it has
@@ -20,17 +20,16 @@ const graceOfServersMs = 20_000;
  */
 export async function attended<T>(
   { signal, environment, writeError }: Surroundings,
-  { isSilent, hasNoBrands }: Command,
+  command: Command,
   work: () => Promise<T>,
 ): Promise<T> {
-  const isServer = isSilent === true || hasNoBrands === true;
   const done = new AbortController();
   const stopped = once(signal, 'abort', { signal: done.signal })
-    .then(() => delay(isServer ? graceOfServersMs : graceMs, undefined, { signal: done.signal }))
+    .then(() => delay(graceMs(command), undefined, { signal: done.signal }))
     .then(() => Promise.reject(signal.reason));
   const say = throttled(60_000, (text) => writeError(`waiting: ${text}\n`));
   // `serve` and `worker` log such waits; the others use no warehouse of a user.
-  const url = isServer ? undefined : warehouseOf(environment);
+  const url = isServer(command) ? undefined : warehouseOf(environment);
   const watching = url === undefined ? undefined : watchLockWaits(url, say);
   const working = work();
   try {

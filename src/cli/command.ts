@@ -57,6 +57,8 @@ export type Command = {
   isSilent?: true;
   /** The command knows no brands, or has a --brand of its own. */
   hasNoBrands?: true;
+  /** The command starts servers of its own, which take longer to end than its work. */
+  hasServers?: true;
   /** Adds arguments, options and examples, and says what to run. */
   define(commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>): void;
 };

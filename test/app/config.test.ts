@@ -8,6 +8,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { systemsOf } from '../../src/app/run-rights.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
+import { graceMs } from '../../src/cli/attended.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -208,6 +209,16 @@ describe('the command line', () => {
       (await loadCommand(name)).define(commander, async () => {});
       expect(commander.helpInformation()).toContain(`Usage: ${name}`);
     }
+  });
+
+  test('Ctrl-C ends each command within eight seconds, and within twenty those with servers', async () => {
+    const slow: string[] = [];
+    for (const name of Object.keys(summaries)) {
+      const grace = graceMs(await loadCommand(name));
+      expect([8000, 20_000]).toContain(grace);
+      if (grace > 8000) slow.push(name);
+    }
+    expect(slow.sort()).toEqual(['demo', 'reference-service', 'serve', 'worker']);
   });
 
   test('.env of the working directory is read, and the environment wins', async () => {

@@ -29,6 +29,7 @@ type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
 
 export const command: Command = {
   hasNoBrands: true,
+  hasServers: true,
   define(commander, run) {
     commander
       .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
