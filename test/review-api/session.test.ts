@@ -218,14 +218,17 @@ test.each([1, 3])('clients that share tokens of %i requests each lose no call', 
   );
 });
 
-test('refused credentials are reported at once, in the words of the service', async () => {
-  const service = await tokens(() => ({ status: 401, body: { error: 'invalid_client' } }));
-  const error = await failureOf(client(service.url).authenticate());
-  expect(error).toBeInstanceOf(AuthenticationError);
-  expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status: 401, detail: 'error: invalid_client' });
-  expect(error.hint).toContain('check the client id and the client secret');
-  expect(service.seen).toHaveLength(1);
-});
+test.each([401, 400, 200])(
+  'credentials that are refused with status %i are reported at once, in the words of the service',
+  async (status) => {
+    const service = await tokens(() => ({ status, body: { error: 'invalid_client' } }));
+    const error = await failureOf(client(service.url).authenticate());
+    expect(error).toBeInstanceOf(AuthenticationError);
+    expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status, detail: 'error: invalid_client' });
+    expect(error.hint).toContain('check the client id and the client secret');
+    expect(service.seen).toHaveLength(1);
+  },
+);
 
 test.each([301, 404, 405])(
   'a base address that is another’s (%i) is not taken for wrong credentials',

@@ -28,9 +28,9 @@ export const tokenPath = '/oauth/token';
 /** A refused token, also in the statuses that some frameworks have for a session that ended. */
 const tokenStatuses: readonly number[] = [401, 419, 440, 498];
 
-/** How the text of another status names the token, and not the record. */
+/** How the text of another status names the token or the credentials, and not the record. */
 const namesToken = new Map([
-  [200, /\binvalid_token\b/],
+  [200, /\b(?:invalid_token|(?:invalid|unauthorized)_client)\b/],
   [400, /\binvalid_token\b/],
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);
@@ -183,7 +183,7 @@ export function errorOf(
 
 /** Some responses are not about the credentials: there is no such path, or it redirects. */
 function tokenHint(status = 0, detail = ''): string | undefined {
-  const isWrongAddress = status === 404 || status === 405 || (status > 0 && status < 400);
+  const isWrongAddress = status === 404 || status === 405 || (status >= 300 && status < 400);
   if (isWrongAddress) return 'check that /oauth/token and /v1 are paths below the base address';
   return explainError(new Error(detail))?.hint;
 }
