@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { takersOfBrands, withRedis } from '../../src/queue/connection.ts';
-import { openQueueServer, openQueues } from '../../src/queue/index.ts';
+import { openQueueServer, openQueues, type Queues } from '../../src/queue/index.ts';
 import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
 import { openDueTaker } from '../../src/queue/worker.ts';
 import { openRunSeats, openStepSlots, withOwnSlots } from '../../src/runs/step-slots.ts';
@@ -47,6 +47,37 @@ test('backfills and a brand with many runs leave half of the seats to regular ru
   seats.leave();
   expect(seats.take(0, false)).toBe(false);
   expect(seats.take(1, true)).toBe(true);
+});
+
+test('due runs are taken after the queue could not be opened once, and after a start that failed', async () => {
+  const handlers: ((job: object, token: string) => Promise<void>)[] = [];
+  class Worker {
+    maximumBlockTimeout = 10;
+    constructor(_queue: string, handler: (typeof handlers)[number]) {
+      handlers.push(handler);
+    }
+    on() {}
+    async moveToActive() {}
+    async waitUntilReady() {
+      if (handlers.length === 1) throw new Error('the queue is down');
+    }
+    async run() {}
+    async close() {}
+  }
+  const queues = { prefix: 'a/', scheduled: { name: 'due' }, classes: { Worker } } as unknown as Queues;
+  const log = openLog('silent');
+  const abort = new AbortController().signal;
+  const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage: openOutage(log, 'queue'), abort });
+  const started: string[] = [];
+  const start = async (job: string, dueId: string) => {
+    started.push(`${job} ${dueId}`);
+    if (dueId === '1') throw new Error('the warehouse is down');
+  };
+  await expect(due.take(queues, start)).rejects.toThrow('the queue is down');
+  await due.take(queues, start);
+  await expect(handlers[1]?.({ name: 'a/sync-orders', id: '1' }, '')).rejects.toThrow('the warehouse is down');
+  await handlers[1]?.({ name: 'a/sync-orders', id: '2' }, '');
+  expect(started).toEqual(['sync-orders 1', 'sync-orders 2']);
 });
 
 /** @param connections how many wait for due runs on this server. */

@@ -7,6 +7,7 @@ import { syncOrders } from '../../jobs/sync-orders.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
+import { runAttempts } from '../../src/queue/index.ts';
 import { type Following, runToEnd, startWorker } from '../../src/runs/run-to-end.ts';
 import { startRun } from '../../src/runs/start-run.ts';
 import { rowsOf } from '../../src/warehouse/index.ts';
@@ -47,6 +48,24 @@ test('a command that is stopped before it starts its run, as between two, starts
   const running = runToEnd(app, { job: syncOrders }, following(AbortSignal.abort()));
   await expect(running).rejects.toThrow('Interrupted.');
   expect(await world.warehouse('select from sync.runs')).toEqual([]);
+});
+
+test('a shop that is away is asked five times, then the run of the command has failed', async ({ world }) => {
+  const { delay } = runAttempts.backoff;
+  Object.assign(runAttempts.backoff, { delay: 1 });
+  onTestFinished(() => void Object.assign(runAttempts.backoff, { delay }));
+  const app = await world.openApp();
+  const stop = new AbortController();
+  let asked = 0;
+  const orders = async () => {
+    asked += 1;
+    if (asked > 9) stop.abort();
+    throw new Error('connect ECONNREFUSED');
+  };
+  const away = { ...app, shop: { ...app.shop, orders } };
+  await expect(runToEnd(away, { job: syncOrders }, following(stop.signal))).rejects.toThrow('ECONNREFUSED');
+  expect(asked).toBe(5);
+  expect(await world.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'failed' }]);
 });
 
 test('a command stopped while the warehouse hangs says so, and hands its jobs back', async ({ world }) => {
