@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { takersOfBrands, withRedis } from '../../src/queue/connection.ts';
@@ -49,11 +49,14 @@ test('backfills and a brand with many runs leave half of the seats to regular ru
   expect(seats.take(1, true)).toBe(true);
 });
 
-test('due runs are taken after the queue could not be opened once, and after a start that failed', async () => {
-  const handlers: ((job: object, token: string) => Promise<void>)[] = [];
+type Handler = (job: object, token: string) => Promise<void>;
+
+/** A taker of due runs with the queues of brand `a`, and what its workers do with a job. */
+function takerOnPaper(schedules: Readonly<Record<string, string>> = {}) {
+  const handlers: Handler[] = [];
   class Worker {
     maximumBlockTimeout = 10;
-    constructor(_queue: string, handler: (typeof handlers)[number]) {
+    constructor(_queue: string, handler: Handler) {
       handlers.push(handler);
     }
     on() {}
@@ -64,10 +67,20 @@ test('due runs are taken after the queue could not be opened once, and after a s
     async run() {}
     async close() {}
   }
-  const queues = { prefix: 'a/', scheduled: { name: 'due' }, classes: { Worker } } as unknown as Queues;
+  const getJobScheduler = async (name: string) => schedules[name] && { pattern: schedules[name], tz: 'UTC' };
+  const queues = {
+    prefix: 'a/',
+    scheduled: { name: 'due', getJobScheduler },
+    classes: { Worker },
+  } as unknown as Queues;
   const log = openLog('silent');
   const abort = new AbortController().signal;
   const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage: openOutage(log, 'queue'), abort });
+  return { due, queues, handle: (job: object) => handlers.at(-1)?.(job, '') };
+}
+
+test('due runs are taken after the queue could not be opened once, and after a start that failed', async () => {
+  const { due, queues, handle } = takerOnPaper();
   const started: string[] = [];
   const start = async (job: string, dueId: string) => {
     started.push(`${job} ${dueId}`);
@@ -75,9 +88,29 @@ test('due runs are taken after the queue could not be opened once, and after a s
   };
   await expect(due.take(queues, start)).rejects.toThrow('the queue is down');
   await due.take(queues, start);
-  await expect(handlers[1]?.({ name: 'a/sync-orders', id: '1' }, '')).rejects.toThrow('the warehouse is down');
-  await handlers[1]?.({ name: 'a/sync-orders', id: '2' }, '');
+  await expect(handle({ name: 'a/sync-orders', id: '1' })).rejects.toThrow('the warehouse is down');
+  await handle({ name: 'a/sync-orders', id: '2' });
   expect(started).toEqual(['sync-orders 1', 'sync-orders 2']);
+});
+
+/** When the run was due, its pattern now, and for how many seconds it is left to others; undefined: it is dropped. */
+test.each([
+  ['12:00:00Z', '* * * * *', 30],
+  ['11:59:00Z', '* * * * *', undefined],
+  ['11:50:00Z', '0 4 * * *', 60],
+  ['12:00:00Z', '', undefined],
+])('a run of %s of a brand that is served elsewhere, with pattern "%s"', async (time, pattern, left) => {
+  const now = Date.parse('2026-03-01T12:00:30Z');
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
+  onTestFinished(() => clock.mockRestore());
+  const { due, queues, handle } = takerOnPaper({ 'b/sync-orders': pattern });
+  await due.take(queues, never).catch(() => {});
+  await due.take(queues, never);
+  const given: number[] = [];
+  const moveToDelayed = async (at: number) => void given.push((at - now) / 1000);
+  const opts = { prevMillis: Date.parse(`2026-03-01T${time}`) };
+  await Promise.allSettled([handle({ name: 'b/sync-orders', id: '1', opts, moveToDelayed })]);
+  expect(given).toEqual(left === undefined ? [] : [left]);
 });
 
 /** @param connections how many wait for due runs on this server. */

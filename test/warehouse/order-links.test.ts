@@ -9,6 +9,7 @@ import {
 } from '../../src/warehouse/orders/due-orders.ts';
 import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
 import { alikeOrders } from '../../src/warehouse/orders/order-links.ts';
+import { allReadBy, noteOrderQueries, orderQueriesState } from '../../src/warehouse/orders/order-queries.ts';
 import { createWarehouse } from '../harness/warehouse.ts';
 
 let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
@@ -138,4 +139,14 @@ test('an order of the same code goes before while something of it is left, or wa
   const asked = states.map(([state = '']) => state.toUpperCase());
   const before = (await alikeOrders(warehouse.db, asked)).map(({ code }) => code);
   expect(before.sort()).toEqual(['due', 'known', 'leased', 'masked', 'with a sub-order']);
+});
+
+test('a backfill that read by earlier queries does not end the notice of those that another run found', async () => {
+  const { db } = warehouse;
+  for (const hash of ['earlier', 'later']) await noteOrderQueries(db, hash);
+  const isOver = async () => (await orderQueriesState(db)).changedAt === null;
+  await allReadBy(db, 'earlier');
+  expect(await isOver()).toBe(false);
+  await allReadBy(db, 'later');
+  expect(await isOver()).toBe(true);
 });
