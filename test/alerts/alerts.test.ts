@@ -5,7 +5,7 @@ import { issuesOf } from '../../src/app/alert-rules.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
-import { takeWatch } from '../../src/warehouse/alerts.ts';
+import { leaveWatch, takeWatch } from '../../src/warehouse/alerts.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
@@ -120,6 +120,10 @@ test('a warehouse that does not answer is reported until heard, by one process',
   expect([await isTaken('a'), await isTaken('b'), await isTaken('a')]).toEqual([true, false, true]);
   await world.warehouse(`update sync.alert_watch set watched_at = now() - interval '91 seconds'`);
   expect([await isTaken('b'), await isTaken('a')]).toEqual([true, false]);
+  await leaveWatch(app.warehouse.db, 'a');
+  expect(await isTaken('a')).toBe(false);
+  await leaveWatch(app.warehouse.db, 'b');
+  expect(await isTaken('a')).toBe(true);
 });
 
 test('a check that fails alone is not reported; alerts that cannot be recorded are', async () => {
