@@ -1,9 +1,8 @@
 import { reviewDeps } from '../src/app/deps.ts';
-import { backfillReviewsKey, planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
+import { planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
 import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { closeGapsReadSince, openGaps } from '../src/warehouse/reviews/open-gaps.ts';
-import { unfinishedSince } from '../src/warehouse/runs/runs.ts';
 import { runOfReviews } from './conclusions.ts';
 
 /** On demand: every review created in a range of days. */
@@ -13,13 +12,8 @@ export const backfillReviews = defineRun({
   trigger: 'backfill',
   priority: 10,
   async plan(app, { rights, startedAt }, signal) {
-    const { gaps, from, to } = rights;
-    const key = backfillReviewsKey({ gaps, from, to });
-    const since = gaps ? undefined : ((await unfinishedSince(app.warehouse.db, key, app.now())) ?? startedAt);
-    return {
-      steps: await planBackfillReviews(reviewDeps(app, signal), { from, to }, { since }),
-      state: { since: since?.toISOString() },
-    };
+    const { windows, since } = await planBackfillReviews(reviewDeps(app, signal), rights, startedAt);
+    return { steps: windows, state: { since: since?.toISOString() } };
   },
   /** A backfill of some days reports only on what it has read itself, or the runs that it continues. */
   deadLettersSince: ({ since }, { rights: { from, to } }) =>

@@ -7,7 +7,7 @@ import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
-import { spanOfDays } from '../../base/time/day-range.ts';
+import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import type { PushRights } from '../../orders/contact-rule.ts';
@@ -18,9 +18,8 @@ import {
   planBackfillReviews,
   spanOf,
 } from '../../reviews/plan/plan-backfill-reviews.ts';
+import type { ReviewDeps } from '../../reviews/read/reader.ts';
 import { spanTotals } from '../../warehouse/reviews/coverage.ts';
-import type { RunRights } from '../../warehouse/runs/run-rights.ts';
-import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/arguments.ts';
 import { drawRun, drawToEnd, startOnly } from '../ui/draw-run.ts';
@@ -98,7 +97,7 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
     // Days without any plausible date, too, before a run is recorded.
     const deps = reviewDeps(app, context.signal);
     spanOf(asked, deps, deps.plausible);
-    if (options.dryRun) return await planReviews(context, app, asked);
+    if (options.dryRun) return await planReviews(deps, asked);
     const run = { job: backfillReviews, asked, key: backfillReviewsKey(asked) };
     if (options.detach) return await startOnly(app, run);
     const note = async (runId: string) => {
@@ -109,18 +108,14 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
   });
 }
 
-async function planReviews(
-  context: Context,
-  app: App,
-  { gaps, ...range }: Pick<RunRights, 'from' | 'to' | 'gaps'>,
-): Promise<Report> {
-  const { timeZone } = app.config.api;
-  const unfinished = await unfinishedSince(app.warehouse.db, backfillReviewsKey({ ...range, gaps }), app.now());
-  const since = gaps ? undefined : (unfinished ?? app.now());
-  const deps = reviewDeps(app, context.signal);
-  const planned = await planBackfillReviews(deps, range, { since });
-  const { requests, atLeast } = await estimateRequests(deps, planned);
-  const windows = planned.map(({ span }) => ({ from: dayOf(span.start, timeZone), to: dayOf(span.end - 1, timeZone) }));
+async function planReviews(deps: ReviewDeps, asked: DayRange & { gaps: boolean }): Promise<Report> {
+  const { timeZone } = deps;
+  const planned = await planBackfillReviews(deps, asked, deps.now());
+  const { requests, atLeast } = await estimateRequests(deps, planned.windows);
+  const windows = planned.windows.map(({ span }) => ({
+    from: dayOf(span.start, timeZone),
+    to: dayOf(span.end - 1, timeZone),
+  }));
   const text = [
     `${counted(windows.length, 'window')}, ${atLeast ? 'at least' : 'about'} ${counted(requests, 'request')}:`,
     ...windows.map((window) => `  ${window.from} … ${window.to}`),

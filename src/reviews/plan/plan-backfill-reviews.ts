@@ -4,6 +4,7 @@ import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf, intersection, type Span } from '../../base/time/span.ts';
 import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
 import { openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import { fetchPage, limitsOf, type PageDeps } from '../read/list-page.ts';
 import type { ReviewDeps } from '../read/reader.ts';
 import { planWindows, type Window } from '../read/window.ts';
@@ -21,22 +22,25 @@ export const backfillReviewsKey = ({ from, to, gaps }: DayRange & { gaps: boolea
 /**
  * The windows of a backfill, on the created axis.
  *
- * @param resume.since spans whose reading began at or after this moment are not read again: the backfill goes on where
- *   it was interrupted. Undefined (`--gaps`): nothing is read again that ever was, but all open gaps.
+ * @returns `since`: spans whose reading began at or after this moment are not read again: the backfill goes on where it was
+ *   interrupted, else begins at `startedAt`. Undefined (`--gaps`): nothing is read again that ever was, but all open gaps.
  * @throws UsageError if the range is invalid.
  */
 export async function planBackfillReviews(
   deps: ReviewDeps,
-  range: DayRange,
-  { since }: { since: Date | undefined },
-): Promise<Window[]> {
+  range: DayRange & { gaps: boolean },
+  startedAt: Date,
+): Promise<{ windows: Window[]; since: Date | undefined }> {
   const { db } = deps.warehouse;
+  const unfinished = range.gaps ? undefined : await unfinishedSince(db, backfillReviewsKey(range), deps.now());
+  const since = range.gaps ? undefined : (unfinished ?? startedAt);
   const covered = await coveredSpans(db, 'created', since && { since });
   const span = spanOf(range, deps, await allReviews(deps));
   const created = span ? planWindows('created', span, covered) : [];
-  if (since) return created;
+  if (since) return { windows: created, since };
   // What a gap of creation dates lacks may be covered by an earlier reading.
-  return [...created, ...(await openGaps(db)).map(({ axis, span }) => ({ axis, span }))];
+  const gaps = (await openGaps(db)).map(({ axis, span }) => ({ axis, span }));
+  return { windows: [...created, ...gaps], since };
 }
 
 /**
