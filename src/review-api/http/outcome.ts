@@ -62,9 +62,8 @@ export function outcomeOf<T>(
   // Only asked for if there is an error: it costs as much as encoding a request.
   const secrets = () => [...tokens, ...privateValues(call)];
   if (reply.kind === 'no-response') {
-    const { cause } = reply;
-    const detail = mask(connectionErrorText(cause), secrets());
-    return { ...connectionFailure(cause), detail, hint: explainError(cause)?.hint };
+    const { detail, ...failure } = connectionFailure(reply.cause);
+    return { ...failure, detail: mask(detail, secrets()) };
   }
   const { status, headers, bytes, ageMs, isStored, incomplete } = reply;
   const isMissing = isMissingStatus(status);
@@ -138,8 +137,9 @@ function systemError(error: unknown): Error & { code?: string; syscall?: string 
   return error instanceof Error ? error : new Error('no response');
 }
 
-function connectionFailure(error: unknown): Failure {
-  const { code = '', syscall } = systemError(error);
+/** Only code and message of a connection error are shown: its other fields could hold the request. */
+function connectionFailure(error: unknown): Failure & { detail: string; hint: string | undefined } {
+  const { code = '', message, syscall } = systemError(error);
   // A certificate that is not valid, or a server without TLS although https is configured.
   const permanent =
     /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
@@ -149,15 +149,10 @@ function connectionFailure(error: unknown): Failure {
     code === 'UND_ERR_CLOSED' ||
     syscall === 'connect' ||
     syscall === 'getaddrinfo';
-  return isUnsent ? { kind: 'unsent', permanent } : { kind: 'lost' };
-}
-
-/** Only code and message of a connection error: its other fields could hold the request. */
-function connectionErrorText(error: unknown): string {
-  const { code, message } = systemError(error);
   const raw = [code, message].filter((part) => part).join(': ');
-  const plain = explainError(error);
-  return (plain?.what === undefined ? raw : `${plain.what} (${raw})`).slice(0, 300);
+  const { what, hint } = explainError(error) ?? {};
+  const detail = (what === undefined ? raw : `${what} (${raw})`).slice(0, 300);
+  return isUnsent ? { kind: 'unsent', permanent, detail, hint } : { kind: 'lost', detail, hint };
 }
 
 /** The error that ends a call. */
