@@ -14,11 +14,7 @@ const worthAWordSeconds = 5;
  *
  * @param say called at each look that finds waiting statements, with the sessions they wait for.
  */
-export function watchLockWaits(
-  url: string,
-  say: (text: string) => void,
-  everyMs = worthAWordSeconds * 1000,
-): { close(): Promise<void> } {
+export function watchLockWaits(url: string, say: (text: string) => void): { close(): Promise<void> } {
   const look = async () => {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, statement_timeout: 2000 });
     client.on('error', () => {});
@@ -40,7 +36,7 @@ export function watchLockWaits(
   let looking = Promise.resolve();
   const timer = setInterval(() => {
     looking = looking.then(look);
-  }, everyMs);
+  }, worthAWordSeconds * 1000);
   return {
     async close() {
       clearInterval(timer);
