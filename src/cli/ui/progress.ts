@@ -37,8 +37,10 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
     },
     /** Shows the reason of a wait, and its end if that is known. A reason is shown once until there is progress. */
     wait(reason: string, untilMs = Number.POSITIVE_INFINITY): void {
-      const text = waiting(reason, Number.isFinite(untilMs) ? untilMs : undefined);
-      if (Number.isFinite(untilMs)) wait = { text, untilMs };
+      const isKnown = Number.isFinite(untilMs);
+      const until = isKnown ? ` until ${new Date(untilMs).toISOString().slice(11, 19)} UTC` : '';
+      const text = `waiting${until}: ${reason}`;
+      if (isKnown) wait = { text, untilMs };
       // While the service is down, each of many requests waits for a reason of its own.
       const isOneOfMany = now() - shownAtMs < lineEveryMs && untilMs < shownUntilMs + lineEveryMs;
       if (shown.has(reason) || isOneOfMany) return;
@@ -78,8 +80,3 @@ function rateOf(done: number, tookMs: number): string {
   const perSecond = (done * 1000) / Math.max(1, tookMs);
   return perSecond >= 1 ? `${formatCount(Math.round(perSecond))}/s` : `${Math.round(perSecond * 60)}/min`;
 }
-
-const waiting = (reason: string, untilMs?: number) =>
-  untilMs === undefined
-    ? `waiting: ${reason}`
-    : `waiting until ${new Date(untilMs).toISOString().slice(11, 19)} UTC: ${reason}`;
