@@ -3,8 +3,7 @@ import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { holdText } from '../review-api/index.ts';
 import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
-import { mayDo } from './may-do.ts';
-import { differingSystems } from './run-rights.ts';
+import { differingSystems, mayDo } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
 import { driftText, utc, waitingText } from './status-view.ts';
 

@@ -1,6 +1,8 @@
+import { counted } from '../base/counts.ts';
 import { spanOfDays } from '../base/time/day-range.ts';
-import type { PushRights } from '../orders/contact-rule.ts';
+import { contactPolicy, type PushRights } from '../orders/contact-rule.ts';
 import type { RunRights, RunSystems, Trigger } from '../warehouse/runs/run-rights.ts';
+import type { Run } from '../warehouse/runs/runs.ts';
 import type { Config } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 
@@ -30,6 +32,17 @@ export const pushRights = (config: Config, rights: RunRights): PushRights => ({
 /** What this process may do without a run, as for a preview. */
 export const ownPushRights = (config: Config, trigger: Trigger, asked: Partial<RunRights> = {}): PushRights =>
   pushRights(config, ownRights(config, trigger, asked));
+
+/** What a run may do to customers and to records at the service, as a sentence. */
+export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
+  if (!job.endsWith('-orders')) return 'It sends no contact';
+  const contact = {
+    never: 'sends no contact',
+    young: `may send contact of orders younger than ${counted(rights.contactMaxAgeDays, 'day')}`,
+    always: 'may send contact of every order of its days',
+  }[contactPolicy(rights)];
+  return `It ${contact} and ${rights.deletes === 'send' ? 'may delete orders' : 'deletes no order'}`;
+}
 
 /** The zone and systems of this process, as a run that it starts is planned for. */
 export function systemsOf({ api, shop }: Config): RunSystems {

@@ -1,4 +1,4 @@
-import { mayDo } from '../../app/may-do.ts';
+import { mayDo } from '../../app/run-rights.ts';
 import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/end-run.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../app/app.ts';
-import { mayDo } from '../../app/may-do.ts';
+import { mayDo } from '../../app/run-rights.ts';
 import { countsText } from '../../app/status-view.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
 import { type Following, followRun, runToEnd } from '../../runs/run-to-end.ts';
