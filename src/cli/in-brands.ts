@@ -1,13 +1,14 @@
-import { type Brand, readBrands } from '../app/brands.ts';
-import { readWarehouseUrl } from '../app/config.ts';
+import { type Brand, configOf, readBrands } from '../app/brands.ts';
+import { readLogLevel, readWarehouseConfig, readWarehouseUrl, shortLockSeconds } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
 import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
 import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
-import type { Reach, Report, Work } from './command.ts';
+import type { Context, Reach, Report, Work } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
-import { openContext } from './open-context.ts';
+import type { Surroundings } from './program.ts';
 
-type Around = Parameters<typeof openContext>[0];
+/** This file is loaded by a command that is called: `--help` needs neither configuration nor log. */
+type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
 
 /**
  * Runs a command where it is to be run: without BRANDS_DIR, and where it serves all brands, once; otherwise for the brand
@@ -73,4 +74,34 @@ async function holdersText({ name, environment }: Brand): Promise<string> {
   await using warehouse = await openWarehouse({ url: readWarehouseUrl(environment), brand: name, connections: 1 });
   const sessions = await sessionsOnOurTables(warehouse.db);
   return sessions.map(({ what }) => `brand ${name}: a transaction is open in its schemas: ${what}\n`).join('');
+}
+
+/**
+ * What a command works with.
+ *
+ * @param brand the brand that the command is for; default: the only one, without BRANDS_DIR.
+ * @param among the command does one brand after the other. A brand whose tables are locked must not hold up the others.
+ */
+function openContext(around: Around, brand?: Brand, among?: { isLast: boolean }): Context {
+  const { signal, draw, isTerminal, writeLog } = around;
+  const own: Brand = brand ?? { name: undefined, environment: around.environment };
+  const { name, environment } = own;
+  const lockSeconds = among && shortLockSeconds;
+  const prefix = name === undefined ? '' : `${name}: `;
+  return {
+    config: () => ({ ...configOf(own), lockSeconds }),
+    warehouseConfig: () => ({ ...configOf(own, readWarehouseConfig), lockSeconds }),
+    async log(level = 'info') {
+      // Some commands log nothing, status for one: they start without the 22 modules of pino.
+      const { openLog } = await import('../base/log.ts');
+      const log = openLog(readLogLevel(environment, level), writeLog);
+      return name === undefined ? log : log.child({ brand: name });
+    },
+    terminal: { say: (line) => around.writeError(`${prefix}${line}\n`), draw, isTerminal },
+    signal,
+    environment,
+    brand: name,
+    isLast: among?.isLast ?? true,
+    brands: () => readBrands(around.environment) ?? [{ name: undefined, environment: around.environment }],
+  };
 }
