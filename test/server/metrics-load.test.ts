@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
-import { startServing } from '../../src/cli/ui/serving.ts';
+import { startServing } from '../../src/cli/ui/serve-brands.ts';
 import { openMeasuredApp } from '../../src/server/measured-app.ts';
 import { until } from '../harness/cli.ts';
 import { openWorld } from '../harness/world.ts';

@@ -22,7 +22,7 @@ import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/arguments.ts';
 import { drawFollowed, drawRun } from '../ui/draw-run.ts';
 import { openProgress } from '../ui/progress.ts';
-import { startServing } from '../ui/serving.ts';
+import { startServing } from '../ui/serve-brands.ts';
 import { table } from '../ui/table.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };

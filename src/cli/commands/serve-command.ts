@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { type RunningServer, startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
-import { serveBrands } from '../ui/serve-brands.ts';
-import { startBackground } from '../ui/serving.ts';
+import { serveBrands, startBackground } from '../ui/serve-brands.ts';
 
 export const command: Command = {
   isSilent: true,

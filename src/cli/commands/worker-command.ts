@@ -15,8 +15,7 @@ import { openRunSeats, openStepSlots } from '../../runs/step-slots.ts';
 import { type RunningServer, startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
-import { serveBrands } from '../ui/serve-brands.ts';
-import { startBackground } from '../ui/serving.ts';
+import { serveBrands, startBackground } from '../ui/serve-brands.ts';
 import { requireShopQueries } from '../ui/with-app.ts';
 
 export const command: Command = {

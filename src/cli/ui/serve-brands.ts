@@ -1,14 +1,32 @@
 import { openShared, type SharedConnections } from '../../app/app.ts';
 import { brandIdsOf, configOf } from '../../app/brands.ts';
 import { readDeployment } from '../../app/config.ts';
+import { startWebhookApplier } from '../../background/apply-webhooks.ts';
+import { startAlertWatcher } from '../../background/watch-alerts.ts';
 import { describeError, describeWithHint } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { repeat, withTimeout } from '../../base/timeout.ts';
+import { startServer } from '../../server/index.ts';
 import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../../server/measured-app.ts';
 import type { Context } from '../command.ts';
 
+/** Posts alerts and applies webhooks until closed. @param pollMs how often it looks for webhooks. */
+export function startBackground({ app, reports }: MeasuredApp, pollMs?: number): { close(): Promise<void> } {
+  const loops = [startAlertWatcher({ ...app, warehouse: reports.warehouse }), startWebhookApplier(app, pollMs)];
+  return { close: async () => void (await Promise.all(loops.map((loop) => loop?.close()))) };
+}
+
+/** Serves webhooks, status page and metrics of one App until `opened` closes. @returns the address. */
+export async function startServing(measured: MeasuredApp, opened: AsyncDisposableStack): Promise<string> {
+  const background = startBackground(measured);
+  opened.defer(() => background.close());
+  const server = await startServer(servedAlone(measured), measured.app.config.port, { isPublic: true });
+  opened.defer(() => server.close());
+  return server.url;
+}
+
 /** Without brands. */
-export const servedAlone = (measured: MeasuredApp): Served => ({
+const servedAlone = (measured: MeasuredApp): Served => ({
   deployment: measured.app.config,
   log: measured.app.log,
   all: () => [measured],
