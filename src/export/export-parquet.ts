@@ -28,13 +28,6 @@ const exportedTables: readonly { name: string; by?: string; order: readonly stri
   { name: 'freshness', order: [] },
 ];
 
-export type ParquetDeps = {
-  warehouse: Warehouse;
-  signal: AbortSignal;
-  /** Files done and files to look at, after each. */
-  onProgress?: (done: number, total: number) => void;
-};
-
 export type ExportReport = {
   dir: string;
   takenAt: string;
@@ -66,11 +59,13 @@ type PlannedFile = {
  *    any more.
  * 5. Write the manifest.
  *
+ * @param onProgress called after each file: files done, and files to look at.
  * @throws UsageError if the folder holds something else, or the export of another warehouse.
  */
 export async function exportParquet(
-  { warehouse, signal, onProgress }: ParquetDeps,
+  warehouse: Warehouse,
   dir: string,
+  { signal, onProgress }: { signal: AbortSignal; onProgress(done: number, total: number): void },
 ): Promise<ExportReport> {
   const before = await readManifest(dir);
   return withBiSnapshot(warehouse, async (snapshot) => {
@@ -105,7 +100,7 @@ export async function exportParquet(
       } else if ((before?.files[path] || before?.writing.includes(path)) && (await removeFile(dir, path))) {
         report.removed.push(path);
       }
-      onProgress?.(index + 1, planned.length);
+      onProgress(index + 1, planned.length);
     }
     for (const { name } of exportedTables) {
       const files = Object.values(manifest.files).filter(({ table }) => table === name);

@@ -7,13 +7,6 @@ import { type DeadLetterKind, type DeadLettersAtEnd, deadLettersAtEnd } from '..
 import { finishRun, type RunReason } from '../warehouse/runs/runs.ts';
 import type { RunInfo, RunJob, RunReport, StepsEnd } from './job.ts';
 
-type Completing<State> = {
-  state: State;
-  run: RunInfo;
-  failures: readonly string[];
-  signal: AbortSignal;
-};
-
 type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'conclude' | 'fail'> & {
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
@@ -24,7 +17,10 @@ type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'con
    *
    * @param at.failures the errors of failed steps. Empty unless `completesAlways`.
    */
-  complete(app: App, at: Completing<State>): Promise<Conclusion>;
+  complete(
+    app: App,
+    at: { state: State; run: RunInfo; failures: readonly string[]; signal: AbortSignal },
+  ): Promise<Conclusion>;
   /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
   conclusion?(app: App, run: RunInfo, counts: Counts, open: DeadLettersAtEnd): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */

@@ -6,11 +6,10 @@ import { type QueueJob, UnrecoverableError, WaitingChildrenError } from '../queu
 import type { AnyRunJob, RunInfo, RunReport } from './job.ts';
 
 /** Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them. */
-export type RunData = { stage?: undefined } | AddingRun | WaitingRun;
+export type RunData = { stage?: undefined } | AddingRun | (PlannedRun & { stage: 'waiting' });
 
 /** `steps`: the payloads of the batch that is being added. */
 type AddingRun = PlannedRun & { stage: 'adding'; steps: unknown[] };
-type WaitingRun = PlannedRun & { stage: 'waiting' };
 
 type PlannedRun = {
   /** What the job's `next` and `conclude` want to know again: how far reading has come. */

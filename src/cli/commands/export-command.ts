@@ -34,7 +34,7 @@ async function runExport(context: Context, to: string): Promise<Report> {
   const dir = context.brand === undefined ? to : join(to, `brand=${context.brand}`);
   const progress = openProgress(context.terminal, 'export parquet', 'files');
   return inWarehouse(context, async (warehouse) => {
-    const report = await exportParquet({ warehouse, signal: context.signal, onProgress: progress.update }, dir);
+    const report = await exportParquet(warehouse, dir, { signal: context.signal, onProgress: progress.update });
     return { text: draw(report), json: report };
   }).finally(() => progress.stop());
 }
