@@ -12,7 +12,7 @@ import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
-import { startWorker } from '../../runs/run-to-end.ts';
+import { followRun, startWorker } from '../../runs/run-to-end.ts';
 import { startRun } from '../../runs/start-run.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
@@ -20,7 +20,7 @@ import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/arguments.ts';
-import { drawFollowed, drawRun } from '../ui/draw-run.ts';
+import { drawRun } from '../ui/draw-run.ts';
 import { openProgress } from '../ui/progress.ts';
 import { startServing } from '../ui/serve-brands.ts';
 import { table } from '../ui/table.ts';
@@ -57,12 +57,8 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   const stage = await setStage(opened, source);
   const { app, metrics, reports } = await openMeasuredApp(stage.config, await context.log('error'), opened);
   const schedules = schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone);
-  const worker = await startWorker(
-    app,
-    jobs,
-    schedules.map(({ job }) => job),
-    { onStep: metrics.onStep },
-  );
+  const scheduled = schedules.map(({ job }) => job);
+  const worker = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep });
   opened.defer(() => worker.close());
 
   await writeReviews(context, app, stage, source);
@@ -119,7 +115,8 @@ async function runOne(
 ): Promise<RunReport> {
   const progress = openProgress(context.terminal, `sync ${label}`, unit);
   const { id } = await startRun(app, { job });
-  const report = await drawFollowed(context, progress, app, id);
+  const following = { signal: context.signal, onProgress: progress.update, onRetry: progress.wait };
+  const report = await followRun(app, id, following).finally(progress.stop);
   const drawn = drawRun(`   ${label}`, report);
   context.terminal.say(drawn.text);
   if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);

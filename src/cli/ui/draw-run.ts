@@ -2,40 +2,30 @@ import type { App } from '../../app/app.ts';
 import { mayDo } from '../../app/run-rights.ts';
 import { countsText } from '../../app/status-view.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
-import { type Following, followRun, runToEnd } from '../../runs/run-to-end.ts';
+import { type Following, runToEnd } from '../../runs/run-to-end.ts';
 import { type RunRequest, startRun } from '../../runs/start-run.ts';
 import { unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import type { Progress } from './progress.ts';
 import { requireShopQueries, withProgress } from './with-app.ts';
 
-const following = ({ signal }: Context, progress: Progress): Following => ({
-  signal,
-  onProgress: progress.update,
-  onRetry: progress.wait,
-});
-
 /** Runs a job to its end, draws its progress, and names runs that nobody carries out. @throws as `runToEnd`. */
 export async function drawToEnd(
-  context: Context,
-  progress: Progress,
+  { terminal, signal }: Context,
+  { update, wait, stop }: Progress,
   app: App,
   request: RunRequest,
   note?: Following['note'],
 ): Promise<RunReport> {
   for (const run of await unattendedRuns(app.warehouse.db)) {
-    context.terminal.say(
+    terminal.say(
       `Another run waits, and this command leaves it alone: ${run.id}. ${mayDo(run)}. ` +
         `review-sync worker continues it; review-sync runs end ${run.id} ends it.`,
     );
   }
-  const drawn = { ...following(context, progress), ...(note && { note }) };
-  return await runToEnd(app, request, drawn).finally(() => progress.stop());
+  const drawn = { signal, onProgress: update, onRetry: wait, ...(note && { note }) };
+  return await runToEnd(app, request, drawn).finally(stop);
 }
-
-/** Follows a run of another process and draws its progress. @throws as `followRun`. */
-export const drawFollowed = (context: Context, progress: Progress, app: App, runId: string): Promise<RunReport> =>
-  followRun(app, runId, following(context, progress)).finally(() => progress.stop());
 
 /** Starts a run for running workers. */
 export async function startOnly(app: App, request: RunRequest): Promise<Report> {
