@@ -43,7 +43,7 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
     const { unknown } = records;
     if (!isUnknown && unknown.length > 0) head.push(nothingIsStoredOf(unknown));
     return {
-      text: [head.join(' '), draw(records, isApplied)].filter(Boolean).join('\n\n'),
+      text: [head.join(' '), draw(records, counts, isApplied)].filter(Boolean).join('\n\n'),
       json: { applied: isApplied, ...counts, records, notReached },
       incomplete: isUnknown || unknown.length > 0,
     };
@@ -83,8 +83,7 @@ const countsOf = (records: Traces) => ({
   contacts: records.contacts.length,
 });
 
-function draw(records: Traces, isApplied: boolean): string {
-  const counts = countsOf(records);
+function draw(records: Traces, counts: ReturnType<typeof countsOf>, isApplied: boolean): string {
   const places: [string, number, string][] = [
     ['warehouse.reviews', counts.reviews, 'author, text, media, options and order; score, dates and product stay'],
     ['warehouse.reviews', counts.comments, 'the comments of the customer on reviews of others'],
