@@ -405,15 +405,27 @@ test.each(['positions', 'keys'])(
     const versions = fc.array(fc.record({ lines: someLines, reviewed }), { minLength: 2, maxLength: 4 });
     const text = ({ product_id, price, product_options: options }: Partial<SubOrder>) =>
       JSON.stringify([product_id, price?.cents, options]);
+    const kindOf = (one: { product_id: number | null; product_options?: object | undefined }) =>
+      JSON.stringify([one.product_id, one.product_options]);
     const holds = (given: { lines: { key: number; content: Content }[]; reviewed: number[] }[]) => {
       let [shown, links]: [SubOrder[], LineLink[]] = [[], []];
+      let ofLines: (number | null)[] = [];
       for (const version of given) {
         const lines = version.lines.map(({ key, content }, at) =>
           line(String(codes === 'keys' ? key : at + 1), content),
         );
         const before = shown.filter(({ reviews_count }) => reviews_count !== 0);
+        // A line whose product and options nothing else has keeps its reviews, whatever becomes of codes and prices.
+        const isOnly = (one: SubOrder) =>
+          [shown, lines.map(({ content }) => content)].every(
+            (all) => all.filter((other) => kindOf(other) === kindOf(one)).length === 1,
+          );
+        const toStay = before.filter((one) => ofLines.includes(one.id) && isOnly(one));
         const after = pushed(shown, links, lines);
         ({ shown, links } = after);
+        const codesNow = new Set(lines.map(({ lineCode }) => lineCode));
+        ofLines = links.filter(({ lineCode }) => codesNow.has(lineCode)).map(({ subOrderId }) => subOrderId);
+        for (const { id } of toStay) expect(ofLines).toContain(id);
         const left = shown.map(text);
         for (const one of lines) expect(left.splice(left.indexOf(text(shownAs(0, one))) >>> 0, 1)).toHaveLength(1);
         for (const { id, product_id } of before)
