@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { LimitedError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import { openPages, type ReadDeps } from '../../src/reviews/read/reader.ts';
-import { listLimits } from '../../src/reviews/read/window.ts';
+import { type Axis, listLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
@@ -58,6 +58,7 @@ async function idsRead(
   timeZone = mood.zone,
   present = new Date('2026-12-01T00:00:00Z'),
   pages = freshPages(),
+  axis: Axis = 'created',
 ) {
   const ids = new Set<number>();
   let requests = 0;
@@ -76,7 +77,7 @@ async function idsRead(
     enter: async () => undefined,
     doubt: async () => undefined,
   };
-  const gaps = await readSpans(deps, 'created', [span], sink);
+  const gaps = await readSpans(deps, axis, [span], sink);
   return { ids: [...ids].sort((a, b) => a - b), reasons: gaps.map((gap) => gap.reason), gaps, requests };
 }
 
@@ -811,6 +812,18 @@ test('a service that fails on all of what is left to read leaves a gap', async (
   expect(read.gaps).toMatchObject([{ kind: 'failed', span }]);
   // Each of them is followed by a request that succeeds: the service is not down.
   expect(read.requests).toBe(2 * (1 + 2 * 24));
+});
+
+test('a service that fails on every list by update is not down', async () => {
+  const service = listed([], { zone: 'UTC' });
+  const failing: Service = {
+    async page(params, page) {
+      if (params.date_updated_at) throw new UnavailableError(failure);
+      return service.page(params, page);
+    },
+  };
+  const read = await idsRead(failing, 'UTC', undefined, undefined, 'updated');
+  expect(read.gaps).toMatchObject([{ kind: 'failed', span }]);
 });
 
 test('a refused span and a failing one beside it are two gaps with their reasons', async () => {

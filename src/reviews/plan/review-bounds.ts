@@ -146,7 +146,7 @@ async function overviewIfAny(deps: ReviewDeps): Promise<ReviewOverview | undefin
     return await deps.reviews.overview({ giveUpAfterMs });
   } catch (error) {
     if (obstacleOf(error) === undefined) throw error;
-    await requireAnotherList(deps, { axis: 'created' });
+    await requireAnotherList(deps);
     return undefined;
   }
 }

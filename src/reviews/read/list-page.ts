@@ -85,7 +85,7 @@ export async function fetchPage(
     } catch (error) {
       const kind = obstacleOf(error);
       if (kind === undefined) throw error;
-      if (kind === 'failed' && round === 1) await requireAnotherList(deps, query);
+      if (kind === 'failed' && round === 1) await requireAnotherList(deps);
       const mayBeFull = error instanceof LimitedError || (error as { status?: number }).status === 503;
       if (!mayBeFull || round === roundsAtMost) return { kind, reason: describeError(error) };
     }
@@ -132,13 +132,14 @@ export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
 }
 
 /**
- * Asks for the last second that may have reviews, which has none. A service that refuses it is not down either.
+ * Asks for the last second that may have reviews, which has none. It is the list by creation in any case: a service may
+ * fail on every list by update, and new reviews are read without it. A service that refuses it is not down either.
  *
  * @throws the client's error where the service does not show that list.
  */
-export async function requireAnotherList(deps: PageDeps, { axis }: Pick<Window, 'axis'>): Promise<void> {
+export async function requireAnotherList(deps: PageDeps): Promise<void> {
   const { end } = deps.plausible;
-  await request(deps, { axis, span: { start: end - 1, end } }, 1, 1).catch((error: unknown) => {
+  await request(deps, { axis: 'created', span: { start: end - 1, end } }, 1, 1).catch((error: unknown) => {
     if (obstacleOf(error) !== 'refused') throw error;
   });
 }
