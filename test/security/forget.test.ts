@@ -17,6 +17,7 @@ async function fill(world: World): Promise<void> {
         '{"engraving": "Minji"}', '[{"url": "minji.jpg"}]', '[{"url": "minji.mp4"}]', '[{"value": "Minji"}]',
         '{"user_email": "minji@shop.example"}'),
       (2, now(), now(), 8, 'another', 'Park Jisoo', 'fine', null, 'ORDER-9', null, 4, null, null, null, null, '{}');
+    insert into sync.comments_due (review_id, moved_at) values (1, now()), (2, now());
     insert into sync.order_links (order_code, order_id, fingerprint, contact) values
       ('ORDER-1', 1, 'hash-1', 'allowed'), ('ORDER-2', 2, 'hash-2', 'withheld'), ('ORDER-9', 9, 'hash-9', 'allowed');
     insert into sync.sub_order_links (order_code, line_code, sub_order_id, is_ours, content)
@@ -116,6 +117,12 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     { key: 'ORDER-9', reason: 'why', payload: expect.anything(), open: true },
   ]);
   expect(await world.json(forget)).toMatchObject({ reviews: 0, deadLetters: 0, orderLines: 0, contacts: 0 });
+  // No run asks for the review by its id to read its comments: the text would come back.
+  expect(valuesOf(await world.warehouse('select review_id::integer from sync.comments_due'))).toEqual([2]);
+  // A later push stored a fingerprint again.
+  await world.warehouse(`update sync.order_links set fingerprint = 'hash-3' where order_code = 'ORDER-2'`);
+  expect(await world.json('forget order ORDER-2 --apply')).toMatchObject({ contacts: 1 });
+  expect(await world.warehouse(`select from sync.order_links where fingerprint = 'hash-3'`)).toEqual([]);
 });
 
 test('a push under way when its order is forgotten ends, and the next one has no contact', async () => {

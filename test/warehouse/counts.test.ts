@@ -272,6 +272,15 @@ async function whileHeldUp(table: string, waiting: () => Promise<unknown>, work:
   await held;
 }
 
+test('the transaction of an export may be idle for as long as a file takes to write', async () => {
+  const setting = `current_setting('idle_in_transaction_session_timeout')`;
+  const order: string[] = [];
+  const rows = await withBiSnapshot(warehouse, ({ rows: read }) =>
+    Array.fromAsync(read({ view: 'freshness', order, textOf: () => setting })),
+  );
+  expect(new Set(rows.flat(2))).toEqual(new Set(['0']));
+});
+
 test('a count begun before the time zone changed does not count for the new zone', async () => {
   await land([version(1)]);
   await whileHeldUp(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { openWarehouse, type Warehouse, warehouseNow } from '../../src/warehouse/index.ts';
-import { commentsDue, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
+import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
@@ -290,6 +290,11 @@ test('only a list says that comments are due; a number that moves leaves them du
   expect(await due()).toEqual([{ id: 1, moves: 2 }]);
   await commentsRead(warehouse.db, { ...asked, moves: 2 });
   expect(await due()).toEqual([]);
+  // Those that failed do not keep a new one waiting.
+  await land([1, 2, 3].map((id) => review(id, { comments_count: 9 })));
+  const all = await commentsDue(warehouse.db, 9);
+  for (const one of all) if (one.id !== 1) await commentsFailed(warehouse.db, one, new Date(`2026-03-0${one.id}`));
+  expect((await commentsDue(warehouse.db, 9)).map(({ id }) => id)).toEqual([1, 2, 3]);
 });
 
 test('a score of 0 is no rating; any other number than 1 to 5 is refused', async () => {
