@@ -2,7 +2,7 @@ import { driftKey, type Issue } from '../alerts/post-issues.ts';
 import { codesText, counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { holdText } from '../review-api/index.ts';
-import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
+import type { GapKind } from '../warehouse/reviews/coverage.ts';
 import { differingSystems, mayDo } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
 import { driftText, utc, waitingText } from './status-view.ts';

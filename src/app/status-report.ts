@@ -10,8 +10,7 @@ import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.t
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { orderQueriesState } from '../warehouse/orders/order-queries.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
-import { coverageByDay, type DayCoverage, spanTotals } from '../warehouse/reviews/coverage.ts';
-import { openGaps } from '../warehouse/reviews/open-gaps.ts';
+import { coverageByDay, type DayCoverage, openGaps, spanTotals } from '../warehouse/reviews/coverage.ts';
 import { type Cursor, dailyCounts, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
 import { lastRuns, newestEnded, openRuns, type Run, unattendedRuns } from '../warehouse/runs/runs.ts';
 import { sessionState } from '../warehouse/service-session.ts';

@@ -2,7 +2,7 @@ import { counted, formatCount } from '../base/counts.ts';
 import { durationText } from '../base/time/duration.ts';
 import { oneLine } from '../base/visible.ts';
 import type { FieldDrift } from '../warehouse/field-shapes.ts';
-import type { GapKind } from '../warehouse/reviews/open-gaps.ts';
+import type { GapKind } from '../warehouse/reviews/coverage.ts';
 import { isAlwaysShown } from '../warehouse/reviews/review-columns.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
 import type { MonthCoverage, RunInProgress, StatusReport } from './status-report.ts';

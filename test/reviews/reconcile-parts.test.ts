@@ -9,7 +9,7 @@ import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { openGap } from '../../src/warehouse/reviews/open-gaps.ts';
+import { openGap } from '../../src/warehouse/reviews/coverage.ts';
 import { reviewAt, syncHourly, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });

@@ -1,14 +1,16 @@
 import { beforeEach, expect, test } from 'vitest';
 import { gapsProblem } from '../../src/reviews/read/read-window.ts';
 import { newestBut, storedDates, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpan, spanTotals } from '../../src/warehouse/reviews/coverage.ts';
 import {
   closeGaps,
   closeGapsReadSince,
+  coveredSpans,
+  enterSpan,
   type GapKind,
   openGap,
   openGaps,
-} from '../../src/warehouse/reviews/open-gaps.ts';
+  spanTotals,
+} from '../../src/warehouse/reviews/coverage.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
 import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
 

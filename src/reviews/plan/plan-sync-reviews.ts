@@ -1,7 +1,6 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { coveredSpans } from '../../warehouse/reviews/coverage.ts';
-import { type OpenGap, openGap, openGaps } from '../../warehouse/reviews/open-gaps.ts';
+import { coveredSpans, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import type { ReviewDeps } from '../read/reader.ts';
 import { justNow, planWindows, type Window } from '../read/window.ts';

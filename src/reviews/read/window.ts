@@ -1,5 +1,5 @@
 import { localPeriod, type Second, type Span, shortestEnd, without } from '../../base/time/span.ts';
-import type { Axis } from '../../warehouse/reviews/open-gaps.ts';
+import type { Axis } from '../../warehouse/reviews/coverage.ts';
 
 export type { Axis };
 

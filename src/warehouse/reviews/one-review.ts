@@ -1,5 +1,5 @@
 import { type Db, firstOf, listOf } from '../index.ts';
-import type { Axis } from './open-gaps.ts';
+import type { Axis } from './coverage.ts';
 
 export type Row = Record<string, unknown> & {
   created_at: Date;
