@@ -5,7 +5,7 @@ import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { findingLines } from '../ui/findings.ts';
+import { findingLines } from '../ui/table.ts';
 
 export const command: Command = {
   define(commander, run) {

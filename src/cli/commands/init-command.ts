@@ -7,8 +7,7 @@ import { UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
 import { ownFile, parseEnvFile } from '../../base/parse-env-file.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { findingLines } from '../ui/findings.ts';
-import { table } from '../ui/table.ts';
+import { findingLines, table } from '../ui/table.ts';
 
 type Options = { brand?: string; preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 

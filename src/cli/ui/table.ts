@@ -1,3 +1,4 @@
+import type { Finding } from '../../app/doctor/finding.ts';
 import type { Part } from '../../app/explain-view.ts';
 import { oneLine } from '../../base/visible.ts';
 
@@ -39,3 +40,13 @@ export const drawParts = (parts: readonly Part[]): string =>
       [title, ...lines, ...tables.flatMap((one) => [`${one.title}:`, table(one.head, one.rows)])].join('\n'),
     )
     .join('\n\n');
+
+const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
+
+/** What the doctor found, one block of lines a finding. */
+export function findingLines(findings: readonly Finding[]): string[] {
+  return findings.map(({ level, what, hint }) => {
+    const text = what.replaceAll('\n', '\n           ');
+    return `  ${marks[level]}  ${text}${hint ? `\n           → ${hint}` : ''}`;
+  });
+}
