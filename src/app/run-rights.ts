@@ -1,8 +1,7 @@
 import { counted } from '../base/counts.ts';
 import { spanOfDays } from '../base/time/day-range.ts';
 import { contactPolicy, type PushRights } from '../orders/contact-rule.ts';
-import type { RunRights, RunSystems, Trigger } from '../warehouse/runs/run-rights.ts';
-import type { Run } from '../warehouse/runs/runs.ts';
+import type { Run, RunRights, RunSystems, Trigger } from '../warehouse/runs/runs.ts';
 import type { Config } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 

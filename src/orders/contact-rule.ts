@@ -1,7 +1,7 @@
 import type { OpenSpan } from '../base/time/day-range.ts';
 import { secondOf } from '../base/time/span.ts';
 import type { ContactDecision } from '../warehouse/orders/order-links.ts';
-import type { RunRights, Trigger } from '../warehouse/runs/run-rights.ts';
+import type { RunRights, Trigger } from '../warehouse/runs/runs.ts';
 
 /** The fields by which a customer can be reached (promise 7). */
 export const contactFields = ['user_email', 'user_phone'] as const;

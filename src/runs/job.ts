@@ -1,7 +1,6 @@
 import type { Counts } from '../base/counts.ts';
 import { ReviewSyncError } from '../base/errors.ts';
-import type { Trigger } from '../warehouse/runs/run-rights.ts';
-import type { Run, RunReason } from '../warehouse/runs/runs.ts';
+import type { Run, RunReason, Trigger } from '../warehouse/runs/runs.ts';
 
 /** A run as its row in sync.runs has it: the row alone says what the run may do. */
 export type RunInfo = Pick<Run, 'id' | 'key' | 'startedBy' | 'startedAt' | 'rights'>;

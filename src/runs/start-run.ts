@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { App } from '../app/app.ts';
 import { differingSystems, ownRights, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
-import type { RunRights } from '../warehouse/runs/run-rights.ts';
-import { beginRun, type NewRun, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { beginRun, type NewRun, openRuns, type Run, type RunRights } from '../warehouse/runs/runs.ts';
 import { endLostRuns, endRun } from './end-run.ts';
 import type { AnyRunJob } from './job.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ageClock, firstDecision, isYoungAt, mayCarryContact } from '../../src/orders/contact-rule.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
-import { triggers } from '../../src/warehouse/runs/run-rights.ts';
+import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { usualRights } from '../harness/sync-orders.ts';
 
 const now = new Date('2026-06-01T00:00:00Z');

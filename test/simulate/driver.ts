@@ -7,8 +7,7 @@ import { isTransient } from '../../src/base/lost-connections.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { endOf } from '../../src/runs/carry-out.ts';
 import { type AnyRunJob, named, type RunReport } from '../../src/runs/job.ts';
-import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
-import { findRun } from '../../src/warehouse/runs/runs.ts';
+import { findRun, type RunRights } from '../../src/warehouse/runs/runs.ts';
 import type { Opened } from './process.ts';
 import { type Process, type Scheduler, within } from './scheduler.ts';
 

@@ -13,7 +13,7 @@ import { inBrand } from '../../src/warehouse/brand.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { acceptGone } from '../../src/warehouse/field-shapes.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
-import type { RunRights } from '../../src/warehouse/runs/run-rights.ts';
+import type { RunRights } from '../../src/warehouse/runs/runs.ts';
 import type { SimulatedDatabase, StatementFault } from './database.ts';
 import { createQueue, doing, type Run } from './driver.ts';
 import { type Passage, type Request, useNetwork } from './network.ts';
