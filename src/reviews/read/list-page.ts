@@ -4,14 +4,13 @@ import { shownValue } from '../../base/mask.ts';
 import { isoOf, isWithin, localPeriod, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import {
   LimitedError,
-  MalformedResponseError,
   NotFoundError,
   type RawReview,
   type RawReviewPage,
   RefusedError,
   type ReviewApi,
+  ReviewApiError,
   type ReviewFilters,
-  UnavailableError,
 } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-columns.ts';
@@ -151,9 +150,7 @@ export async function requireAnotherList(deps: PageDeps): Promise<void> {
 export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
   // One list may always get 429 while others are shown: asking for another list tells that from a service that is full.
-  const isFailure =
-    error instanceof UnavailableError || error instanceof MalformedResponseError || error instanceof LimitedError;
-  return isFailure && error.retryable ? 'failed' : undefined;
+  return error instanceof ReviewApiError && error.retryable ? 'failed' : undefined;
 }
 
 function request(
@@ -202,9 +199,6 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
   const lacking = lackingInList(items.filter(isRecord));
   return { count: items.length, fields: null, lacking, faults, dates, products };
 }
-
-/** The name as `storableRecord` writes it. */
-const storableName = (name: string) => name.toWellFormed().replaceAll('\u0000', '\ufffd');
 
 function datesOf(item: unknown): Dates {
   const { created_at, updated_at }: Record<string, unknown> = isRecord(item) ? item : {};
@@ -276,7 +270,8 @@ const utcDay = (second: Second) => isoOf(second).slice(0, 10);
  */
 export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { countsComments = true } = {}): RawPage {
   let record = rawBody.toString('latin1');
-  const fields = Object.keys(item).map(storableName);
+  // As `storableRecord` writes them.
+  const fields = Object.keys(item).map((name) => name.toWellFormed().replaceAll('\u0000', '\ufffd'));
   const lacking = [...lackingAlone(item), ...(countsComments ? [] : ['comments_count'])];
   if (countsComments && !('comments_count' in item) && Array.isArray(item.comments)) {
     fields.push('comments_count');
