@@ -2,8 +2,6 @@ import { ReviewSyncError } from '../base/errors.ts';
 import {
   AuthenticationError,
   type CallOptions,
-  LimitedError,
-  MalformedResponseError,
   NotFoundError,
   RefusedError,
   ReviewApiError,
@@ -65,13 +63,10 @@ export function openRequests(
         if (error.isForAll) throw error;
         return { kind: 'failed', reason: error.message, failure: 'transient' };
       }
+      // One order may always get 429 while others succeed: the breaker tells that from a service that is full.
+      if (!(error instanceof ReviewApiError && error.retryable)) throw error;
       // Without a connection the service is down: no record may wait longer for that.
-      const mayPass =
-        error instanceof MalformedResponseError ||
-        // One order may always get 429 while others succeed: the breaker tells that from a service that is full.
-        error instanceof LimitedError ||
-        (error instanceof UnavailableError && error.retryable && !error.isUnsent);
-      if (!mayPass) throw error;
+      if (error instanceof UnavailableError && error.isUnsent) throw error;
       giveUpAfterMs = 0;
       // The same failure has the same reason, however often it was tried (discarded dead letters).
       return { kind: 'failed', reason: error.reason, failure: 'transient' };
