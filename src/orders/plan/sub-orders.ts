@@ -196,7 +196,10 @@ function match(
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
     const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
-    return entries.map((entry) => ({ lineCode, entry, rank: rank(entry) })).filter((pair) => pair.rank < never);
+    const all = entries.map((entry) => ({ lineCode, entry, rank: rank(entry) })).filter((pair) => pair.rank < never);
+    // No other line can have what is exactly its own. An order of thousands of lines would have millions of pairs.
+    const own = all.find((pair) => pair.rank === 0);
+    return own ? [own] : all;
   });
   const left = new Set(entries);
   const ofLines = new Map<string, Entry>();
