@@ -42,7 +42,14 @@ export function openLog(level: string, write?: (line: string) => void): Logger {
   if (write) return pino(options, { write });
   return pretty
     ? pino(options, pretty({ destination: 2, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }))
-    : pino(options, pino.destination({ dest: 2, sync: true }));
+    : pino(options, openStandardError());
+}
+
+/** Lines that cannot be written, such as to a full disk, end no worker: they wait for room, up to a megabyte of them. */
+function openStandardError() {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: 1024 * 1024 });
+  destination.on('error', () => {});
+  return destination;
 }
 
 /** Levels of nested fields that are logged. */

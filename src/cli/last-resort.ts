@@ -25,5 +25,9 @@ export function explainFaults(): void {
 
 function say(what: string, cause: unknown): void {
   const why = cause === undefined ? '' : `: ${visible(describeError(cause))}`;
-  writeSync(process.stderr.fd, `review-sync: ${what}${why}. This is a fault of review-sync; please report it.\n`);
+  try {
+    writeSync(process.stderr.fd, `review-sync: ${what}${why}. This is a fault of review-sync; please report it.\n`);
+  } catch {
+    // A disk that is full takes no line, and ends no worker.
+  }
 }

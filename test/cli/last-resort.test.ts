@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, openSync } from 'node:fs';
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,11 +8,12 @@ import { runProcess } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
 /** Runs a program that has a fault, after what the command line does at its start. */
-function faulty(program: string) {
+function faulty(program: string, stderrTo: number | 'pipe' = 'pipe') {
   const file = JSON.stringify(packagePath('src', 'cli', 'last-resort.ts'));
   const text = `const { explainFaults } = await import(${file}); explainFaults(); ${program}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', text], {
     encoding: 'utf8',
+    stdio: ['ignore', 'pipe', stderrTo],
   });
   return { status, stdout, stderr };
 }
@@ -27,6 +29,13 @@ test('a fault of the program is a sentence, and only a lost promise goes on', ()
   expect(faulty(`setTimeout(() => { throw new Error('broken') }, 1)`)).toEqual(broken);
   const waits = { status: 1, stderr: expect.stringContaining(sentence('ended before its work was done')) };
   expect(faulty(`await new Promise(() => {})`)).toMatchObject(waits);
+});
+
+test.skipIf(!existsSync('/dev/full'))('a fault that a full disk takes no sentence of ends no more than another', () => {
+  const full = openSync('/dev/full', 'w');
+  const lost = faulty(`Promise.reject(new Error('lost')); setTimeout(() => console.log('went on'), 1)`, full);
+  expect(lost).toMatchObject({ status: 0, stdout: 'went on\n' });
+  expect(faulty(`setTimeout(() => { throw new Error('broken') }, 1)`, full)).toMatchObject({ status: 1 });
 });
 
 /** What `status` says in a folder with this .env. */

@@ -80,6 +80,17 @@ test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take e
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('could not be written: ENOSPC') });
 });
 
+test.skipIf(!existsSync('/dev/full'))('a log that a full disk does not take ends no process', () => {
+  const log = packagePath('src', 'base', 'log.ts');
+  const work = `const { openLog } = await import(${JSON.stringify(log)});
+    const logger = openLog('info');
+    for (const n of Array(3000).keys()) logger.info({ n, text: 'x'.repeat(900) }, 'a line');
+    setTimeout(() => console.log('worked on'))`;
+  const stdio = ['ignore', 'pipe', openSync('/dev/full', 'w')] as const;
+  const { status, stdout } = spawnSync(process.execPath, ['-e', work], { stdio: [...stdio], encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'worked on\n' });
+});
+
 test('a queue that was never migrated is named by every command that needs it', async () => {
   await using world = await openWorld({ shop: 'empty' });
   world.environment.QUEUE_URL = await createDatabase();
