@@ -28,6 +28,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server does not speak TLS at this port',
     'use http:// or redis:// in {address}, or the port that has TLS',
   ],
+  [
+    /^ERR_SSL_/,
+    'TLS with the server failed',
+    'let its owner offer TLS 1.2 or newer, and say whether it requires a certificate of its clients',
+  ],
   [/plain HTTP request was sent to HTTPS port/, 'the server requires TLS at this port', 'use https:// in {address}'],
   [/Unknown RESP type|Protocol error, got/, 'the server at this port is not a Redis', 'correct the port in {address}'],
   [
@@ -46,9 +51,9 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [/^ER_(DBACCESS|TABLEACCESS|COLUMNACCESS)_DENIED_ERROR$/, undefined, 'grant the user select on it'],
   [/^HANDSHAKE_SSL_ERROR$/, undefined, `${nameAuthority}, or write ssl=no-verify in {address}`],
   [
-    /^HANDSHAKE_NO_SSL_SUPPORT$/,
+    /^HANDSHAKE_NO_SSL_SUPPORT$|does not support SSL connections/,
     'the server does not speak TLS',
-    'leave ssl=true out of {address}, or let the server have a certificate',
+    'leave ssl=true, sslmode and PGSSLMODE out of {address} and the environment, or let the server have a certificate',
   ],
   [/SASL.*password must be a string|^NOAUTH/, 'the server requires a password', 'add it to {address}'],
   [
@@ -65,7 +70,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [/^42501$|^NOPERM/, undefined, 'grant the user this right, or migrate and run as the same user'],
   [
     /^(53100|ENOSPC)$|No space left on device/,
-    'the disk of the server is full',
+    'the disk is full',
     'free space; nothing is lost, the next run continues',
   ],
   [/^53200$|^OOM /, 'the memory of the server is full', 'give it more memory; the next run continues'],
