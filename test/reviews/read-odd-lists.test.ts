@@ -101,6 +101,11 @@ test('3,500 reviews in the hour that comes twice cost no request for each second
   }
 });
 
+test('6,000 reviews in pages of ten are read at once, although they take more than 500 requests', async () => {
+  const reviews = ofDay(6000);
+  await readsAll(listed(reviews, { lastPage: 'real', pageSize: 10 }), reviews, 1000);
+});
+
 test.each([
   ['not on the last', 450, 100, 10],
   ['only on page 1', 450, 100, 10],
