@@ -174,6 +174,11 @@ test('the plausible dates are dates that Postgres can read, whatever the zone', 
   }
 });
 
+test('the plausible dates begin with the year and end with tomorrow, in the zone of the service', () => {
+  const { start, end } = plausibleDates(2000, 'Asia/Seoul', new Date('2026-03-01T14:59:59Z'));
+  expect([start, end].map(isoOf)).toEqual(['1999-12-31T15:00:00.000Z', '2026-03-02T15:00:00.000Z']);
+});
+
 const request = { method: 'GET', path: '/v1/reviews' };
 const emptyPage = { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date() };
 const usual = { timeZone: 'UTC', signal: AbortSignal.any([]), plausible: { start: 0, end: 100 } };
