@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readSlowAlone } from '../../src/shop/read-by-key.ts';
-import { timeoutError } from '../../src/shop/session.ts';
+import { readPageInParts, readSlowAlone } from '../../src/shop/read-by-key.ts';
+import { conflictError, timeoutError } from '../../src/shop/session.ts';
 
 const codes = Array.from({ length: 200 }, (_, n) => `O${n}`);
 
@@ -53,4 +53,13 @@ test('a shop that reads no order within 30 s fails after four statements of 30 s
   const { read, spent } = shop(() => 60);
   await expect(readSlowAlone(codes, read)).rejects.toMatchObject({ code: 'shop-timeout' });
   expect(spent()).toBeLessThan(150);
+});
+
+test('a page of one row that a standby cancels is given up', async () => {
+  let asked = 0;
+  const read = async () => {
+    asked += 1;
+    throw asked === 1 ? conflictError('orders.sql', undefined) : new Error('it was asked again');
+  };
+  await expect(readPageInParts(1, AbortSignal.any([]), read)).rejects.toThrow('conflict with recovery');
 });
