@@ -5,13 +5,12 @@ import type { FieldDifference } from '../orders/plan/sub-orders.ts';
 
 /** A value for a terminal. Long ones are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {
-  const isPlain = typeof value === 'string' || value instanceof Date;
-  const text = isEmpty(value) ? 'nothing' : oneLine(isPlain ? String(dated(value)) : JSON.stringify(value));
+  const shown = value instanceof Date ? value.toISOString() : value;
+  const text = isEmpty(shown) ? 'nothing' : oneLine(typeof shown === 'string' ? shown : JSON.stringify(shown));
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
 export const isEmpty = (value: unknown) => value === null || value === undefined || value === '';
-const dated = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
 
 /** Whether shop and service differ in one order, and in what, a line each; then what could not be compared. */
 export const comparisonLines = (difference: OrderDifference): string[] => [
