@@ -66,20 +66,12 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const shown = new Set([...raws.map(({ order }) => order.code), ...unknown]);
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
-  const pushed = await pushAll(
-    deps,
-    changed.map(({ order }) => order),
-    {
-      rights,
-      readAt,
-      now,
-      breaker: openBreaker(),
-      readAgain: openBatch(async (some: string[]) => {
-        const again = await readOrders(deps, await shop.orders(some), rights);
-        return some.map((code) => again.find((one) => one.code === code));
-      }),
-    },
-  );
+  const readAgain = openBatch(async (some: string[]) => {
+    const again = await readOrders(deps, await shop.orders(some), rights);
+    return some.map((code) => again.find((one) => one.code === code));
+  });
+  const toPush = changed.map(({ order }) => order);
+  const pushed = await pushAll(deps, toPush, { rights, readAt, now, breaker: openBreaker(), readAgain });
   const counts = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
