@@ -189,12 +189,8 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
     const what = `${file}: orders.sql shows none of ${codes.length} changed orders, such as ${codes.at(-1)}`;
     return [warning(what, 'let both select the same as code; if these orders were all deleted, it is right')];
   }
-  const days = checkDays(
-    isFeed,
-    newest.map(({ at }) => at),
-    now,
-    shop.dialect,
-  );
+  const dates = newest.map(({ at }) => at);
+  const days = checkDays(isFeed, dates, now, shop.dialect);
   // The dates of orders.sql are checked with its other columns.
   if (days.length > 0 || !isFeed) return days;
   const ahead = (await since(1)).filter(({ at }) => !isEndOfToday(at, now));

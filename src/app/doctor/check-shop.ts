@@ -212,13 +212,8 @@ const checkCatalog = (
     const bad = rows.flatMap(({ row, fault: reason }) =>
       reason ? [{ key: keyOf(row), reason }] : misfitOf(keyOf(row), read(row)),
     );
-    const findings = [
-      ...misfits(file, rows.length, bad),
-      ...twins(
-        file,
-        rows.map(({ row }) => keyOf(row)),
-      ),
-    ];
+    const keys = rows.map(({ row }) => keyOf(row));
+    const findings = [...misfits(file, rows.length, bad), ...twins(file, keys)];
     return findings.length > 0
       ? findings
       : [ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`)];

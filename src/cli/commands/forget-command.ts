@@ -95,12 +95,10 @@ function draw(records: Traces, counts: ReturnType<typeof countsOf>, isApplied: b
       'hash of the order as last sent; no later push carries contact; the links stay',
     ],
   ];
+  const rows = places.map(([place, count, what]) => [place, String(count), what]);
   return [
     isApplied ? 'Masked:' : 'Would be masked (nothing was changed; add --apply):',
-    table(
-      ['table', 'rows', 'what'],
-      places.map(([place, count, what]) => [place, String(count), what]),
-    ),
+    table(['table', 'rows', 'what'], rows),
     ...drawRecords(records),
     `Not reached:\n${notReached.map((line) => `- ${line}`).join('\n')}`,
   ].join('\n\n');

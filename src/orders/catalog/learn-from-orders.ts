@@ -21,10 +21,8 @@ export async function learnFromOrders(deps: {
   let pages = 0;
   for await (const { items } of deps.api.orders.listAll()) {
     deps.signal.throwIfAborted();
-    await learnProducts(
-      deps.warehouse,
-      items.flatMap((order) => order.sub_orders),
-    );
+    const subOrders = items.flatMap((order) => order.sub_orders);
+    await learnProducts(deps.warehouse, subOrders);
     pages += 1;
     if (pages === pagesAtMost || (await awaitedProducts(db)) === 0) break;
   }

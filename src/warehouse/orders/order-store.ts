@@ -194,10 +194,8 @@ async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<bo
   if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, 'write_orders', pushes, null);
   return db.transaction().execute(async (trx) => {
     const ours = await areOurs(trx, 'write_orders', pushes, null);
-    await putDeadLetters(
-      trx,
-      pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),
-    );
+    const ofOurs = pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : []));
+    await putDeadLetters(trx, ofOurs);
     return ours;
   });
 }
