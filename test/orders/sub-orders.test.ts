@@ -126,6 +126,10 @@ it stays with its line if its product was registered again
   | 1:p2#P | 1:s#P=11 | change 11: price, product_options
 the sub-order of a line that is not pushed now is left alone
   11:s | new:s | !1:s=11 | create new
+unless it is what another line is now, since the codes have moved; then it has that one's
+  11:s 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12; 3 gets 13; forget 4
+or none, if that one has reviews
+  11:s* 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12; 3 gets 13; keep 11 reviewed; forget 2
 so is a creation without a response of such a line
   11:s | new:s | !1:s=[] | create new
 what a lost creation made is its line’s, though an older foreign one is exact

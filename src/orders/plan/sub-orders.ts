@@ -116,6 +116,13 @@ export function subOrderDifference(
       linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore });
     }
   }
+  for (const lineCode of untouched) {
+    const [own, link] = [linkOf.get(lineCode), ofLines.get(lineCode)?.link];
+    if (!own || isPending(own) || link === own) continue;
+    // What it had is exactly another line's: the codes have moved.
+    if (link) linkOf.set(lineCode, { ...link, lineCode });
+    else linkOf.delete(lineCode);
+  }
   const goneCodes = gone.map(({ lineCode }) => lineCode);
   return { matched, create, ...retire(left, goneCodes, linkOf, copied), links: [...linkOf.values()] };
 }
@@ -236,7 +243,8 @@ function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit:
  * - 0: it is the line's own by its link, and exactly as the line. 1: it is exactly as the line, and linked to another one: the
  *   shop's line codes may be positions, which move when a line is removed. 2 and 3: the same, but for the price, which a shop
  *   may share out anew when a line is removed.
- * - 4: it is the line's own, and is changed. 5: it is the own one of another line, which has another one now, and is changed.
+ * - 4: it is the line's own, and is changed, or the line is not pushed now. 5: it is the own one of another line, which has
+ *   another one now, and is changed.
  * - 6 to 8: the response of the creation was lost; it was not there before and is as it was sent.
  * - 9 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
  *   like, created by somebody else.
@@ -262,9 +270,8 @@ function rankOf(
   return (entry: Entry): number => {
     const like = likeness?.(entry);
     const isOwn = entry.link !== undefined && entry.link === link;
-    if (isOwn && content === undefined) return 0;
     if (isLinked && entry.link && (like === exact || like === 1)) return 2 * like + (isOwn ? 0 : 1);
-    if (isOwn && content && mayBecome(entry, content)) return 4;
+    if (isOwn && (content === undefined || mayBecome(entry, content))) return 4;
     if (isLinked && entry.link && contentOf.has(entry.link.lineCode) && !mayHaveReviews(entry.one)) return 5;
     const sentLike = sentLikeness?.(entry);
     if (sentLike !== undefined && (content || sentLike === exact) && mayBeLost(entry)) return 6 + sentLike;
