@@ -63,11 +63,8 @@ export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit
 }
 
 function orderText({ code, kind, reason, difference }: ComparedOrder): string {
-  const details = difference
-    ? differenceLines(difference)
-        .map((line) => `\n  ${line}`)
-        .join('')
-    : '';
+  const lines = difference ? differenceLines(difference) : [];
+  const details = lines.map((line) => `\n  ${line}`).join('');
   const same = `would be sent; no difference in what could be compared${details}`;
   const texts: Readonly<Record<typeof kind, string>> = {
     missing: `would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`,

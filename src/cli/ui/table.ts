@@ -24,14 +24,8 @@ export function table(head: readonly string[], cells: readonly (readonly string[
 }
 
 /** Width on a terminal: an ideograph or a Hangul syllable takes two columns. */
-function width(text: string): number {
-  return [...text].reduce(
-    (sum, character) =>
-      sum +
-      (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/.test(character) ? 2 : 1),
-    0,
-  );
-}
+const width = (text: string) => [...text].reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
+const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 
 /** What is known of a record, one part after the other. */
 export const drawParts = (parts: readonly Part[]): string =>
