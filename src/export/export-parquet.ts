@@ -138,11 +138,8 @@ async function intactFiles(dir: string, before: Manifest | undefined): Promise<M
   const found: Manifest['files'] = {};
   for (const [path, file] of Object.entries(before?.files ?? {})) {
     if (before?.writing.includes(path)) continue;
-    const size = await stat(join(dir, path)).then(
-      (entry) => entry.size,
-      () => undefined,
-    );
-    if (size === file.bytes) found[path] = file;
+    const entry = await stat(join(dir, path)).catch(() => undefined);
+    if (entry?.size === file.bytes) found[path] = file;
   }
   return found;
 }
