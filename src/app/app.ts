@@ -87,14 +87,8 @@ export async function openApp(config: Config, options: AppOptions) {
   await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });
-  const queues = opened.use(
-    await openQueues(
-      config.queueUrl,
-      await queueNames(warehouse.db, config.api, brand),
-      options.shared?.queue,
-      options.takers,
-    ),
-  );
+  const names = await queueNames(warehouse.db, config.api, brand);
+  const queues = opened.use(await openQueues(config.queueUrl, names, options.shared?.queue, options.takers));
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(
     openReviewApi({

@@ -54,10 +54,7 @@ export async function withClosing<Opened extends AsyncDisposable, T>(
   try {
     return await work(opened);
   } finally {
-    await withTimeout(
-      Promise.resolve(opened[Symbol.asyncDispose]()),
-      2000,
-      () => new Error('not closed in time'),
-    ).catch(() => {});
+    const closing = Promise.resolve(opened[Symbol.asyncDispose]());
+    await withTimeout(closing, 2000, () => new Error('not closed in time')).catch(() => {});
   }
 }

@@ -44,14 +44,8 @@ export function parseInstant(value: unknown): Second | undefined {
 export function startOfDay(day: string, zone: string): Second | undefined {
   const parsed = DateTime.fromFormat(day, 'yyyy-MM-dd', { zone });
   if (!parsed.isValid) return undefined;
-  return Math.floor(
-    Math.min(
-      ...parsed
-        .startOf('day')
-        .getPossibleOffsets()
-        .map((midnight) => midnight.toSeconds()),
-    ),
-  );
+  const midnights = parsed.startOf('day').getPossibleOffsets();
+  return Math.floor(Math.min(...midnights.map((midnight) => midnight.toSeconds())));
 }
 
 /** First second of the day `days` calendar days after the one that holds `at`, in the zone. */

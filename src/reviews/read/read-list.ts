@@ -313,10 +313,8 @@ const shortPage = 0.02;
 
 /** The last page that shows records, or page 1. */
 function lastOf(pages: readonly ListPage[]): Omit<Top, 'isNamed'> {
-  const index = Math.max(
-    0,
-    pages.findLastIndex(({ ids }) => ids.length > 0),
-  );
+  const last = pages.findLastIndex(({ ids }) => ids.length > 0);
+  const index = Math.max(0, last);
   return { number: index + 1, page: pages[index] as ListPage };
 }
 
