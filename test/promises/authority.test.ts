@@ -190,6 +190,8 @@ test('a backfill with e-mail carries contact of its own days only, and none with
   expect(await runCli(days, none)).toMatchObject({ status: 2, stderr: expect.stringContaining('is 0') });
   const { queues } = await world.openApp();
   const enqueued = JSON.parse((await world.cli(...days, '--detach', '--json')).stdout) as { run: string };
+  // No process is there that could.
+  expect((await world.cli('runs')).stdout).toMatch(/\d +nobody /);
   await (await queues.ofRun(enqueued.run)).add('push-orders', { payload: { codes: ['out'] } });
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules });
   await until(async () => (await openRuns(world)).length === 0);

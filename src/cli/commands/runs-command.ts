@@ -27,7 +27,7 @@ const list = inApp(async ({ warehouse }) => {
   const rows = runs.map((run) => [
     run.id,
     utc(run.startedAt),
-    unattended.has(run.id) ? 'nobody' : 'a process',
+    unattended.has(run.id) || run.attendedAt === null ? 'nobody' : 'a process',
     mayDo(run),
   ]);
   const text = [
