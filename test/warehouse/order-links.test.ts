@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { discardDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import {
   dueOrders,
@@ -149,4 +150,11 @@ test('a backfill that read by earlier queries does not end the notice of those t
   expect(await isOver()).toBe(false);
   await allReadBy(db, 'later');
   expect(await isOver()).toBe(true);
+});
+
+test('a dead letter that has closed cannot be discarded: its record was synced, and may fail again', async () => {
+  const [{ id = 0 } = {}] = await ask<{ id: number }>(`
+    insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
+    values ('order', 'A', 'why', '{}', now()) returning id::integer`);
+  expect(await discardDeadLetters(warehouse.db, [id])).toBe(0);
 });
