@@ -59,10 +59,10 @@ export function openSend(options: SendOptions) {
 async function openPool(origin: string, { slots, timeouts, maxBodyBytes }: SendOptions): Promise<Pool> {
   const { Pool } = await import('undici');
   const connect = { timeout: timeouts.connectMs };
-  // Twice as many as requests at a time: undici lets a connection rest for a turn of the event loop after a response, and
-  // the next request would wait for that.
+  // One to spare for four requests at a time: undici lets a connection rest for a turn of the event loop after a response,
+  // and the next request would wait for that. No more, because a server may give each open connection a worker of its own.
   return new Pool(origin, {
-    connections: 2 * slots,
+    connections: slots + Math.floor(slots / 4),
     connect,
     pipelining: 1,
     maxResponseSize: maxBodyBytes,
