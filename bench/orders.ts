@@ -3,7 +3,7 @@
  * run, and whether its memory stays flat. The command is run as a user runs it; its seconds are those of the run in
  * sync.runs. Prints its table and puts it into docs/benchmark-tables.md.
  *
- *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request
+ *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request, 2,000 with 50
  *   npm run bench:orders -- --memory [N …]  only memory, with N orders: a table of its own
  */
 import { execFile, fork } from 'node:child_process';
@@ -122,6 +122,7 @@ async function measureRate(): Promise<void> {
     ['50,000 orders, turn 3', 50_000, 0],
     ['5,000 orders, 5 ms a request', 5000, 5],
     ['20,000 orders, 5 ms a request', 20_000, 5],
+    ['2,000 orders, 50 ms a request', 2000, 50],
   ] as const;
   for (const [label, orders, latencyMs] of turns) {
     const ours = await pushAll(orders, { latencyMs, isRecording: true });
