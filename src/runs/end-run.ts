@@ -4,7 +4,7 @@ import { ReviewSyncError } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
 import { clockErrorMs } from '../queue/schedules.ts';
 import { warehouseNow } from '../warehouse/index.ts';
-import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { finishRun, isAttended, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './job.ts';
 
 /**
@@ -82,8 +82,7 @@ async function lostEnd(
 ): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
   // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
   // then. The run of a machine whose clock is ahead now is attended.
-  const isAttended = run.attendedAt !== null && !isUnattended(run, now, leftMs);
-  if (!isAttended && run.startedAt.getTime() > now.getTime() + clockErrorMs) {
+  if (!isAttended(run, now, leftMs) && run.startedAt.getTime() > now.getTime() + clockErrorMs) {
     return { outcome: 'abandoned', error: 'it began under a clock that was ahead. Run it again' };
   }
   if (!(await app.queues.isAlive(run.id))) {

@@ -2,7 +2,8 @@ import { mayDo } from '../../app/run-rights.ts';
 import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/end-run.ts';
-import { openRuns, unattendedRuns } from '../../warehouse/runs/runs.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
+import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
 import type { Command } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { inApp } from '../ui/with-app.ts';
@@ -22,12 +23,12 @@ export const command: Command = {
 
 const list = inApp(async ({ warehouse }) => {
   const runs = await openRuns(warehouse.db);
-  const unattended = new Set((await unattendedRuns(warehouse.db)).map(({ id }) => id));
   if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
+  const now = await warehouseNow(warehouse.db);
   const rows = runs.map((run) => [
     run.id,
     utc(run.startedAt),
-    unattended.has(run.id) || run.attendedAt === null ? 'nobody' : 'a process',
+    isAttended(run, now) ? 'a process' : 'nobody',
     mayDo(run),
   ]);
   const text = [

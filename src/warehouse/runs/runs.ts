@@ -180,6 +180,10 @@ const unattendedAfterMs = 5000;
 export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Date, afterMs = unattendedAfterMs) =>
   finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
 
+/** Whether a process carries the run out: one has begun to, and has noted so lately. @param now as of `isUnattended`. */
+export const isAttended = (run: Run, now: Date, afterMs?: number) =>
+  run.attendedAt !== null && !isUnattended(run, now, afterMs);
+
 /** The open runs that no process carries out, the oldest first. */
 export async function unattendedRuns(db: Db): Promise<Run[]> {
   const now = await warehouseNow(db);
