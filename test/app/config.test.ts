@@ -35,15 +35,7 @@ describe('readConfig', () => {
       /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*CONTCAT_MAX_AGE_DAYS is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Days .* ORDER_RESCAN_DAYS\n/,
     );
     // Others have variables of their own; and what is set in its right name is no typo.
-    const others = {
-      PATH: '/bin',
-      HOSTS: 'x',
-      PORTS: '1',
-      'server.port': '1',
-      ORDER_TABLE: 'o',
-      REVIEW_API: 'x',
-      ORDER_DELETE: 'x',
-    };
+    const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };
     expect(readConfig({ ...right, ...others, ORDER_DELETES: 'send' })).toMatchObject({ orderDeletes: 'send' });
   });
 

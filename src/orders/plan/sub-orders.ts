@@ -242,7 +242,7 @@ function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit:
  *
  * - 0: it is the line's own by its link, and exactly as the line. 1: it is exactly as the line, and linked to another one: the
  *   shop's line codes may be positions, which move when a line is removed. 2 and 3: the same, but for the price, which a shop
- *   may share out anew when a line is removed.
+ *   may share out again when a line is removed.
  * - 4: it is the line's own, and is changed, or the line is not pushed now. 5: it is the own one of another line, which has
  *   another one now, and is changed.
  * - 6 to 8: the response of the creation was lost; it was not there before and is as it was sent.
