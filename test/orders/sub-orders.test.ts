@@ -132,6 +132,8 @@ or none, if that one has reviews
   11:s* 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12; 3 gets 13; keep 11 reviewed; forget 2
 so is a creation without a response of such a line
   11:s | new:s | !1:s=[] | create new
+which stays remembered while the service does not show what it made
+  | new:m | !1:s=[] | create new
 what a lost creation made is its line’s, though an older foreign one is exact
   5:s 9:m | 1:s | 1:m=[5] | 1 gets 9; change 9: product_options; keep 5 foreign
 what the lost creation of a removed line made stays linked to it until it is removed, also if another line is equal

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { expect, test, vi } from 'vitest';
 import { LimitedError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import { openPages, type ReadDeps } from '../../src/reviews/read/reader.ts';
 import { type Axis, listLimits } from '../../src/reviews/read/window.ts';
@@ -53,6 +54,8 @@ function answering(
 /** Of a process that has seen a long list: a list of a round number of reviews is not cut. */
 const freshPages = () => ({ ...openPages(pLimit(8)), longest: 10_000 });
 
+const usual = { signal: AbortSignal.any([]), plausible: { start: at('2000-01-01') / 1000, end: 4e9 } };
+
 async function idsRead(
   service: Service,
   timeZone = mood.zone,
@@ -68,8 +71,7 @@ async function idsRead(
       return service.page(...request);
     },
   };
-  const plausible = { start: at('2000-01-01') / 1000, end: 4e9 };
-  const deps = { reviews, timeZone, signal: AbortSignal.any([]), plausible, pages, now: () => present };
+  const deps = { ...usual, reviews, timeZone, pages, now: () => present };
   const sink = {
     async land(page: { ids: readonly string[] }) {
       for (const id of page.ids) ids.add(Number(id));
@@ -879,6 +881,19 @@ test('a service that refuses everything is asked for 24 halves of the window at 
   const read = await idsRead({ page: () => Promise.reject(new RefusedError({ ...failure, status: 403 })) }, 'UTC');
   expect(read.gaps).toMatchObject([{ kind: 'refused', span }]);
   expect(read.requests).toBe(1 + 2 * 24);
+});
+
+test('a span is proven when its last page has landed, too', async () => {
+  const reviews = listed(ofDay(250));
+  const deps = { ...usual, reviews, timeZone: mood.zone, pages: freshPages(), now: () => new Date('2026-12-01') };
+  let landing = 0;
+  const land = async () => {
+    landing += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+    landing -= 1;
+  };
+  expect(await readSpan(deps, 'created', { span }, land)).toMatchObject({ kind: 'proven', reviews: 250 });
+  expect(landing).toBe(0);
 });
 
 test('the pieces of a split are read side by side', async () => {
