@@ -35,8 +35,7 @@ export async function readWindow(
   };
 
   async function enter(proven: Proven): Promise<void> {
-    // What is written after the first request was sent may not have been shown: it must not be taken for read.
-    const [span] = partBefore(proven.span, secondOf(proven.startedAt) - justNow);
+    const [span] = partBefore(proven.span, proven.readUntil);
     if (!span) return;
     const absent = findAbsent ? await absentIn(db, span, proven.ids) : [];
     await enterSpan(db, { ...proven, runId, axis, span, absent: absent.map(({ id }) => id) });

@@ -89,6 +89,9 @@ export function openReader(given: ReadDeps, span: Span, land: Land) {
     return landing;
   }
 
+  /** What was written since the first request was sent may be on no page yet: nothing later than this counts as read. */
+  const readUntil = () => secondOf(new Date(startedMs)) - justNow;
+
   return {
     span,
     deps,
@@ -110,15 +113,14 @@ export function openReader(given: ReadDeps, span: Span, land: Land) {
      * dated oddly.
      */
     isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
-    /** What was written since the first request was sent may be on no page yet: nothing later than this counts as read. */
-    readUntil: () => secondOf(new Date(startedMs)) - justNow,
+    readUntil,
     /** Resolves when every page has landed. */
     async landed(): Promise<void> {
       await Promise.all(landings);
     },
     /**
-     * What was read. `ids`: all that were shown, also around the span. `reviews`: different
-     * ones dated within it. `startedAt`: when the first request was sent.
+     * What was read. `ids`: all that were shown, also around the span. `reviews`: different ones dated within it.
+     * `startedAt`: when the first request was sent.
      */
     proven() {
       const dates = [...seen.values()].filter((second) => second !== undefined);
@@ -126,7 +128,8 @@ export function openReader(given: ReadDeps, span: Span, land: Land) {
       const [reviews, first = span.end, last = span.end] = [within.length, within[0], within.at(-1)];
       const middle = within[Math.floor(reviews / 2)] ?? middleOf(span);
       const dated = { reviews, first, middle, last };
-      return { span, ids: new Set(seen.keys()), ...dated, pages, requests, startedAt: new Date(startedMs) };
+      const [ids, startedAt] = [new Set(seen.keys()), new Date(startedMs)];
+      return { span, ids, ...dated, pages, requests, startedAt, readUntil: readUntil() };
     },
   };
 }
