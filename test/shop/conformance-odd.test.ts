@@ -139,9 +139,11 @@ describe.each(shopServers)('$name', (server) => {
       server.name === 'Postgres'
         ? `create function raising(code text) returns text stable language plpgsql as $$ begin
             if code = 'B' then raise exception using errcode = 'data_corrupted'; end if;
+            if code = 'B2' then raise exception using errcode = 'out_of_memory'; end if;
+            if code = 'B3' then raise exception using errcode = 'ABC01'; end if;
             if code like 'B%' then raise 'no'; end if;
             return 'x'; end $$`
-        : `create function raising(code varchar(20)) returns varchar(9) deterministic begin if code like 'B%' then signal sqlstate '45000'; end if; return 'x'; end`,
+        : `create function raising(code varchar(20)) returns varchar(9) deterministic begin if code = 'B2' then signal sqlstate '99001'; end if; if code like 'B%' then signal sqlstate '45000'; end if; return 'x'; end`,
     );
     const shop = await open(database, {
       orders: queries.orders.replace(' from o', ', raising(code) as user_name from o'),

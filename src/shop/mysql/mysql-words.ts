@@ -74,12 +74,18 @@ export const mysqlWords: SqlWords = {
   // 1142, 1143: the user may not select the table or the column.
   isWithheld: (error) => isOneOf(error, [1142, 1143]),
   dataFaultOf(error) {
-    if (!(error instanceof Error)) return undefined;
-    return /^(21|22|45)\w*$/.exec((error as DriverError).sqlState ?? '')?.[0];
+    const state = error instanceof Error ? (error as DriverError).sqlState : undefined;
+    return !state || isOfNoRow.test(state) ? undefined : state;
   },
   // The message names the line.
   lineOf: () => undefined,
 };
+
+/**
+ * SQLSTATEs of the connection, the transaction, the statement, rights and the server; HY000 is any of these. Any other error
+ * may be that of one row: a function of the shop may raise an error with a SQLSTATE of its own.
+ */
+const isOfNoRow = /^(0|25|28|3D|40|42|70|HY|XA)/;
 
 /** ISO 8601 with microseconds; a zero date is null; a month or a day 00 counts as 01. */
 function localDate(text: string): string | null {

@@ -8,6 +8,14 @@ export const describingStatement = (body: string) =>
 
 const sqlStateOf = (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : '');
 
+/**
+ * SQLSTATE classes of the connection, the transaction, the statement, rights, locks and the server. Any other error may be
+ * that of one row: a function of the shop may raise an error with a class of its own.
+ */
+const isOfNoRow = /^(0|25|26|28|2D|34|3[BDF]|40|42|5[3578]|72|F0|HV|XX)/;
+/** 53200: no memory, as for a text that is built without an end. XX001, XX002: a damaged row, or index. */
+const isOfARow = /^(53200|XX00[12])$/;
+
 /** Dates within these are written as dates; they are within the years 1 to 9999 in every time zone. */
 const [first, last] = ["'0001-01-03'", "'9999-12-29'"];
 
@@ -40,7 +48,10 @@ export const postgresWords: SqlWords = {
   // Nothing else fails so in a transaction that only reads.
   isConflict: (error) => sqlStateOf(error) === '40001',
   isWithheld: (error) => sqlStateOf(error) === '42501',
-  dataFaultOf: (error) => /^(21|22|P0|XX00[12])\w*$/.exec(sqlStateOf(error))?.[0],
+  dataFaultOf(error) {
+    const state = sqlStateOf(error);
+    return !state || (isOfNoRow.test(state) && !isOfARow.test(state)) ? undefined : state;
+  },
   lineOf(error, body) {
     if (!(error instanceof pg.DatabaseError) || error.position === undefined) return undefined;
     return describingStatement(body).slice(0, Number(error.position)).split('\n').length;
