@@ -10,7 +10,7 @@ const line = (lineCode: string, content: Partial<Content> = {}): Line => ({
   lineCode,
   content: { product_id: 1, price: '10', product_options: {}, ...content },
 });
-const [small, medium] = [{ product_options: { size: 'S' } }, { product_options: { size: 'M' } }];
+const small = { product_options: { size: 'S' } };
 
 /** A sub-order as the service shows it: money in hundredths, options in its own order. */
 const shownAs = (id: number, { content }: Pick<Line, 'content'>, more: Partial<SubOrder> = {}): SubOrder => ({
@@ -27,119 +27,161 @@ const shownAs = (id: number, { content }: Pick<Line, 'content'>, more: Partial<S
   ...more,
 });
 
-const linked = (one: Line, subOrderId: number, more: Partial<LineLink> = {}): LineLink => ({
+const linked = (one: Line, subOrderId: number | null, more: Partial<LineLink> = {}): LineLink => ({
   ...one,
   subOrderId,
   isOurs: true,
   idsBefore: null,
   ...more,
 });
-/** A creation that was sent, and whose outcome is not known. */
-const pending = (one: Line, idsBefore: number[] = []): LineLink => ({
-  ...one,
-  subOrderId: null,
-  isOurs: true,
-  idsBefore,
-});
 
 type Given = { shown?: SubOrder[]; lines?: Line[]; links?: LineLink[]; untouched?: string[] };
 
+const whyKept: Record<string, string> = {
+  'it has, or may have, reviews': 'reviewed',
+  'review-sync did not create it': 'foreign',
+};
+
 /**
- * What a push would do, in a few words: `'1 has 11'`, `'create 2'`. Unchanged sub-orders of their own lines are left
- * out.
+ * What a push would do, in a few words: `'1 gets 11'`, `'create 2 [11]'`. Behind them: `ours` if the link says that we
+ * created the sub-order, and what was there before its creation. Unchanged sub-orders of their own lines are left out.
  */
 function effects({ shown = [], lines = [], links = [], untouched = [] }: Given): string[] {
   const difference = subOrderDifference(shown, lines, links, new Set(untouched));
   const { matched, create, remove, keep } = difference;
-  const own = new Map(links.map(({ lineCode, subOrderId }) => [lineCode, subOrderId]));
+  const own = new Map(links.map((link) => [link.lineCode, link]));
+  const after = new Map(difference.links.map((link) => [link.lineCode, link]));
+  for (const line of lines) {
+    const [before, now] = [own.get(line.lineCode), after.get(line.lineCode)];
+    const isSame = now?.subOrderId !== null && before?.subOrderId === now?.subOrderId;
+    expect(now?.content).toEqual((isSame ? before : line)?.content);
+  }
+  const linkOf = (lineCode: string) => {
+    const { isOurs, idsBefore } = after.get(lineCode) as LineLink;
+    return `${isOurs ? ' ours' : ''}${idsBefore ? ` ${JSON.stringify(idsBefore)}` : ''}`;
+  };
   return [
     ...matched.flatMap(({ lineCode, subOrderId, body }) => [
-      ...(own.get(lineCode) === subOrderId ? [] : [`${lineCode} gets ${subOrderId}`]),
+      ...(own.get(lineCode)?.subOrderId === subOrderId ? [] : [`${lineCode} gets ${subOrderId}${linkOf(lineCode)}`]),
       ...(Object.keys(body).length > 0 ? [`change ${subOrderId}: ${Object.keys(body).sort().join(', ')}`] : []),
     ]),
-    ...create.map(({ lineCode, isSentAgain }) => `create ${lineCode}${isSentAgain ? ' again' : ''}`),
-    ...remove.map(({ subOrderId }) => `remove ${subOrderId}`),
-    ...keep.map(({ subOrderId, why }) => `keep ${subOrderId}: ${why}`),
-    ...links.flatMap(({ lineCode }) =>
-      difference.links.some((one) => one.lineCode === lineCode) ? [] : [`forget ${lineCode}`],
+    ...create.map(({ lineCode, isSentAgain }) =>
+      `create ${lineCode}${isSentAgain ? ' again' : ''}${linkOf(lineCode)}`.replace(' ours', ''),
     ),
+    ...remove.map(({ subOrderId }) => `remove ${subOrderId}`),
+    ...keep.map(({ subOrderId, why }) => `keep ${subOrderId} ${whyKept[why]}`),
+    ...links.flatMap(({ lineCode }) => (after.has(lineCode) ? [] : [`forget ${lineCode}`])),
   ];
 }
 
-const hasReviews = 'it has, or may have, reviews';
-const isForeign = 'review-sync did not create it';
-
 /**
- * A case is its title and a line of `sub-orders shown | lines | links | what a push does`.
+ * A case is its title and lines of `sub-orders shown | lines | links | what a push does`.
  *
  * Products: `s` and `m` are sizes of product 1, `plain` is product 1 without a size, `p2` is product 2. `$99` is the price, if
  * not 10, and `#P` the product code. A sub-order with a review ends with `*`, one that may have reviews with `?`. A link is
- * `line:product=sub-order`; a creation without a response has the sub-orders before it, `line:product=[5]`. `!` before a link:
- * its line is not pushed now.
+ * `line:product=sub-order`, with `~` if another integration created that. A creation without a response has the sub-orders
+ * before it, `line:product=[5]`; so has a link whose creation may have been carried out twice, `line:product=11[5]`. `!` before
+ * a link: its line is not pushed now.
  */
 const cases = `
 exact comes before similar, and similar is product and options
   5:m 6:s$99 | 1:s | | 1 gets 6; change 6: price; keep 5 foreign
 or product and price, not the product alone
-  5:m 6:m$99 | 1:s 2:s | | 1 gets 5; change 5: product_options; create 2; keep 6 foreign
+  5:m 6:m$99 | 1:s 2:s | | 1 gets 5; change 5: product_options; create 2 [5,6]; keep 6 foreign
 a sub-order of another product is never similar
-  5:p2 | 1:plain | | create 1; keep 5 foreign
+  5:p2 | 1:plain | | create 1 [5]; keep 5 foreign
 a line with a new code keeps its sub-order, before a foreign one as similar
-  2:s 3:s | new:s | old:s=3 | forget old; keep 2 foreign; new gets 3
+  2:s 3:s | new:s | old:s=3 | forget old; keep 2 foreign; new gets 3 ours
 an exact foreign one comes before a similar one of a removed line
   2:s 3:m | new:s | old:m=3 | new gets 2; remove 3
 codes that are positions move with their products when a line is removed
-  11:s 12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12; remove 11
+  11:s 12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12 ours; remove 11
 or are swapped
-  11:s* 12:p2 | 1:p2 2:s | 1:s=11 2:p2=12 | 1 gets 12; 2 gets 11
+  11:s* 12:p2 | 1:p2 2:s | 1:s=11 2:p2=12 | 1 gets 12 ours; 2 gets 11 ours
 a sub-order that may have reviews gets no other product; its line gets a new one
-  11:s? 13:m | 1:p2 | 1:s=11 | create 1; keep 11 reviewed; keep 13 foreign
+  11:s? 13:m | 1:p2 | 1:s=11 | create 1 [11,13]; keep 11 reviewed; keep 13 foreign
 nor does one that a lost creation made; a line that is exactly so takes it
-  11:s* 12:m* | 1:p2 2:s 3:p2 | 1:s=[] 3:m=[] | 2 gets 11; create 1 again; create 3 again; keep 12 reviewed
+  11:s* 12:m* | 1:p2 2:s 3:p2 | 1:s=[] 3:m=[] | 2 gets 11 ours []; create 1 again []; create 3 again []; keep 12 reviewed
 one without does, its own
-  11:s* 12:m | 1:p2 2:p3 | 1:s=11 2:m=12 | change 12: product_id, product_options; create 1; keep 11 reviewed
+  11:s* 12:m | 1:p2 2:p3 | 1:s=11 2:m=12 | change 12: product_id, product_options; create 1 [11,12]; keep 11 reviewed
 or another that is free
-  11:s* 12:m 13:p2 | 1:p3 2:p2 | 1:s=11 2:m=12 3:p2=13 | 1 gets 12; 2 gets 13; change 12: product_id, product_options; keep 11 reviewed
+  11:s* 12:m 13:p2 | 1:p3 2:p2 | 1:s=11 2:m=12 3:p2=13 | 1 gets 12 ours; 2 gets 13 ours; change 12: product_id, product_options; keep 11 reviewed
 codes move with the sizes of one product, and a review stays with its size
-  11:s* 12:m* | 1:m | 1:s=11 2:m=12 | 1 gets 12; keep 11 reviewed
+  11:s* 12:m* | 1:m | 1:s=11 2:m=12 | 1 gets 12 ours; keep 11 reviewed
 or with prices
-  11:s 12:s$99 | 1:s$99 | 1:s=11 2:s$99=12 | 1 gets 12; remove 11
+  11:s 12:s$99 | 1:s$99 | 1:s=11 2:s$99=12 | 1 gets 12 ours; remove 11
 though all prices have changed meanwhile
-  11:s 12:m* 13:p2 | 1:m$8 2:p2$9 | 1:s=11 2:m=12 3:p2=13 | 1 gets 12; change 12: price; 2 gets 13; change 13: price; remove 11
+  11:s 12:m* 13:p2 | 1:m$8 2:p2$9 | 1:s=11 2:m=12 3:p2=13 | 1 gets 12 ours; change 12: price; 2 gets 13 ours; change 13: price; remove 11
 also if two lines have changed places
-  11:s* 12:p2* | 1:p2$8 2:s$9 | 1:s=11 2:p2=12 | 1 gets 12; change 12: price; 2 gets 11; change 11: price
+  11:s* 12:p2* | 1:p2$8 2:s$9 | 1:s=11 2:p2=12 | 1 gets 12 ours; change 12: price; 2 gets 11 ours; change 11: price
 prices that changed alone move no line
   11:s 12:s$99 | 1:s$8 2:s$9 | 1:s=11 2:s$99=12 | change 11: price; change 12: price
 a price that changed alone moves no line
   11:s 12:s$99 | 1:s$99 2:s$99 | 1:s=11 2:s$99=12 | change 11: price
 or with a product that was registered again meanwhile
-  11:s 12:p2* | 1:p9#P | 1:s=11 2:p2#P=12 | 1 gets 12; remove 11
+  11:s 12:p2* | 1:p9#P | 1:s=11 2:p2#P=12 | 1 gets 12 ours; remove 11
 a line that got another product keeps its own sub-order, whatever else there is
   13:p2 12:m 11:s | 1:p2 2:p3 | 1:s=11 2:m=12 | change 11: product_id, product_options; change 12: product_id, product_options; keep 13 foreign
 codes move with their products, though one of them is not shown
-  12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12; forget 2
+  12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12 ours; forget 2
 or none of them is
-  | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12; change 12: price, product_options; forget 2
+  | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12 ours; change 12: price, product_options; forget 2
 a sub-order that is not shown gets no other product; its line gets a new one
-  | 1:p2 | 1:s=11 | create 1
+  | 1:p2 | 1:s=11 | create 1 []
 it stays with its line if its product was registered again
   | 1:p2#P | 1:s#P=11 | change 11: price, product_options
 the sub-order of a line that is not pushed now is left alone
-  11:s | new:s | !1:s=11 | create new
-unless it is what another line is now, since the codes have moved; then it has that one's
-  11:s 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12; 3 gets 13; forget 4
+  11:s | new:s | !1:s=11 | create new [11]
+unless the codes have moved, and it is what another line is now
+  11:s 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12 ours; 3 gets 13 ours; forget 4
 or none, if that one has reviews
-  11:s* 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12; 3 gets 13; keep 11 reviewed; forget 2
+  11:s* 12:p2* 13:p3 | 1:p2 3:p3 | 1:s=11 !2:p2=12 4:p3=13 | 1 gets 12 ours; 3 gets 13 ours; keep 11 reviewed; forget 2
 so is a creation without a response of such a line
-  11:s | new:s | !1:s=[] | create new
+  11:s | new:s | !1:s=[] | create new [11]
 which stays remembered while the service does not show what it made
-  | new:m | !1:s=[] | create new
+  | new:m | !1:s=[] | create new []
 what a lost creation made is its line’s, though an older foreign one is exact
-  5:s 9:m | 1:s | 1:m=[5] | 1 gets 9; change 9: product_options; keep 5 foreign
-what the lost creation of a removed line made stays linked to it until it is removed, also if another line is equal
-  11:s 12:s | 1:s | 1:s=[] 2:s=[] | 1 gets 11; remove 12
+  5:s 9:m | 1:s | 1:m=[5] | 1 gets 9 ours [5]; change 9: product_options; keep 5 foreign
+what the lost creation of a removed line made stays linked until it is removed
+  11:s 12:s | 1:s | 1:s=[] 2:s=[] | 1 gets 11 ours []; remove 12
 a linked sub-order is not what a lost creation made
-  11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again
+  11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again []
+what is removed: a sub-order of ours without reviews
+  3:plain | | 1:plain=3 | remove 3
+  3:plain* | | 1:plain=3 | keep 3 reviewed
+  3:plain? | | 1:plain=3 | keep 3 reviewed
+  3:plain | | 1:plain=3~ | keep 3 foreign
+  3:plain | | | keep 3 foreign
+  | | 1:plain=3 | forget 1
+a sub-order that a line takes over stays ours or foreign, and watched
+  2:plain | new:plain | old:plain=2~ | forget old; new gets 2
+  2:plain | new:plain | old:plain=2[1] | forget old; new gets 2 ours [1]
+  2:plain | new:plain | new:plain=[2] | new gets 2
+  2:plain | new:plain | new:p9=[] | new gets 2
+what a lost creation made is found among new sub-orders, and stays watched
+  5:plain 9:plain | 1:plain$12 | 1:plain=[5] | 1 gets 9 ours [5]; change 9: price; keep 5 foreign
+a lost creation leaves the sub-order that is exactly another line's to that line
+  5:s | m:m s:s | m:m=[] s:s=[] | s gets 5 ours []; create m again []
+it is sent again if it is not shown, with what was there before the first time
+  5:p9 6:p9 | 1:plain | 1:plain=[5] | create 1 again [5]; keep 5 foreign; keep 6 foreign
+  5:p9 6:p9 | 1:plain$12 | 1:plain=[5] | create 1 again [5]; keep 5 foreign; keep 6 foreign
+  5:p9 6:p9 | 1:plain | | create 1 [5,6]; keep 5 foreign; keep 6 foreign
+it is removed with its line only where it is exactly as it was sent
+  9:plain | | 1:plain=[5] | remove 9
+  9:plain$7 | | 1:plain=[5] | keep 9 foreign; forget 1
+a creation that was sent twice leaves no copy without reviews that is as sent
+  5:plain 11:plain 12:plain | 1:plain | 1:plain=11[5] | remove 12; keep 5 foreign
+  5:plain 11:plain 12:plain* | 1:plain | 1:plain=11[5] | keep 12 reviewed; keep 5 foreign
+  5:plain 11:plain 12:plain$2 | 1:plain | 1:plain=11[5] | keep 12 foreign; keep 5 foreign
+  5:plain 11:plain 12:plain | 1:plain | 1:plain=[5] | 1 gets 11 ours [5]; remove 12; keep 5 foreign
+  5:plain 11:plain 12:plain* | 1:plain | 1:plain=[5] | 1 gets 11 ours [5]; keep 12 reviewed; keep 5 foreign
+  5:plain 11:plain 12:plain$2 | 1:plain | 1:plain=[5] | 1 gets 11 ours [5]; keep 12 foreign; keep 5 foreign
+nor if the service has written both otherwise than they were sent
+  11:s 12:s | 1:plain | 1:plain=11[5] | change 11: product_options; remove 12
+  11:s 12:s | 1:plain | 1:plain=[5] | 1 gets 11 ours [5]; change 11: product_options; remove 12
+another line may take the copy, which is ours then; what was changed is foreign
+  11:plain 12:plain | 1:plain 2:plain | 1:plain=11[] | 2 gets 12 ours []
+  11:s 12:m | 1:s 2:m | 1:s=11[] | 2 gets 12
 `;
 
 function contentOf(text: string): Content {
@@ -160,8 +202,9 @@ function caseOf(text: string): [Required<Given>, effects: string[]] {
     return shownAs(Number(id), { content }, { reviews_count: one.endsWith('?') ? null : Number(one.endsWith('*')) });
   };
   const linkOf = (one: string) => {
-    const [line, to = ''] = [lineOf(one.replace('!', '')), one.split('=')[1]];
-    return to.startsWith('[') ? pending(line, JSON.parse(to)) : linked(line, Number(to));
+    const [, id = '', foreign, ids] = /=(\d*)(~?)(.*)/.exec(one) ?? [];
+    const how = { isOurs: foreign === '', idsBefore: ids ? JSON.parse(ids) : null };
+    return linked(lineOf(one.replace('!', '')), id === '' ? null : Number(id), how);
   };
   const untouched = links.filter((one) => one.startsWith('!')).map((one) => linkOf(one).lineCode);
   const given = { shown: shown.map(subOrderOf), lines: lines.map(lineOf), links: links.map(linkOf), untouched };
@@ -169,48 +212,20 @@ function caseOf(text: string): [Required<Given>, effects: string[]] {
 }
 
 describe('lines and sub-orders', () => {
-  test.each([...cases.matchAll(/^(\S.*)\n {2}(.*)$/gm)].map(([, title, text]) => [title, text] as const))(
-    '%s',
-    (_, text = '') => {
-      const [given, expected] = caseOf(text);
-      const words: Record<string, string> = { [hasReviews]: 'reviewed', [isForeign]: 'foreign' };
-      const told = effects(given).map((one) =>
-        one.replace(/^(keep \d+): (.*)$/, (_all, kept, why) => `${kept} ${words[why]}`),
-      );
-      expect(told.sort()).toEqual(expected.sort());
-    },
-  );
+  test.each(
+    [...cases.matchAll(/^(\S.*)\n((?: {2}.*\n)+)/gm)].map(
+      ([, title, text = '']) => [title, text.trim().split('\n')] as const,
+    ),
+  )('%s', (_, rows) => {
+    for (const row of rows) {
+      const [given, expected] = caseOf(row);
+      expect([row, effects(given).sort()]).toEqual([row, expected.sort()]);
+    }
+  });
 
   test('a product that the service deleted is corrected by no request', () => {
     const shown = [shownAs(11, line('1', small), { product_id: null, reviews_count: 1 })];
     expect(effects({ shown, lines: [line('1', small)], links: [linked(line('1', small), 11)] })).toEqual([]);
-  });
-
-  test('a taken sub-order stays ours or foreign, and watched; own content stays for now', () => {
-    const linksAfter = (links: LineLink[], wanted = line('new')) =>
-      subOrderDifference([shownAs(2, line(''))], [wanted], links).links;
-    expect(linksAfter([])).toMatchObject([{ lineCode: 'new', subOrderId: 2, isOurs: false }]);
-    for (const more of [{ isOurs: false }, { isOurs: true }, { isOurs: true, idsBefore: [1] }])
-      expect(linksAfter([linked(line('old'), 2, more)])).toMatchObject([{ lineCode: 'new', subOrderId: 2, ...more }]);
-    const own = [linked(line('1'), 2)];
-    expect(linksAfter(own, line('1', { price: '12' }))).toEqual(own);
-    // It was there before the creation that brought no response, or is not what was sent.
-    const foreign = { subOrderId: 2, isOurs: false, idsBefore: null };
-    expect(linksAfter([pending(line('new'), [2])])).toMatchObject([foreign]);
-    expect(linksAfter([pending(line('new', { product_id: 9 }))])).toMatchObject([foreign]);
-  });
-
-  test('200 lines are matched with as many sub-orders, with and without links', () => {
-    const lines = Array.from({ length: 200 }, (_, at) => line(`${at}`, { price: `${at % 3}` }));
-    const shown = lines.map((one, at) => shownAs(at + 1, one)).reverse();
-    expect(subOrderDifference(shown, lines, []).matched).toHaveLength(200);
-    expect(effects({ shown, lines, links: lines.map((one, at) => linked(one, at + 1)) })).toEqual([]);
-    const others = lines.map((one, at) =>
-      shownAs(at + 1, { content: { ...one.content, product_options: { at: `${at}` }, price: '9' } }),
-    );
-    const ids = others.map(({ id }) => id);
-    const links = lines.map((one) => pending(one, ids));
-    expect(subOrderDifference(others, lines, links).create).toHaveLength(200);
   });
 });
 
@@ -270,101 +285,8 @@ describe('what is sent', () => {
   test('a linked sub-order that is not shown is sent whole, and none takes its place', () => {
     const one = line('1', { ...small, status: 'paid' });
     const given = { shown: [shownAs(4, one)], lines: [one], links: [linked(one, 3)] };
-    expect(effects(given)).toEqual(['change 3: price, product_options, status', `keep 4: ${isForeign}`]);
+    expect(effects(given)).toEqual(['change 3: price, product_options, status', 'keep 4 foreign']);
     expect(subOrderDifference(given.shown, given.lines, given.links).matched).toMatchObject([{ isHidden: true }]);
-  });
-});
-
-describe('what is removed', () => {
-  test('a sub-order that has, or may have, reviews, or that is not ours stays', () => {
-    const gone = line('1');
-    const of = (subOrder: SubOrder, more: Partial<LineLink>) =>
-      effects({ shown: [subOrder], links: [linked(gone, 3, more)] });
-    expect(of(shownAs(3, gone), {})).toEqual(['remove 3']);
-    expect(of(shownAs(3, gone, { reviews_count: 1 }), {})).toEqual([`keep 3: ${hasReviews}`]);
-    expect(of(shownAs(3, gone, { reviews_count: null }), {})).toEqual([`keep 3: ${hasReviews}`]);
-    expect(of(shownAs(3, gone), { isOurs: false })).toEqual([`keep 3: ${isForeign}`]);
-    expect(effects({ shown: [shownAs(3, gone)] })).toEqual([`keep 3: ${isForeign}`]);
-  });
-
-  test('a removed line whose sub-order is not shown is forgotten', () => {
-    expect(effects({ links: [linked(line('1'), 3)] })).toEqual(['forget 1']);
-  });
-});
-
-describe('a creation whose response was lost', () => {
-  const one = line('1');
-  const links = [pending(one, [5])];
-  const before = shownAs(5, one);
-
-  test('is found among sub-orders that are new, although the line has changed since', () => {
-    const now = line('1', { price: '12' });
-    const shown = [before, shownAs(9, one)];
-    expect(effects({ shown, lines: [now], links })).toEqual(['1 gets 9', 'change 9: price', `keep 5: ${isForeign}`]);
-    expect(subOrderDifference(shown, [now], links).links).toMatchObject([{ subOrderId: 9, isOurs: true }]);
-  });
-
-  test('leaves the sub-order that is exactly that of another one to that one', () => {
-    const [s, m] = [line('s', small), line('m', medium)];
-    const given = { shown: [shownAs(5, s)], links: [pending(m), pending(s)] };
-    expect(effects({ ...given, lines: [m, s] })).toEqual(['s gets 5', 'create m again']);
-  });
-
-  test('is sent again if it is not shown, with what was there before the first request', () => {
-    const shown = [shownAs(5, line('', { product_id: 9 })), shownAs(6, line('', { product_id: 9 }))];
-    expect(effects({ shown, lines: [one], links })).toContain('create 1 again');
-    expect(subOrderDifference(shown, [one], links).links).toEqual(links);
-    expect(subOrderDifference(shown, [one], []).links).toEqual([pending(one, [5, 6])]);
-    const now = line('1', { price: '12' });
-    expect(subOrderDifference(shown, [now], links).links).toEqual([pending(now, [5])]);
-  });
-
-  test('is removed with its line only where it is exactly as it was sent', () => {
-    expect(effects({ shown: [shownAs(9, one)], links })).toEqual(['remove 9']);
-    const other = shownAs(9, one, { price: { cents: 7, currency_iso: 'KRW' } });
-    expect(effects({ shown: [other], links })).toEqual([`keep 9: ${isForeign}`, 'forget 1']);
-  });
-
-  test.each<[string, LineLink]>([
-    ['the second response came', linked(one, 11, { idsBefore: [5] })],
-    ['both responses were lost', pending(one, [5])],
-  ])('leaves no copy where it was sent twice and %s, unless the copy has reviews', (_, link) => {
-    const of = (more: Partial<SubOrder>) => {
-      const shown = [before, shownAs(11, one), shownAs(12, one, more)];
-      return effects({ shown, lines: [one], links: [link] }).filter(
-        (effect) => effect.endsWith('12') || effect.includes('12:'),
-      );
-    };
-    expect(of({})).toEqual(['remove 12']);
-    expect(of({ reviews_count: 2 })).toEqual([`keep 12: ${hasReviews}`]);
-    expect(of({ price: { cents: 1, currency_iso: 'KRW' } })).toEqual([`keep 12: ${isForeign}`]);
-    // The service has written both otherwise than they were sent.
-    const shown = [11, 12].map((id) => shownAs(id, one, { product_options: { Size: 'none' } }));
-    expect(effects({ shown, lines: [one], links: [link] })).toContain('remove 12');
-  });
-
-  test('stays watched once it is found: another request for it may be carried out late', () => {
-    const [link] = subOrderDifference([before, shownAs(11, one)], [one], links).links;
-    expect(link).toEqual(linked(one, 11, { idsBefore: [5] }));
-    const later = [before, shownAs(11, one), shownAs(12, one)];
-    expect(effects({ shown: later, lines: [one], links: [link as LineLink] })).toContain('remove 12');
-  });
-
-  test('has a copy that another line may take, and that is ours then', () => {
-    const shown = [shownAs(11, one), shownAs(12, one)];
-    const watched = [linked(one, 11, { idsBefore: [] })];
-    expect(effects({ shown, lines: [one, line('2')], links: watched })).toEqual(['2 gets 12']);
-    expect(subOrderDifference(shown, [one, line('2')], watched).links).toMatchObject([
-      {},
-      { lineCode: '2', isOurs: true },
-    ]);
-  });
-
-  test('does not own a sub-order that is not as it was sent', () => {
-    const [one, other] = [line('1', small), line('2', medium)];
-    const shown = [shownAs(11, one), shownAs(12, other)];
-    const { links } = subOrderDifference(shown, [one, other], [linked(one, 11, { idsBefore: [] })]);
-    expect(links).toMatchObject([{ lineCode: '1' }, { lineCode: '2', subOrderId: 12, isOurs: false }]);
   });
 });
 
