@@ -7,7 +7,7 @@ import { openPages, type ReadDeps } from '../../src/reviews/read/reader.ts';
 import { type Axis, listLimits } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { testSeed } from '../harness/sampled.ts';
-import { listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
+import { type LastPage, listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
 
 type Service = ReadDeps['reviews'];
 
@@ -32,46 +32,58 @@ const listed = (reviews: readonly ModelReview[] | (() => readonly ModelReview[])
   );
 
 type Answer = Awaited<ReturnType<Service['page']>>;
-
 type Params = Parameters<Service['page']>[0];
+type Row = { id: number };
+type OddAnswer = Omit<Answer, 'items'> & { items: Row[] };
+type Change = (service: Service, reviews: readonly ModelReview[], how: Partial<Mood>) => Service;
 
 /** The service, whose responses are changed; `number` counts its requests. */
 function answering(
   service: Service,
-  change: (answer: Answer, request: { params: Params; page: number; number: number }) => Partial<Answer>,
+  change: (answer: OddAnswer, request: { params: Params; page: number; number: number }) => Partial<Answer>,
 ): Service {
   let number = 0;
   return {
     async page(params, page) {
       number += 1;
       const answer = await service.page(params, page);
-      const changed = { ...answer, ...change(answer, { params, page, number }) };
+      const changed = { ...answer, ...change(answer as OddAnswer, { params, page, number }) };
       return { ...changed, rawBody: Buffer.from(JSON.stringify(changed.items)) };
     },
   };
 }
+/** The service, of which something else is asked. */
+const asking = (service: Service, change: (params: Params, page: number) => [Params, number]): Service => ({
+  page: async (params, page) => service.page(...change(params, page)),
+});
+/** The service, which answers some requests with the error. */
+const failing = (service: Service, error: Error, fails: (params: Params) => unknown): Service =>
+  asking(service, (params, page) => {
+    if (fails(params)) throw error;
+    return [params, page];
+  });
+const none = { items: [] };
+
+const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 };
+/** A proxy that waits too long for an answer, or a process that dies of the request, may end it without any. */
+const noResponse = { ...failure, status: undefined, detail: 'the connection broke' };
+const refusal = new RefusedError({ ...failure, status: 400 });
 
 /** Of a process that has seen a long list: a list of a round number of reviews is not cut. */
 const freshPages = () => ({ ...openPages(pLimit(8)), longest: 10_000 });
 
 const usual = { signal: AbortSignal.any([]), plausible: { start: at('2000-01-01') / 1000, end: 4e9 } };
 
-async function idsRead(
-  service: Service,
-  timeZone = mood.zone,
-  present = new Date('2026-12-01T00:00:00Z'),
-  pages = freshPages(),
-  axis: Axis = 'created',
-) {
+type Reading = { timeZone?: string; now?: Date; pages?: ReturnType<typeof openPages>; axis?: Axis };
+
+async function idsRead(service: Service, { now = new Date('2026-12-01'), axis = 'created', ...how }: Reading = {}) {
   const ids = new Set<number>();
   let requests = 0;
-  const reviews: Service = {
-    page(...request) {
-      requests += 1;
-      return service.page(...request);
-    },
-  };
-  const deps = { ...usual, reviews, timeZone, pages, now: () => present };
+  const reviews = asking(service, (...request) => {
+    requests += 1;
+    return request;
+  });
+  const deps = { ...usual, reviews, timeZone: mood.zone, pages: freshPages(), ...how, now: () => now };
   const sink = {
     async land(page: { ids: readonly string[] }) {
       for (const id of page.ids) ids.add(Number(id));
@@ -87,28 +99,31 @@ const idsOf = (reviews: readonly ModelReview[]) => reviews.map((review) => revie
 const noon = at('2026-10-28T12:00:00Z');
 /** So many reviews of one day. */
 const ofDay = (count: number) => spread(count, noon, 86_400);
+/** The instant of a date of a request in UTC. */
+const utc = (text = '') => at(`${text.replace(' ', 'T')}Z`);
+const utcZone = { timeZone: 'UTC' };
 
 /** All reviews are read, without a gap, and with fewer requests than these. */
-async function readsAll(service: Service, reviews: readonly ModelReview[], requests = 1e9, what: object = {}) {
-  const read = await idsRead(service);
+async function readsAll(
+  service: Service,
+  reviews: readonly ModelReview[],
+  requests = 1e9,
+  what: object = {},
+  how: Reading = {},
+) {
+  const read = await idsRead(service, how);
   expect({ ...what, ...read }).toMatchObject({ ...what, ids: idsOf(reviews), reasons: [] });
   expect({ ...what, requests: read.requests }).toEqual({ ...what, requests: Math.min(read.requests, requests - 1) });
 }
 
-test('3,500 reviews in the hour that comes twice cost no request for each second', async () => {
-  const repeated = spread(3500, at('2026-11-01T05:00:00Z'), 7200);
-  const reviews = [...repeated, ...spread(150, at('2026-10-25T00:00:00Z'), 86_400)];
-  for (const lastPage of ['real', 'capped', 'absent'] as const) {
-    await readsAll(listed(reviews, { lastPage }), reviews, 550);
-  }
-});
-
-test('6,000 reviews in pages of ten are read at once, although they take more than 500 requests', async () => {
-  const reviews = ofDay(6000);
-  await readsAll(listed(reviews, { lastPage: 'real', pageSize: 10 }), reviews, 1000);
-});
-
 test.each([
+  // Both halves of an empty list are looked at, and days without reviews before and behind others.
+  ['real', 0, 100, 4],
+  ['capped', 0, 100, 4],
+  ['absent', 0, 100, 4],
+  ['real', 40, 100, 4],
+  ['absent', 40, 100, 4],
+  ['real', 450, 100, 10],
   ['not on the last', 450, 100, 10],
   ['only on page 1', 450, 100, 10],
   ['only on page 1', 400, 100, 12],
@@ -130,83 +145,162 @@ test.each([
   },
 );
 
-test.each([
-  ['absent', 100, 120],
-  ['fixed', 100, 120],
-  ['for the limit', 100, 120],
-  ['absent', 10, 1000],
-] as const)(
-  'a service that always shows page 1, last %s, of %i, is read in spans of a page',
-  async (lastPage, pageSize, requests) => {
-    const reviews = ofDay(450);
-    const service = listed(reviews, { lastPage, pageSize });
-    await readsAll({ page: (params) => service.page(params, 1) }, reviews, requests);
-  },
-);
+const page1: Change = (service) => asking(service, (params) => [params, 1]);
+const ascending: Change = (service) => asking(service, (params, page) => [{ ...params, date_order_desc: false }, page]);
+const isDescending = ({ date_order_desc }: Params) => date_order_desc;
+const turning: Change = (service, ...rest) =>
+  answering(ascending(service, ...rest), ({ items }, { params }) =>
+    isDescending(params) ? { items: items.toReversed() } : {},
+  );
+/** It ignores the limit, too. */
+const wholeAgain: Change = (_, reviews) => {
+  const whole = cutAs(reviews, [reviews.length], 1);
+  return answering(
+    asking(whole, (params) => [params, 1]),
+    () => ({ lastPage: undefined }),
+  );
+};
+const emptyFrom =
+  (first: number): Change =>
+  (service) =>
+    answering(service, (_, { page }) => (page >= first ? none : {}));
+const naming =
+  (named: (last: number, number: number) => number): Change =>
+  (service) =>
+    answering(service, ({ lastPage = 1 }, { number }) => ({ lastPage: named(lastPage, number) }));
 
-test.each([
-  // Both halves of an empty list are looked at, and days without reviews before and behind others.
-  ['real', 0, 4],
-  ['capped', 0, 4],
-  ['absent', 0, 4],
-  ['real', 40, 4],
-  ['absent', 40, 4],
-  ['real', 450, 10],
-] as const)(
-  'a list that names the last page %s and holds %i reviews costs %i requests',
-  async (lastPage, count, most) => {
-    const read = await idsRead(listed(ofDay(count), { lastPage }));
-    expect({ ...read, ids: read.ids.length }).toMatchObject({ ids: count, reasons: [], requests: most });
-  },
-);
+const lengthOf = ({ start_datetime, end_datetime }: Params) => at(end_datetime ?? '') - at(start_datetime ?? '');
+/** It shows other dates instead of a period of more days. */
+const forgetting =
+  (others: Partial<Params>, days: number): Change =>
+  (service) =>
+    asking(service, (params, page) => [
+      (lengthOf(params) > days * 86_400_000 ? { ...params, ...others } : params) as Params,
+      page,
+    ]);
+
+const twoPages =
+  (behind: 'refused' | 'not found' | 'empty' | 'the last again' | 'the first again'): Change =>
+  (service, _, { lastPage }) => {
+    const shown = asking(service, (params, page) => [params, page <= 2 ? page : behind === 'the last again' ? 2 : 1]);
+    return answering(shown, (answer, { page }) => {
+      if (page > 2 && behind === 'refused') throw refusal;
+      if (page > 2 && behind === 'not found') throw new NotFoundError({ ...failure, status: 404 });
+      const capped = lastPage === 'capped' ? { lastPage: Math.min(2, answer.lastPage ?? 2) } : {};
+      return page > 2 && behind === 'empty' ? { ...capped, ...none } : capped;
+    });
+  };
+
+const moods = (lastPages: readonly LastPage[], more: readonly Partial<Mood>[] = [{}]) =>
+  lastPages.flatMap((lastPage) => more.map((one) => ({ lastPage, ...one })));
+const behinds = [{ behind: 200 }, { behind: 404 }, { behind: 'the last again' }] as const;
+const usually = moods(['real', 'capped', 'absent']);
+const ofWeek = (count: number) => spread(count, noon, 600_000);
+const few = [450, 99, 101, 2].map(ofDay);
+const many = [0, 1, 100, 300, 2850, 2900, 3000].map(ofWeek);
+const byCount = (count: number) => 160 + (7 * count) / 100;
+// Page 1 is of one second, so it does not show its order.
+const ofTwoDays = [...spread(100, noon, 1), ...spread(350, noon + 200_000, 86_400)];
+const inRepeatedHour = [
+  ...spread(3500, at('2026-11-01T05:00:00Z'), 7200),
+  ...spread(150, at('2026-10-25T00:00:00Z'), 86_400),
+];
+const ofSpan = [
+  // One is of the last second of the span.
+  [...spread(200, span.start * 1000, 20 * 86_400), ...spread(1, (span.end - 1) * 1000, 1)],
+  spread(200, span.start * 1000, 9 * 86_400),
+  spread(200, (span.end - 9 * 86_400) * 1000, 9 * 86_400),
+];
+
+const refusing = (error: Error) => (service: Service) => failing(service, error, isDescending);
+const showingNone: Change = (service) => answering(service, (_, { params }) => (isDescending(params) ? none : {}));
+const newestDays = forgetting({ start_datetime: '2026-11-01 00:00:00' }, 14);
+const firstDays = forgetting({ end_datetime: '2026-10-30 00:00:00' }, 14);
+const real = moods(['real']);
+const withoutOrder = moods(['real', 'capped', 'only on page 1'], [{ ordered: false }]);
+const unsorted = moods(['real', 'absent', 'cached'], behinds);
+const turned = moods(['absent', 'cached', 'real']);
+const ofTwenty = usually.map((one) => ({ ...one, pageSize: 20 }));
+// Thirty lists of two pages are more than a window is halved.
+const ofTwoPages = [ofDay(1200)];
+
+type OddService = [
+  what: string,
+  Change,
+  Partial<Mood>[],
+  (readonly ModelReview[])[],
+  requests: number | typeof byCount,
+];
+test.each<OddService>([
+  ['has 3,500 reviews in the hour that comes twice', (one) => one, usually, [inRepeatedHour], 550],
+  ['has 6,000 reviews on pages of ten', (one) => one, moods(['real'], [{ pageSize: 10 }]), [ofDay(6000)], 1000],
+  ['always shows page 1', page1, moods(['absent', 'fixed', 'for the limit']), [ofDay(450)], 120],
+  ['always shows page 1, of ten', page1, moods(['absent'], [{ pageSize: 10 }]), [ofDay(450)], 1000],
+  ['ignores limit and page, and shows all each time', wholeAgain, real, few, 40],
+  ['ignores descending order', ascending, unsorted, [ofTwoDays, []], 100],
+  ['refuses descending order', refusing(refusal), unsorted, [ofTwoDays, []], 100],
+  ['fails on descending order', refusing(new UnavailableError(failure)), unsorted, [ofTwoDays, []], 100],
+  ['shows nothing in descending order', showingNone, real, [ofWeek(2900)], 100],
+  ['turns each page by itself for descending order', turning, turned, [100, 200, 450, 2000].map(ofDay), (all) => all],
+  ['has no order, and names pages from 2 on that are empty', emptyFrom(2), withoutOrder, [ofWeek(2500)], 700],
+  ['has no order, and names pages from 11 on that are empty', emptyFrom(11), withoutOrder, [ofWeek(2500)], 150],
+  ['has no order, and names pages from 21 on that are empty', emptyFrom(21), withoutOrder, [ofWeek(2500)], 150],
+  ['names a last page that is one too large', naming((last) => last + 1), real, many, byCount],
+  ['names one that is one too small', naming((last) => Math.max(1, last - 1)), real, many, byCount],
+  ['always names page 29', naming(() => 29), real, many, byCount],
+  ['always names page 31', naming(() => 31), real, many, byCount],
+  ['always names page 1', naming(() => 1), real, many, byCount],
+  ['names another one each time', naming((_, number) => 1 + ((number * 7) % 30)), real, many, byCount],
+  ['shows the newest days of a long period', newestDays, real, ofSpan, 40],
+  ['shows the first days of a long period', firstDays, real, ofSpan, 40],
+  ['shows two pages at most, others refused', twoPages('refused'), ofTwenty, ofTwoPages, 1300],
+  ['shows two pages at most, others not found', twoPages('not found'), ofTwenty, ofTwoPages, 1300],
+  ['shows two pages at most, others empty', twoPages('empty'), ofTwenty, ofTwoPages, 1300],
+  ['shows two pages at most, others the last again', twoPages('the last again'), ofTwenty, ofTwoPages, 1300],
+  ['shows two pages at most, others the first again', twoPages('the first again'), ofTwenty, ofTwoPages, 1300],
+])('all reviews are read of a service that %s', async (_, change, hows, lists, requests) => {
+  for (const how of hows)
+    for (const all of lists) {
+      const most = typeof requests === 'number' ? requests : requests(all.length);
+      await readsAll(change(listed(all, how), all, how), all, most, { ...how, count: all.length });
+    }
+});
 
 test.each([
   [450, 50, 40],
   [430, 30, 60],
   [2900, 30, 700],
   [150, 50, 25],
-] as const)(
-  '%i reviews of which each page shows only %i, although the next one begins 100 further, are read',
-  async (count, pageSize, requests) => {
-    for (const ordered of [true, false])
-      for (const lastPage of ['real', 'absent'] as const) {
-        const service = listed(ofDay(count), { lastPage, pageSize, ordered, leavesOut: true });
-        await readsAll(service, ofDay(count), requests, { ordered, lastPage });
-        // The service has shown full pages before.
-        const pages = { ...freshPages(), areNumbersRight: true };
-        expect(await idsRead(service, undefined, undefined, pages)).toMatchObject({ ids: idsOf(ofDay(count)) });
-      }
-  },
-);
+] as const)('%i reviews are read of which a page shows %i, and the next begins 100 further', async (...given) => {
+  const [count, pageSize, requests] = given;
+  for (const how of moods(['real', 'absent'], [{ ordered: true }, { ordered: false }])) {
+    const service = listed(ofDay(count), { ...how, pageSize, leavesOut: true });
+    await readsAll(service, ofDay(count), requests, how);
+    // The service has shown full pages before.
+    await readsAll(service, ofDay(count), undefined, how, { pages: { ...freshPages(), areNumbersRight: true } });
+  }
+});
 
-test.each([422, 500] as const)(
-  'a review that pages leave out and the service fails on (%i) is a gap',
-  async (status) => {
-    const reviews = spread(120, noon, 1);
-    const model = listed(reviews, { lastPage: 'real', pageSize: 50, leavesOut: true });
-    const failing = answering(model, ({ items }) => {
-      if (!(items as Row[]).some(({ id }) => id === reviews[70]?.id)) return {};
-      throw status === 500 ? new UnavailableError(failure) : new RefusedError({ ...failure, status });
-    });
-    const { gaps } = await idsRead(failing);
-    expect(gaps).toMatchObject([{ kind: status === 500 ? 'failed' : 'refused' }]);
-  },
-);
+test.each([
+  ['refused', new RefusedError({ ...failure, status: 422 })],
+  ['failed', new UnavailableError(failure)],
+])('a review that pages leave out and that is %s is a gap', async (kind, error) => {
+  const reviews = spread(120, noon, 1);
+  const model = listed(reviews, { lastPage: 'real', pageSize: 50, leavesOut: true });
+  const service = answering(model, ({ items }) => {
+    if (items.some(({ id }) => id === reviews[70]?.id)) throw error;
+    return {};
+  });
+  expect((await idsRead(service)).gaps).toMatchObject([{ kind }]);
+});
 
-test('a list that is asked for while another one shows that pages leave reviews out is not believed', async () => {
+test('a list asked for while another shows that pages leave reviews out is not believed', async () => {
   const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
   const pages = freshPages();
-  const other = idsRead(listed(ofDay(450), how), undefined, undefined, pages);
-  const service = listed(ofDay(52), how);
-  const late: Service = {
-    async page(...request) {
-      const answer = await service.page(...request);
-      await other;
-      return answer;
-    },
-  };
-  const read = await idsRead(late, undefined, undefined, pages);
-  expect(read).toMatchObject({ ids: idsOf(ofDay(52)), reasons: [] });
+  const other = idsRead(listed(ofDay(450), how), { pages });
+  const { page } = listed(ofDay(52), how);
+  const late: Service = { page: (...request) => page(...request).then((answer) => other.then(() => answer)) };
+  await readsAll(late, ofDay(52), undefined, {}, { pages });
 });
 
 test('a review that is written meanwhile does not mean that pages leave others out', async () => {
@@ -219,7 +313,7 @@ test('a review that is written meanwhile does not mean that pages leave others o
     return { requestedAt };
   });
   const pages = freshPages();
-  await idsRead(growing, undefined, requestedAt, pages);
+  await idsRead(growing, { now: requestedAt, pages });
   expect([reviews.length, pages.pageSize]).toEqual([81, undefined]);
 });
 
@@ -229,7 +323,7 @@ test('a short last page is believed while numbers are right, a full one never', 
   const costs: number[] = [];
   for (const [at, count] of [350, 40, 200, 250, 40].entries()) {
     const lastPage = at === 3 ? 'cached' : 'real';
-    const read = await idsRead(listed(long.slice(0, count), { lastPage }), undefined, undefined, pages);
+    const read = await idsRead(listed(long.slice(0, count), { lastPage }), { pages });
     expect(read).toMatchObject({ ids: idsOf(long.slice(0, count)), reasons: [] });
     costs.push(read.requests);
   }
@@ -238,29 +332,6 @@ test('a short last page is believed while numbers are right, a full one never', 
   expect([costs[1], costs[2], costs[4]]).toEqual([3, 8, 2]);
 });
 
-test.each([
-  ['one too large', (last: number) => last + 1],
-  ['one too small', (last: number) => Math.max(1, last - 1)],
-  ['always 29', () => 29],
-  ['always 31', () => 31],
-  ['always 1', () => 1],
-  ['another one each time', (_: number, number: number) => 1 + ((number * 7) % 30)],
-] as const)('a last page that is %s: all reviews are read, with few requests a page', async (_, named) => {
-  for (const count of [0, 1, 100, 300, 2850, 2900, 3000]) {
-    const model = listed(spread(count, noon, 600_000), { lastPage: 'real' });
-    const service = answering(model, ({ lastPage = 1 }, { number }) => ({ lastPage: named(lastPage, number) }));
-    await readsAll(service, spread(count, noon, 600_000), 160 + (7 * count) / 100, { count });
-  }
-});
-
-test('a service that shows no list in descending order: 29 full pages are cut in the middle', async () => {
-  const reviews = spread(2900, noon, 600_000);
-  const service = listed(reviews, { lastPage: 'real' });
-  const ascending = answering(service, (_, { params }) => (params.date_order_desc ? { items: [] } : {}));
-  await readsAll(ascending, reviews, 100);
-});
-
-type Row = { id: number };
 /** A service whose pages are of these sizes, whatever the limit, and whose number of the last page is always this one. */
 function cutAs(reviews: readonly ModelReview[], sizes: readonly number[], last: number, isHidden = (_: Row) => false) {
   const model = listed(reviews);
@@ -313,79 +384,32 @@ test.each([
   },
 );
 
-test.each([450, 99, 101, 2])(
-  'a service that ignores limit and page, and shows all %i each time, is read',
-  async (count) => {
-    const reviews = ofDay(count);
-    const whole = cutAs(reviews, [count], 1);
-    const stuck: Service = { page: async (params) => ({ ...(await whole.page(params, 1)), lastPage: undefined }) };
-    await readsAll(stuck, reviews, 40);
-  },
-);
-
 test('an empty list is no proof if the service refuses to show it from its other end', async () => {
-  const reviews = ofDay(50);
-  const whole = listed(reviews, { lastPage: 'real' });
-  let asked = 0;
-  const unsure: Service = {
-    async page(params, page) {
-      asked += 1;
-      if (asked === 1) return listed([], { lastPage: 'real' }).page(params, page);
-      if (asked > 2) return whole.page(params, page);
-      throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 400 });
-    },
-  };
-  await readsAll(unsure, reviews);
+  const service = answering(listed(ofDay(50), { lastPage: 'real' }), (_, { number }) => {
+    if (number === 2) throw refusal;
+    return number === 1 ? none : {};
+  });
+  await readsAll(service, ofDay(50));
 });
 
 test('a service that ignores the period is given up after a bounded number of lists', async () => {
   const service = listed(spread(5000, at('2026-10-01T00:00:00Z'), 86_400), { lastPage: 'real' });
   const always = { start_datetime: '2026-10-01 00:00:00', end_datetime: '2026-10-09 00:00:00', limit: 100 };
-  const deaf: Service = { page: (_, page) => service.page(always, page) };
-  const read = await idsRead(deaf);
+  const read = await idsRead(asking(service, (_, page) => [always, page]));
   expect(read.gaps).not.toEqual([]);
   expect(read.requests).toBeLessThan(300);
 });
-
-const lengthOf: (params: Parameters<Service['page']>[0]) => number = ({ start_datetime, end_datetime }) =>
-  at(end_datetime ?? '') - at(start_datetime ?? '');
 
 test('a service that ignores a period of more than 14 days: its list of other dates proves nothing', async () => {
   const reviews = spread(200, span.start * 1000, 20 * 86_400);
   const others = spread(46, at('2026-11-12T00:00:00Z'), 15 * 86_400);
   const service = listed([...reviews, ...others], { lastPage: 'real' });
   const latest = { start_datetime: '2026-11-11 00:00:00', end_datetime: '2026-12-01 00:00:00' };
-  const forgetful = (days: number): Service => ({
-    page: (params, page) =>
-      lengthOf(params) > days * 86_400_000
-        ? service.page({ ...params, ...latest } as typeof params, page)
-        : service.page(params, page),
-  });
-  const read = await idsRead(forgetful(14));
+  const read = await idsRead(forgetting(latest, 14)(service, [], {}));
   expect(read).toMatchObject({ ids: expect.arrayContaining(idsOf(reviews)), reasons: [] });
-  const deaf = await idsRead(forgetful(0));
+  const deaf = await idsRead(forgetting(latest, 0)(service, [], {}));
   expect(deaf.gaps).toMatchObject([{ kind: 'unproven', span, reason: expect.stringContaining('of other dates') }]);
   expect(deaf.requests).toBeLessThan(500);
-});
-
-test.each([
-  ['newest', { start_datetime: '2026-11-01 00:00:00' }],
-  ['first', { end_datetime: '2026-10-30 00:00:00' }],
-])('a service that shows the %s days of a long period: the others are read, too', async (_, shown) => {
-  // One is of the last second of the span.
-  const throughout = [...spread(200, span.start * 1000, 20 * 86_400), ...spread(1, (span.end - 1) * 1000, 1)];
-  const ofFirstDays = spread(200, span.start * 1000, 9 * 86_400);
-  const ofLastDays = spread(200, (span.end - 9 * 86_400) * 1000, 9 * 86_400);
-  for (const reviews of [throughout, ofFirstDays, ofLastDays]) {
-    const service = listed(reviews, { lastPage: 'real' });
-    const forgetful: Service = {
-      page: (params, page) =>
-        lengthOf(params) > 14 * 86_400_000
-          ? service.page({ ...params, ...shown } as typeof params, page)
-          : service.page(params, page),
-    };
-    await readsAll(forgetful, reviews, 40);
-  }
 });
 
 test.each(['newest', 'oldest', 'first of the list'] as const)(
@@ -395,55 +419,27 @@ test.each(['newest', 'oldest', 'first of the list'] as const)(
       const reviews = spread(1000, span.start * 1000, 20 * 86_400);
       const whole = listed(reviews, { lastPage: 'real', ordered });
       const capped: Service = {
-        async page(params, page) {
-          const items: unknown[] = [];
-          for (let number = 1; number <= 10; number += 1)
-            items.push(...(await whole.page({ ...params, limit: 100 }, number)).items);
-          const byDate = (items as { id: number }[]).toSorted((a, b) => a.id - b.id);
-          const kept =
-            which === 'newest' ? byDate.slice(-300) : which === 'oldest' ? byDate.slice(0, 300) : items.slice(0, 300);
-          const all = items.filter((item) => kept.includes(item as { id: number }));
-          const { limit = 100 } = params;
-          const shown = all.slice((page - 1) * limit, page * limit);
-          return {
-            items: shown,
-            rawBody: Buffer.from(JSON.stringify(shown)),
-            lastPage: Math.ceil(all.length / limit),
-            requestedAt: new Date('2030-01-01'),
-          };
+        async page({ limit = 100, ...params }, page) {
+          const pages = Array.from({ length: 10 }, (_, at) => whole.page({ ...params, limit: 100 }, at + 1));
+          const items = (await Promise.all(pages)).flatMap((one) => one.items as Row[]);
+          const byDate = which === 'first of the list' ? items : items.toSorted((a, b) => a.id - b.id);
+          const kept = which === 'newest' ? byDate.slice(-300) : byDate.slice(0, 300);
+          const all = items.filter((item) => kept.includes(item));
+          const [shown, lastPage] = [all.slice((page - 1) * limit, page * limit), Math.ceil(all.length / limit)];
+          const requestedAt = new Date('2030-01-01');
+          return { items: shown, rawBody: Buffer.from(JSON.stringify(shown)), lastPage, requestedAt };
         },
       };
-      const read = await idsRead(capped, undefined, undefined, openPages(pLimit(8)));
-      expect(read).toMatchObject({ ids: idsOf(reviews), reasons: [] });
-      expect(read.requests).toBeLessThan(150);
-    }
-  },
-);
-
-test.each([2, 11, 21])(
-  'a list without order whose pages from %i on are empty, although others are named, is read',
-  async (from) => {
-    for (const lastPage of ['real', 'capped', 'only on page 1'] as const) {
-      const reviews = spread(2500, noon, 600_000);
-      const service = answering(listed(reviews, { lastPage, ordered: false }), (_, { page }) =>
-        page >= from ? { items: [] } : {},
-      );
-      await readsAll(service, reviews, from === 2 ? 700 : 150, { lastPage });
+      await readsAll(capped, reviews, 150, {}, { pages: openPages(pLimit(8)) });
     }
   },
 );
 
 test('a service that shows nothing if more than 50 are asked for leaves a gap, soon', async () => {
   const service = listed(ofDay(450), { lastPage: 'real' });
-  for (const desc of ['shown', 'refused'] as const) {
-    const shy: Service = {
-      async page(params, page) {
-        if (params.date_order_desc && desc === 'refused') throw new RefusedError({ ...failure, status: 400 });
-        const answer = await service.page(params, page);
-        return (params.limit ?? 0) > 50 ? { ...answer, items: [], rawBody: Buffer.from('[]') } : answer;
-      },
-    };
-    const read = await idsRead(shy);
+  const shy = answering(service, (_, { params: { limit = 0 } }) => (limit > 50 ? none : {}));
+  for (const one of [shy, failing(shy, refusal, isDescending)]) {
+    const read = await idsRead(one);
     expect(read.gaps).toMatchObject([
       { kind: 'unproven', span, reason: expect.stringContaining('unless only 10 are asked for') },
     ]);
@@ -454,25 +450,19 @@ test('a service that shows nothing if more than 50 are asked for leaves a gap, s
 test.each(['refuses', 'shows nothing for'])(
   'a service that %s dates ahead of its clock is read up to now',
   async (how) => {
-    const now = at('2026-11-01T00:00:00Z');
-    const service = listed(ofDay(450), { zone: 'UTC', lastPage: 'real' });
-    const local = (text = '') => Date.parse(`${text.replace(' ', 'T')}Z`);
-    const early: Service = {
-      async page(params, page) {
-        if (local(params.end_datetime) <= now) return service.page(params, page);
-        if (how === 'shows nothing for') return listed([], { zone: 'UTC', lastPage: 'real' }).page(params, page);
-        throw new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422 });
-      },
-    };
-    const read = await idsRead(early, 'UTC', new Date(now));
-    expect(read).toMatchObject({ ids: Array.from({ length: 450 }, () => expect.any(Number)), reasons: [] });
-    expect(read.requests).toBeLessThan(15);
+    const now = new Date('2026-11-01T00:00:00Z');
+    const early = answering(listed(ofDay(450), { zone: 'UTC', lastPage: 'real' }), (_, { params }) => {
+      const isAhead = utc(params.end_datetime) > now.getTime();
+      if (isAhead && how === 'refuses') throw refusal;
+      return isAhead ? { ...none, lastPage: 1 } : {};
+    });
+    await readsAll(early, ofDay(450), 15, {}, { timeZone: 'UTC', now });
   },
 );
 
 test('a zone that is an hour wrong does not make a list be read second by second', async () => {
   const service = listed(spread(5000, at('2026-10-28T00:00:00Z'), 86_400), { zone: 'Asia/Seoul', lastPage: 'real' });
-  const { requests } = await idsRead(service, 'Asia/Shanghai');
+  const { requests } = await idsRead(service, { timeZone: 'Asia/Shanghai' });
   expect(requests).toBeLessThan(100);
 });
 
@@ -495,7 +485,7 @@ test.each([
 test('a service that shows one page of an unsorted list costs a bounded number of requests', async () => {
   const reviews = spread(3100, noon, 60);
   const service = listed(reviews, { lastPage: 'absent', pageSize: 30, ordered: false, ties: 'shuffled' });
-  const read = await idsRead({ page: (params) => service.page(params, 1) });
+  const read = await idsRead(page1(service, [], {}));
   if (read.ids.length < reviews.length) expect(read.gaps).not.toEqual([]);
   // What is under way when the requests are spent comes to its end.
   expect(read.requests).toBeLessThan(500 + 2 * reviews.length + 2000);
@@ -507,13 +497,13 @@ test('a review that is written after the last page was read costs no cuts', asyn
   const [written] = spread(1, now, 1);
   let isWritten = false;
   const model = listed(() => (written && isWritten ? [...reviews, written] : reviews), { lastPage: 'real' });
-  const service = answering(model, () => ({ requestedAt: new Date(now) }));
-  const writing: Service = {
-    page(params, page) {
+  const writing = asking(
+    answering(model, () => ({ requestedAt: new Date(now) })),
+    (params, page) => {
       isWritten ||= params.date_order_desc === true;
-      return service.page(params, page);
+      return [params, page];
     },
-  };
+  );
   const read = await idsRead(writing);
   expect(read).toMatchObject({ ids: expect.arrayContaining(idsOf(reviews)), reasons: [] });
   // A look at page 1, eight pages, the other end, the last page again, and the days before and behind.
@@ -523,7 +513,7 @@ test('a review that is written after the last page was read costs no cuts', asyn
 /** The service, which takes the hidden reviews off the pages that it has cut. */
 function hiding(service: Service, hidden: readonly ModelReview[]): Service {
   const ids = new Set(idsOf(hidden));
-  return answering(service, ({ items }) => ({ items: (items as Row[]).filter(({ id }) => !ids.has(id)) }));
+  return answering(service, ({ items }) => ({ items: items.filter(({ id }) => !ids.has(id)) }));
 }
 
 test.each(['real', 'capped', 'absent'] as const)(
@@ -575,17 +565,6 @@ test.each(['real', 'capped', 'absent'] as const)(
   },
 );
 
-test('a list whose first page is all hidden is read by page numbers', async () => {
-  const reviews = ofDay(250);
-  await readsAll(hiding(listed(reviews, { lastPage: 'real' }), reviews.slice(0, 100)), reviews.slice(100));
-});
-
-test.each([1, 50])('a list whose last page of %i is all hidden is proven in parts', async (count) => {
-  const reviews = ofDay(200 + count);
-  // The list, which ends with a full page before the last one; then its two parts.
-  await readsAll(hiding(listed(reviews, { lastPage: 'real' }), reviews.slice(200)), reviews.slice(0, 200), 16);
-});
-
 test.each([
   ['a page and a bit', 194, 305],
   ['a page', 200, 300],
@@ -596,54 +575,24 @@ test.each([
 ] as const)('%s of hidden reviews, without Link or with half of the pages, hide no others', async (_, from, to) => {
   for (const lastPage of ['absent', 'cached'] as const) {
     for (const count of [450, to + 1, to, 2850]) {
-      const reviews = ofDay(count);
-      const read = await idsRead(hiding(listed(reviews, { lastPage }), reviews.slice(from, to)));
-      const ids = idsOf(reviews.toSpliced(from, to - from));
-      expect({ lastPage, count, ...read }).toMatchObject({ ids, reasons: [] });
+      const service = hiding(listed(ofDay(count), { lastPage }), ofDay(count).slice(from, to));
       // It is read twice, and looked at from its other end and behind it.
-      if (count < 1000) expect(read.requests).toBeLessThan(80);
+      const requests = count < 1000 ? 80 : undefined;
+      await readsAll(service, ofDay(count).toSpliced(from, to - from), requests, { lastPage, count });
     }
   }
 });
 
-test.each(['ignores', 'refuses', 'fails on'] as const)(
-  'a service that %s descending order: all reviews are read, and a list without any is proven',
-  async (what) => {
-    // Page 1 is of one second, so it does not show its order.
-    const reviews = [...spread(100, noon, 1), ...spread(350, noon + 200_000, 86_400)];
-    for (const lastPage of ['real', 'absent', 'cached'] as const) {
-      for (const all of [reviews, []]) {
-        for (const behind of [200, 404, 'the last again'] as const) {
-          const service = listed(all, { lastPage, behind });
-          const ascending: Service = {
-            async page(params, page) {
-              if (params.date_order_desc && what === 'refuses') throw new RefusedError({ ...failure, status: 400 });
-              if (params.date_order_desc && what === 'fails on') throw new UnavailableError(failure);
-              return service.page({ ...params, date_order_desc: false }, page);
-            },
-          };
-          await readsAll(ascending, all, 100, { lastPage, behind });
-        }
-      }
-    }
-  },
-);
-
-test.each(['absent', 'cached', 'real'] as const)(
-  'a service that turns each page by itself for descending order, last page %s: all reviews are read',
-  async (lastPage) => {
-    for (const count of [100, 200, 450, 2000]) {
-      const service = listed(ofDay(count), { lastPage });
-      const turning: Service = {
-        async page(params, page) {
-          const read = await service.page({ ...params, date_order_desc: false }, page);
-          return params.date_order_desc ? { ...read, items: read.items.toReversed() } : read;
-        },
-      };
-      await readsAll(turning, ofDay(count), count, { lastPage, count });
-    }
-  },
-);
+test.each([
+  ['first page', 250, 0, 100, undefined],
+  // The list, which ends with a full page before the last one; then its two parts.
+  ['last page, of 1,', 201, 200, 201, 16],
+  ['last page, of 50,', 250, 200, 250, 16],
+])('a list whose %s is all hidden is read by page numbers, in parts if need be', async (...given) => {
+  const [, count, from, to, requests] = given;
+  const service = hiding(listed(ofDay(count), { lastPage: 'real' }), ofDay(count).slice(from, to));
+  await readsAll(service, ofDay(count).toSpliced(from, to - from), requests);
+});
 
 test('a deletion while a list is read makes up for no review that its pages leave out', async () => {
   const reviews = ofDay(250);
@@ -653,7 +602,7 @@ test('a deletion while a list is read makes up for no review that its pages leav
     // The border of two pages lies between reviews whose order differs by page: one is on both, one on none.
     const service = answering(model, ({ items }, { page }) => {
       number += 1;
-      const twice = (items as Row[]).map((item) => (item.id === reviews[100]?.id ? { ...item, ...otherId } : item));
+      const twice = items.map((item) => (item.id === reviews[100]?.id ? { ...item, ...otherId } : item));
       return page === 2 ? { items: twice } : {};
     });
     const otherId = { id: reviews[99]?.id };
@@ -666,45 +615,16 @@ test('a deletion while a list is read makes up for no review that its pages leav
 test('a page of reviews of the first second behind the span hides no end of the list', async () => {
   const reviews = [...ofDay(1200), ...spread(120, span.end * 1000, 0)];
   for (const lastPage of ['real', 'absent', 'capped', 'cached'] as const) {
-    const model = listed(reviews, { lastPage, end: 'second' });
-    const service: Service = {
-      // It takes the end as the second after it, and shows ten pages.
-      async page(params, page) {
-        const { end_datetime: last = '' } = params;
-        const next = new Date(at(`${last.replace(' ', 'T')}Z`) + 1000).toISOString();
-        const later = { ...params, end_datetime: next.slice(0, 19).replace('T', ' ') } as typeof params;
-        const answer = await model.page(later, page);
-        return page <= 10 ? answer : { ...answer, items: [], rawBody: Buffer.from('[]') };
-      },
-    };
-    const { ids, reasons } = await idsRead(service);
+    // It takes the end as the second after it, and shows ten pages.
+    const later = asking(listed(reviews, { lastPage, end: 'second' }), (params, page) => {
+      const next = new Date(utc(params.end_datetime) + 1000).toISOString();
+      return [{ ...params, end_datetime: next.slice(0, 19).replace('T', ' ') } as Params, page];
+    });
+    const { ids, reasons } = await idsRead(emptyFrom(11)(later, [], {}));
     const missed = idsOf(reviews.slice(0, 1200)).filter((id) => !ids.includes(id));
     expect({ lastPage, missed, reasons }).toEqual({ lastPage, missed: [], reasons: [] });
   }
 });
-
-test.each(['refused', 'not found', 'empty', 'the last again', 'the first again'] as const)(
-  'a service that shows two pages at most, others %s: all reviews are read',
-  async (behind) => {
-    // Thirty such lists are more than a window is halved.
-    const reviews = ofDay(1200);
-    for (const lastPage of ['real', 'capped', 'absent'] as const) {
-      const service = listed(reviews, { lastPage, pageSize: 20 });
-      const capped: Service = {
-        async page(params, page) {
-          if (page <= 2) return cut(await service.page(params, page));
-          if (behind === 'refused') throw new RefusedError({ ...failure, status: 400 });
-          if (behind === 'not found') throw new NotFoundError({ ...failure, status: 404 });
-          const shown = cut(await service.page(params, behind === 'the last again' ? 2 : 1));
-          return behind === 'empty' ? { ...shown, items: [], rawBody: Buffer.from('[]') } : shown;
-        },
-      };
-      const cut = (answer: Answer) =>
-        lastPage === 'capped' && answer.lastPage ? { ...answer, lastPage: Math.min(2, answer.lastPage) } : answer;
-      await readsAll(capped, reviews, 1300, { lastPage });
-    }
-  },
-);
 
 /** The service, which shows nothing on this page of a hundred for so many times. */
 function emptyFor(service: Service, empty: number, times: number): Service {
@@ -712,7 +632,7 @@ function emptyFor(service: Service, empty: number, times: number): Service {
   return answering(service, (_, { params, page }) => {
     if (page !== empty || params.limit !== 100 || left === 0) return {};
     left -= 1;
-    return { items: [] };
+    return none;
   });
 }
 
@@ -756,7 +676,7 @@ test('a record without an id whose link is signed again is no change of its list
   const reviews = ofDay(250);
   for (const lastPage of ['real', 'absent'] as const) {
     const service = answering(listed(reviews, { lastPage }), ({ items }, { number }) => ({
-      items: (items as Row[]).map((item) =>
+      items: items.map((item) =>
         item.id === reviews[249]?.id ? { ...item, id: null, url: `https://v.example.com/?s=${number}` } : item,
       ),
     }));
@@ -770,26 +690,14 @@ test('a review dated far from its span stops no others, nor makes the span unpro
   const reviews = ofDay(500);
   const odd = (item: Row) => (item.id === reviews[42]?.id ? { ...item, created_at: '2011-01-01T00:00:00.000Z' } : item);
   const service = answering(listed(reviews, { lastPage: 'real' }), ({ items }) => ({
-    items: (items as Row[]).map(odd),
+    items: items.map(odd),
   }));
   await readsAll(service, reviews);
 });
 
-const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 };
-/** A proxy that waits too long for an answer, or a process that dies of the request, may end it without any. */
-const noResponse = { ...failure, status: undefined, detail: 'the connection broke' };
-
 /** The service, which answers with the error to every list whose period holds a second of [from, to). */
-function failingFor(service: Service, [from, to]: [string, string], error: Error): Service {
-  const local = (text: string) => Date.parse(`${text.replace(' ', 'T')}Z`);
-  return {
-    async page(params, page, options) {
-      const period = [local(params.start_datetime ?? ''), local(params.end_datetime ?? '')] as const;
-      if (period[0] < Date.parse(to) && period[1] >= Date.parse(from)) throw error;
-      return service.page(params, page, options);
-    },
-  };
-}
+const failingFor = (service: Service, [from, to]: [string, string], error: Error) =>
+  failing(service, error, (params) => utc(params.start_datetime) < at(to) && utc(params.end_datetime) >= at(from));
 
 test.each([
   ['responds with 500 for a second', new UnavailableError(failure), 1],
@@ -800,7 +708,7 @@ test.each([
   const [from, to] = [new Date(noon).toISOString(), new Date(noon + seconds * 1000).toISOString()];
   const reviews = spread(1500, at('2026-10-20T00:00:00Z'), 20 * 86_400);
   const service = failingFor(listed(reviews, { zone: 'UTC', lastPage: 'real' }), [from, to], error);
-  const read = await idsRead(service, 'UTC');
+  const read = await idsRead(service, utcZone);
   const missing = reviews.filter(({ id }) => !read.ids.includes(id));
   for (const { createdMs } of missing) {
     expect(createdMs).toBeGreaterThanOrEqual(at(from) - 86_400_000);
@@ -815,32 +723,26 @@ test.each([
 test('a service that fails on all of what is left to read leaves a gap', async () => {
   const all: [string, string] = ['2026-10-20T00:00:00Z', '2026-11-10T00:00:00Z'];
   const service = failingFor(listed([], { zone: 'UTC' }), all, new UnavailableError(failure));
-  const read = await idsRead(service, 'UTC');
+  const read = await idsRead(service, utcZone);
   expect(read.gaps).toMatchObject([{ kind: 'failed', span }]);
   // Each of them is followed by a request that succeeds: the service is not down.
   expect(read.requests).toBe(2 * (1 + 2 * 24));
 });
 
 test('a service that fails on every list by update is not down', async () => {
-  const service = listed([], { zone: 'UTC' });
-  const failing: Service = {
-    async page(params, page) {
-      if (params.date_updated_at) throw new UnavailableError(failure);
-      return service.page(params, page);
-    },
-  };
-  const read = await idsRead(failing, 'UTC', undefined, undefined, 'updated');
+  const service = failing(listed([]), new UnavailableError(failure), ({ date_updated_at }) => date_updated_at);
+  const read = await idsRead(service, { axis: 'updated' });
   expect(read.gaps).toMatchObject([{ kind: 'failed', span }]);
 });
 
 test('a refused span and a failing one beside it are two gaps with their reasons', async () => {
   const middle = '2026-10-30T12:00:00Z';
-  const [refusal, fault] = [new RefusedError({ ...failure, status: 403 }), new UnavailableError(failure)];
-  const failing = failingFor(listed([], { zone: 'UTC' }), [middle, '2026-11-10T00:00:00Z'], fault);
-  const read = await idsRead(failingFor(failing, ['2026-10-20T00:00:00Z', middle], refusal), 'UTC');
+  const [forbidden, fault] = [new RefusedError({ ...failure, status: 403 }), new UnavailableError(failure)];
+  const beside = failingFor(listed([], { zone: 'UTC' }), [middle, '2026-11-10T00:00:00Z'], fault);
+  const read = await idsRead(failingFor(beside, ['2026-10-20T00:00:00Z', middle], forbidden), utcZone);
   const second = at(middle) / 1000;
   expect(read.gaps).toMatchObject([
-    { kind: 'refused', span: { start: span.start, end: second }, reason: expect.stringContaining(refusal.message) },
+    { kind: 'refused', span: { start: span.start, end: second }, reason: expect.stringContaining(forbidden.message) },
     { kind: 'failed', span: { start: second, end: span.end }, reason: expect.stringContaining(fault.message) },
   ]);
 });
@@ -854,8 +756,6 @@ test.each([
   await expect(idsRead({ page })).rejects.toBe(error);
   expect(page.mock.calls.length).toBeLessThan(20);
 });
-
-const nothing = { missed: [], reasons: [] };
 
 test('a review that is deleted between two requests hides none that moved', async () => {
   const stood = ofDay(350);
@@ -874,11 +774,12 @@ test('a review that is deleted between two requests hides none that moved', asyn
     },
   };
   const { ids, reasons } = await idsRead(deleting);
-  expect({ missed: idsOf(stood.slice(1)).filter((id) => !ids.includes(id)), reasons }).toEqual(nothing);
+  const missed = idsOf(stood.slice(1)).filter((id) => !ids.includes(id));
+  expect({ missed, reasons }).toEqual({ missed: [], reasons: [] });
 });
 
 test('a service that refuses everything is asked for 24 halves of the window at most', async () => {
-  const read = await idsRead({ page: () => Promise.reject(new RefusedError({ ...failure, status: 403 })) }, 'UTC');
+  const read = await idsRead({ page: () => Promise.reject(refusal) }, utcZone);
   expect(read.gaps).toMatchObject([{ kind: 'refused', span }]);
   expect(read.requests).toBe(1 + 2 * 24);
 });
