@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
-import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { cheapestFolder } from '../harness/servers.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -116,52 +110,6 @@ describe('migrate', () => {
     expect(
       await world.warehouse(`select time_zone, created_on::text, created_month::text from bi.freshness, bi.reviews`),
     ).toEqual([{ time_zone: 'America/Sao_Paulo', created_on: '2026-02-28', created_month: '2026-02-01' }]);
-  });
-
-  test('passes for a user who may create no role, and opens bi once somebody made it', async () => {
-    // A server of its own: on the one of all tests the role is there.
-    await using opened = new AsyncDisposableStack();
-    const server = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder() });
-    opened.defer(() => server.close());
-    const owner = await server.createDatabase('warehouse');
-    const admin = new pg.Client({ connectionString: owner });
-    await admin.connect();
-    opened.defer(() => admin.end());
-    await admin.query(`create role plain login password 'plain'; grant create on database warehouse to plain`);
-    const url = new URL(owner);
-    [url.username, url.password] = ['plain', 'plain'];
-    const environment = {
-      SHOP_DATABASE_URL: url.href,
-      WAREHOUSE_DATABASE_URL: url.href,
-      REVIEW_API_BASE_URL: 'http://127.0.0.1:1',
-      REVIEW_API_CLIENT_ID: 'demo',
-      REVIEW_API_CLIENT_SECRET: 'demo',
-    };
-    const without = await runCli(['migrate'], environment);
-    expect(without).toMatchObject({ status: 0, stdout: expect.stringContaining('create role bi_reader nologin') });
-
-    await admin.query('begin; create role bi_reader nologin');
-    const others = [await server.createDatabase('one'), await server.createDatabase('two')];
-    const opening = Promise.all(
-      [...others, ...others].map(async (other) => {
-        const warehouse = await openWarehouse({ url: other, connections: 1 });
-        try {
-          await migrateWarehouse(warehouse.db);
-          return await prepareBi(warehouse, { timeZone: 'UTC' });
-        } finally {
-          await warehouse.close();
-        }
-      }),
-    );
-    const waiting = `select from pg_stat_activity where wait_event = 'transactionid' and query like '%create role bi_reader%'`;
-    await until(async () => (await query(owner, waiting)).length > 0);
-    await admin.query('commit');
-    expect(await opening).toEqual([true, true, true, true]);
-
-    expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0, stdout: 'Up to date.\n' });
-    await query(owner, `create role analyst login password 'analyst' in role bi_reader`);
-    [url.username, url.password] = ['analyst', 'analyst'];
-    expect(await query(url.href, 'select time_zone from bi.freshness')).toEqual([{ time_zone: 'Asia/Seoul' }]);
   });
 
   test('names a zone that Postgres does not know', async () => {

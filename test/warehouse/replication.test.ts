@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { until } from '../harness/cli.ts';
+import { runCli, until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { cheapestFolder } from '../harness/servers.ts';
 
@@ -24,9 +24,30 @@ const shown = `select
   (select jsonb_agg(to_jsonb(r) order by review_id) from bi.reviews r) as bi_reviews,
   (select jsonb_agg(to_jsonb(s) order by order_key, price) from bi.sub_orders s) as bi_sub_orders`;
 
+let server: EmbeddedDatabase;
+beforeAll(async () => {
+  server = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: ['wal_level=logical'] });
+});
+afterAll(() => server.close());
+
+// On the server of all tests the role is there.
+test('migrate passes for a user who may create no role, and opens bi once somebody made it', async () => {
+  const owner = await server.createDatabase('plain');
+  await query(owner, `create role plain login password 'plain'; grant create on database plain to plain`);
+  const as = (user: string) => Object.assign(new URL(owner), { username: user, password: user }).href;
+  const environment = {
+    ...{ SHOP_DATABASE_URL: as('plain'), WAREHOUSE_DATABASE_URL: as('plain') },
+    ...{ REVIEW_API_BASE_URL: 'http://127.0.0.1:1', REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' },
+  };
+  const without = await runCli(['migrate'], environment);
+  expect(without).toMatchObject({ status: 0, stdout: expect.stringContaining('create role bi_reader nologin') });
+  await query(owner, 'create role bi_reader nologin');
+  expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0, stdout: 'Up to date.\n' });
+  await query(owner, `create role analyst login password 'analyst' in role bi_reader`);
+  expect(await query(as('analyst'), 'select time_zone from bi.freshness')).toEqual([{ time_zone: 'Asia/Seoul' }]);
+});
+
 test('logical replication as in examples/lake brings rows, edits and deletions', async () => {
-  const server = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: ['wal_level=logical'] });
-  onTestFinished(() => server.close());
   const [from, copy] = await Promise.all([server.createDatabase('warehouse'), createDatabase('migrated')]);
   const warehouse = await openWarehouse({ url: from, connections: 1 });
   await migrateWarehouse(warehouse.db);
@@ -57,13 +78,12 @@ test('logical replication as in examples/lake brings rows, edits and deletions',
   try {
     await until(isEqual);
     expect((await query(copy, 'select count(*)::integer as n from bi.reviews'))[0]).toEqual({ n: 3 });
-    await query(from, 'update warehouse.reviews set score = 5 where id = 1');
-    await query(from, 'delete from warehouse.reviews where id = 2');
-    await query(from, `update warehouse.reviews set deleted_at = '2026-03-02' where id = 3`);
-    await query(from, `insert into sync.order_links (order_code, ordered_at) values ('order', '2026-02-01')`);
     await query(
       from,
-      `insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id)
+      `update warehouse.reviews set score = 5 where id = 1; delete from warehouse.reviews where id = 2;
+      update warehouse.reviews set deleted_at = '2026-03-02' where id = 3;
+      insert into sync.order_links (order_code, ordered_at) values ('order', '2026-02-01');
+      insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id)
       values ('order', '1', 1, '{"price": "10"}', true, 7)`,
     );
     await until(isEqual);
