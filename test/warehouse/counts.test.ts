@@ -60,6 +60,8 @@ type Line = {
   deliveredAt?: string | null;
 };
 
+const line = { lineCode: '1', subOrderId: 1, product: 1 };
+
 /** Pushes an order: saves its lines before the requests, and records them afterwards. */
 async function push(store: OrderStore, code: string, orderedAt: Date | null, lines: Line[]) {
   const leased = await store.lease({ code, contact: 'allowed', orderedAt });
@@ -146,23 +148,19 @@ test('beside writers, counts that follow what was touched are those of all rows'
   expect(await run('select 1 from bi.time_to_review where days is not null')).not.toEqual([]);
 });
 
+const shown = async () => (await run('select reviews from bi.reviews_by_product')).map(({ reviews }) => reviews);
+
 test('a count leaves touches that are committed later to the next one', async () => {
   await land([version(1)]);
-  const writer = await warehouse.pool.connect();
-  try {
-    await writer.query('begin');
-    await writer.query(
-      `insert into warehouse.reviews (id, created_at, updated_at, product_id) values (2, '2026-01-10', now(), 1)`,
-    );
-    await writer.query(`insert into sync.touches (record, dated_at, product_id) values ('review', '2026-01-10', 1)`);
+  await warehouse.db.transaction().execute(async (writer) => {
+    await sql`with review as (
+        insert into warehouse.reviews (id, created_at, updated_at, product_id) values (2, '2026-01-10', now(), 1))
+      insert into sync.touches (record, dated_at, product_id) values ('review', '2026-01-10', 1)`.execute(writer);
     await recount(warehouse.db);
-    expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
-    await writer.query('commit');
-  } finally {
-    writer.release();
-  }
+    expect(await shown()).toEqual([1]);
+  });
   await recount(warehouse.db);
-  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
+  expect(await shown()).toEqual([2]);
 });
 
 test('counting everything again needs no touches: changed, deleted, no rows at all', async () => {
@@ -170,11 +168,8 @@ test('counting everything again needs no touches: changed, deleted, no rows at a
     Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
   );
   const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
-  for (let n = 0; n < 9; n += 1) {
-    await push(store, `o${n}`, new Date(), [
-      { lineCode: '1', subOrderId: n + 1, product: 1, deliveredAt: '2026-01-02T00:00:00Z' },
-    ]);
-  }
+  for (let n = 0; n < 9; n += 1)
+    await push(store, `o${n}`, new Date(), [{ ...line, subOrderId: n + 1, deliveredAt: '2026-01-02T00:00:00Z' }]);
   await recount(warehouse.db);
   for (const byHand of [
     'update warehouse.reviews set product_id = 2, score = 1 where id < 20',
@@ -225,7 +220,6 @@ test('a count reads what was touched, and not all of its month', async () => {
 
 test('a delivery is counted again when a review of its order changes in any way', async () => {
   const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
-  const line = { lineCode: '1', subOrderId: 1, product: 1 };
   await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
   await push(store, 'later', jan, [{ ...line, deliveredAt: '2026-02-05T00:00:00Z' }]);
   // A third month: only its order leads to those of the deliveries.
@@ -283,11 +277,8 @@ test('the transaction of an export may be idle for as long as a file takes to wr
 
 test('a count begun before the time zone changed does not count for the new zone', async () => {
   await land([version(1)]);
-  await whileHeldUp(
-    'sync.touches',
-    () => recount(warehouse.db),
-    () => run(`update sync.settings set time_zone = 'UTC', counted_at = null`),
-  );
+  const changeZone = () => run(`update sync.settings set time_zone = 'UTC', counted_at = null`);
+  await whileHeldUp('sync.touches', () => recount(warehouse.db), changeZone);
   expect(await run('select counted_at from sync.settings')).toEqual([{ counted_at: null }]);
 });
 
@@ -326,36 +317,27 @@ test('months get a new version when their rows change, and not otherwise', async
     version(3, { created_at: '2026-02-10T00:00:00Z', user_code: 'kim' }),
     version(4, { created_at: '2026-03-10T00:00:00Z' }),
   ]);
-  await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7 }]);
-  await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ lineCode: '1', subOrderId: 2, product: 8 }]);
-  await push(store, 'old', null, [{ lineCode: '1', subOrderId: 3, product: 7 }]);
+  await push(store, 'jan', jan, [{ ...line, product: 7 }]);
+  await push(store, 'feb', new Date('2026-02-05T00:00:00Z'), [{ ...line, subOrderId: 2, product: 8 }]);
+  await push(store, 'old', null, [{ ...line, subOrderId: 3, product: 7 }]);
   await learnProducts(warehouse, [{ product_code: 'P8', product_id: 8 }]);
   const forgotten = async (code: string) => {
     const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
     if (!('leasedBy' in leased)) await store.forget(leased);
   };
+  const learn = (product_id: number) => learnProducts(warehouse, [{ product_code: 'P7', product_id }]);
+  const deliveredAt = '2026-01-09T00:00:00Z';
+  const returned = { ...line, product: 7, status: 'returned', deliveredAt };
+  const ofJan = { created_at: '2026-01-20T00:00:00Z', score: 1 };
   const changes: [name: string, change: () => Promise<unknown>, months: string[]][] = [
     ['nothing', async () => {}, []],
-    ['a rating', () => land([version(2, { created_at: '2026-01-20T00:00:00Z', score: 1 })]), ['2026-01']],
+    ['a rating', () => land([version(2, ofJan)]), ['2026-01']],
     ['likes, which no count shows', () => land([version(1, { likes_count: 9 })]), ['2026-01']],
     ['an older version', () => land([version(3, { updated_at: '2020-01-01T00:00:00Z' })]), []],
     ['a customer', () => maskTraces(warehouse.db, { userCode: 'kim', orders: [] }), ['2026-02']],
-    ['a product code', () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 7 }]), ['', '2026-01']],
-    [
-      'a product code that moves',
-      () => learnProducts(warehouse, [{ product_code: 'P7', product_id: 8 }]),
-      ['', '2026-01', '2026-02'],
-    ],
-    [
-      'a status',
-      async () => {
-        const deliveredAt = '2026-01-09T00:00:00Z';
-        await push(store, 'jan', jan, [{ lineCode: '1', subOrderId: 1, product: 7, status: 'returned', deliveredAt }]);
-        const line = `select status, delivered_at as at, product_id::integer as product from sync.sub_order_links where order_code = 'jan'`;
-        expect(await run(line)).toEqual([{ status: 'returned', at: new Date(deliveredAt), product: 7 }]);
-      },
-      ['2026-01'],
-    ],
+    ['a product code', () => learn(7), ['', '2026-01']],
+    ['a product code that moves', () => learn(8), ['', '2026-01', '2026-02']],
+    ['a status', () => push(store, 'jan', jan, [returned]), ['2026-01']],
     ['a lease', () => store.lease({ code: 'new', contact: 'allowed', orderedAt: null }), []],
     ['an order that is forgotten', () => forgotten('feb'), ['2026-02']],
     ['an order that gets a review', () => land([version(1, { order_code: 'jan' })]), ['2026-01']],
@@ -370,28 +352,31 @@ test('months get a new version when their rows change, and not otherwise', async
     const now = await versions();
     const changed = [...now.keys()].filter((month) => now.get(month) !== before.get(month));
     expect([name, changed.sort()]).toEqual([name, months]);
+    const stored = `select status, delivered_at as at, product_id::integer as product from sync.sub_order_links where status = 'returned'`;
+    if (name === 'a status')
+      expect(await run(stored)).toEqual([{ status: 'returned', at: new Date(deliveredAt), product: 7 }]);
     before = now;
   }
 });
 
 test('during a run, counts are made at most once a minute; freshness says as of when', async () => {
   const counted = async () => (await run('select counted_at from bi.freshness'))[0].counted_at;
+  const recountAtMostOnceAMinute = () => recount(warehouse.db, { atMostEveryMs: 60_000 });
   expect(await counted()).toBeNull();
   await land([version(1)]);
-  await recount(warehouse.db, { atMostEveryMs: 60_000 });
+  await recountAtMostOnceAMinute();
   const first = await counted();
   await land([version(2)]);
-  await recount(warehouse.db, { atMostEveryMs: 60_000 });
-  expect(await counted()).toEqual(first);
-  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
+  await recountAtMostOnceAMinute();
+  expect([await counted(), await shown()]).toEqual([first, [1]]);
   await run(`update sync.settings set counted_at = counted_at - interval '1 minute'`);
   await warehouse.db.transaction().execute(async (another) => {
     await sql`lock table sync.product_counts in share row exclusive mode`.execute(another);
-    await recount(warehouse.db, { atMostEveryMs: 60_000 });
+    await recountAtMostOnceAMinute();
   });
-  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 1 }]);
-  await recount(warehouse.db, { atMostEveryMs: 60_000 });
-  expect(await run('select reviews from bi.reviews_by_product')).toEqual([{ reviews: 2 }]);
+  expect(await shown()).toEqual([1]);
+  await recountAtMostOnceAMinute();
+  expect(await shown()).toEqual([2]);
 });
 
 test('runs count what they changed; migrate --rebuild counts everything again', async () => {
