@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { line, order, orderShopQueries, orders, orderTest as test } from '../harness/order-world.ts';
-import { orderDeps, rescanOrdersOnce, rightsOf } from '../harness/sync-orders.ts';
+import { rescanOrdersOnce } from '../harness/sync-orders.ts';
 
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
@@ -9,15 +8,12 @@ const atService = `select count(*)::integer as orders, (select count(*)::integer
 test('an order whose response takes long does not keep the others of its slice waiting', async ({ world }) => {
   await world.place(...orders(30));
   const lastCame = Promise.withResolvers<void>();
-  world.serviceRule(async ({ method, path, form }) => {
-    const code = method === 'POST' && path === '/v1/orders' ? form.get('code') : undefined;
-    if (code === 'O30') lastCame.resolve();
-    if (code === 'O1') await lastCame.promise;
+  world.serviceRule(async ({ path, form }) => {
+    if (path === '/v1/orders' && form.get('code') === 'O30') lastCame.resolve();
+    if (path === '/v1/orders' && form.get('code') === 'O1') await lastCame.promise;
     return 'pass' as const;
   });
-  const codes = Array.from({ length: 30 }, (_, index) => `O${index + 1}`);
-  const app = await world.openApp();
-  expect(await pushOrders(orderDeps(app), codes, rightsOf(app))).toMatchObject({ orders: 30, orders_pushed: 30 });
+  expect(await world.sync()).toMatchObject({ orders: 30, orders_pushed: 30 });
   expect(await world.atService(atService)).toEqual([{ orders: 30, lines: 30 }]);
 });
 
@@ -41,12 +37,14 @@ test('many orders that always get a 500 stop neither the others nor the cursor',
   expect(await world.openDeadLetters()).toEqual([]);
 });
 
-test.for([404, 500])('a product whose sub-orders always get %i stops only its lines', async (status, { world }) => {
+test('products whose sub-orders always get 404 or 500 stop only their lines', async ({ world }) => {
   const numbered = Array.from({ length: 8 }, (_, index) => index + 1);
-  await world.place(...numbered.map((n) => order(`O${n}`, line('1', 7), line('2', 8))));
-  world.serviceRule(({ method, path, form }) =>
-    method === 'POST' && path.endsWith('/sub_orders') && form.get('product_id') === '7' ? { status } : 'pass',
-  );
+  await world.place(...numbered.map((n) => order(`O${n}`, line('1', n % 2 ? 7 : 9), line('2', 8))));
+  const statuses: Record<string, number> = { 7: 404, 9: 500 };
+  world.serviceRule(({ method, path, form }) => {
+    const status = statuses[form.get('product_id') ?? ''];
+    return method === 'POST' && path.endsWith('/sub_orders') && status ? { status } : 'pass';
+  });
   const end = await world.cli('sync', 'orders', '--json');
   expect(end.status).toBe(1);
   expect(JSON.parse(end.stdout).counts).toMatchObject({ orders_pushed: 8, lines_failed: 8 });

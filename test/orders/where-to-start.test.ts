@@ -36,9 +36,9 @@ test.for([
  */
 async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly (string | undefined)[]) {
   const { shop: whole, warehouse } = await world.openApp();
-  const left = pages.map((at, page) => ({
-    keys: at === undefined ? [] : [{ at, code: `A${page}` }],
-    ...(page + 1 < pages.length && { next: { at: at ?? '', code: `A${page}` } }),
+  const left = pages.map((at = '', page) => ({
+    keys: at === '' ? [] : [{ at, code: `A${page}` }],
+    ...(page + 1 < pages.length && { next: { at, code: `A${page}` } }),
   }));
   const shop: Shop = { ...whole, now: async () => shopNow, orderCodes: async () => left.shift() as (typeof left)[0] };
   const deps = { shop, db: warehouse.db };
@@ -90,11 +90,11 @@ test.for([
     const yesterday = new Date(Date.now() - 86_400_000).toISOString();
     await advanceCursor(warehouse.db, 'orders', { at: yesterday, readTo: yesterday });
     const read = new Set<string>();
-    let batch = await planChangedOrders(deps, { ...options, batchSize: 10 });
-    for (let next: typeof batch | undefined = batch; next !== undefined; ) {
+    const ofTen = { ...options, batchSize: 10 };
+    let batch = await planChangedOrders(deps, ofTen);
+    for (let next: typeof batch | undefined = batch; next; next = await nextChangedOrders(deps, batch.state, ofTen)) {
       batch = next;
       for (const code of batch.codes) read.add(code);
-      next = await nextChangedOrders(deps, batch.state, { ...options, batchSize: 10 });
     }
     expect(read.size).toBe(35);
     await concludeChangedOrders(deps, batch.state);
