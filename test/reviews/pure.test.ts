@@ -167,16 +167,12 @@ describe('spans', () => {
   });
 });
 
-test('the plausible dates are dates that Postgres can read, whatever the zone', () => {
-  for (const zone of ['Asia/Seoul', 'Pacific/Kiritimati', 'America/New_York']) {
-    const { start, end } = plausibleDates(1, zone, new Date());
-    for (const second of [start, end]) expect(isoOf(second)).toMatch(/^(?!0000)\d{4}-/);
-  }
-});
-
 test('the plausible dates begin with the year and end with tomorrow, in the zone of the service', () => {
   const { start, end } = plausibleDates(2000, 'Asia/Seoul', new Date('2026-03-01T14:59:59Z'));
   expect([start, end].map(isoOf)).toEqual(['1999-12-31T15:00:00.000Z', '2026-03-02T15:00:00.000Z']);
+  // Postgres can read them, whatever the zone.
+  for (const zone of ['Asia/Seoul', 'Pacific/Kiritimati', 'America/New_York'])
+    expect(isoOf(plausibleDates(1, zone, new Date()).start)).toMatch(/^(?!0000)\d{4}-/);
 });
 
 const request = { method: 'GET', path: '/v1/reviews' };
@@ -206,26 +202,24 @@ test.each([
 const full = new LimitedError({ ...request, status: 429 });
 const busy = new UnavailableError({ ...request, status: 503 });
 
-test.each([full, busy])('a list that gets $status is asked for again once another one was shown', async (error) => {
-  const limits: unknown[] = [];
+test.each([full, busy])('what gets $status is asked for again once something else was shown', async (error) => {
+  const asked: unknown[] = [];
+  const once = (what: unknown) => {
+    if (asked.push(what) === 1) throw error;
+  };
   const page = async ({ limit }: { limit?: number }) => {
-    limits.push(limit);
-    if (limits.length === 1) throw error;
+    once(limit);
     return emptyPage;
   };
   expect(await fetchPage({ reviews: { page }, ...usual }, ofFirstSecond, 1)).toMatchObject({ kind: 'page' });
-  expect(limits).toEqual([100, 1, 100]);
-});
-
-test.each([full, busy])('a review that gets $status is asked for again behind the overview', async (error) => {
-  const asked: string[] = [];
+  expect(asked.splice(0)).toEqual([100, 1, 100]);
   const getRaw = async () => {
-    if (asked.push('review') === 1) throw error;
+    once('review');
     return { item: { id: 1 }, rawBody: Buffer.from('{"id":1}') };
   };
-  const overview = async () => asked.push('overview');
-  const reviews = { getRaw, overview } as unknown as ReviewApi['reviews'];
-  expect([await askReview({ reviews }, 1), asked]).toMatchObject([{ kind: 'shown' }, ['review', 'overview', 'review']]);
+  const reviews = { getRaw, overview: async () => once('overview') } as unknown as ReviewApi['reviews'];
+  expect(await askReview({ reviews }, 1)).toMatchObject({ kind: 'shown' });
+  expect(asked).toEqual(['review', 'overview', 'review']);
 });
 
 test('the newest review is found where lists that end ahead of now are empty', async () => {
@@ -246,39 +240,26 @@ test('a span counts as read from when its first request was sent', async () => {
     second += 10;
     return { ...emptyPage, requestedAt: new Date(second * 1000) };
   };
-  const at = { now: () => new Date(), pages: openPages(pLimit(1)) };
-  const deps = { ...usual, reviews: { page }, ...at };
+  const deps = { ...usual, reviews: { page }, now: () => new Date(), pages: openPages(pLimit(1)) };
   const end = await readSpan(deps, 'created', { span }, async () => {});
   expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt: new Date(10_000) });
 });
 
+const inService = { service: { id: 1 }, deadLetters: [] };
+const differing = (kind: string, ...fields: string[]) => ({ ...inService, differences: [{ id: 1, kind, fields }] });
+const heldSince = (deleted_at: Date | null) => ({ warehouse: { id: 1, deleted_at }, deadLetters: [], differences: [] });
 test.each([
-  [null, 'It should be marked deleted: review-sync verify reviews --repair does that.'],
-  [new Date(), 'Neither the service nor the warehouse shows it.'],
-])('explain says of a review that is gone and marked deleted at %s: %s', (deleted_at, verdict) => {
-  const nothing = { service: undefined, serviceFault: undefined, windows: [], missed: undefined };
-  const review = { ...nothing, id: 1, warehouse: { id: 1, deleted_at }, deadLetters: [], differences: [] };
-  expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
-});
-
-test.each([
-  ['the dead letter gives the reason', [{ id: 1 }]],
-  ['run review-sync backfill reviews', []],
-])('of a review that the warehouse lacks explain says: %s', (verdict, deadLetters) => {
-  const nothing = { serviceFault: undefined, warehouse: undefined, windows: [], missed: undefined };
-  const differences = [{ id: 1, kind: 'missing', fields: [] }];
-  const review = { ...nothing, id: 1, service: { id: 1 }, deadLetters, differences };
-  expect(reviewVerdict(review as unknown as ReviewExplanation)).toContain(verdict);
-});
-
-test.each([
-  [{ kind: 'refused' }, 'The warehouse cannot hold it as it is.'],
-  [{ kind: 'stale', fields: ['score', 'mood'] }, 'They differ in score, mood.'],
-  [{ kind: 'reverted', fields: ['updated_at'] }, 'They differ in updated_at.'],
-  [undefined, 'Service and warehouse agree.'],
-])('of a review with the difference %o explain says: %s', (difference, verdict) => {
-  const review = { id: 1, service: { id: 1 }, differences: difference ? [difference] : [], deadLetters: [] };
-  expect(reviewVerdict(review as unknown as ReviewExplanation)).toBe(verdict);
+  [heldSince(null), 'It should be marked deleted: review-sync verify reviews --repair does that.'],
+  [heldSince(new Date()), 'Neither the service nor the warehouse shows it.'],
+  [{ ...differing('missing'), deadLetters: [{ id: 1 }] }, expect.stringContaining('the dead letter gives the reason')],
+  [differing('missing'), expect.stringContaining('run review-sync backfill reviews')],
+  [differing('refused'), 'The warehouse cannot hold it as it is.'],
+  [differing('stale', 'score', 'mood'), 'They differ in score, mood.'],
+  [differing('reverted', 'updated_at'), 'They differ in updated_at.'],
+  [{ ...inService, differences: [] }, 'Service and warehouse agree.'],
+])('of a review with %o explain says: %s', (review, verdict) => {
+  const nothing = { id: 1, service: undefined, warehouse: undefined, windows: [], missed: undefined };
+  expect(reviewVerdict({ ...nothing, ...review } as unknown as ReviewExplanation)).toEqual(verdict);
 });
 
 test.each([
@@ -305,8 +286,7 @@ test('a day ends where the next one begins, also if one of them has no midnight,
 });
 
 test('two backfills are the same if both ends of their days and --gaps are the same', () => {
-  const [from, to] = ['2026-01-01', '2026-02-01'] as const;
-  const ranges = [{}, { from }, { to }, { from, to }];
+  const ranges = [{}, { from: '2026-01-01' }, { to: '2026-02-01' }, { from: '2026-01-01', to: '2026-02-01' }] as const;
   const keys = ranges.flatMap((range) => [false, true].map((gaps) => backfillReviewsKey({ ...range, gaps })));
   expect(new Set(keys).size).toBe(8);
 });
@@ -320,22 +300,15 @@ test.each([
 ])(
   'a window whose first page names last page %s and has %i reviews may be more: %s',
   async (lastPage, count, atLeast, requests) => {
-    const items = Array.from({ length: count }, (_, n) => ({
-      id: n + 1,
-      created_at: isoOf(50),
-      updated_at: isoOf(50),
-    }));
-    const page = async () => ({
-      items,
-      rawBody: Buffer.from(JSON.stringify(items)),
-      lastPage,
-      requestedAt: new Date(),
-    });
+    const record = (_: unknown, n: number) => ({ id: n + 1, created_at: isoOf(50), updated_at: isoOf(50) });
+    const items = Array.from({ length: count }, record);
+    const rawBody = Buffer.from(JSON.stringify(items));
+    const page = async () => ({ items, rawBody, lastPage, requestedAt: new Date() });
     const span = { start: 0, end: 100 };
-    const deps = { reviews: { page }, timeZone: 'UTC', signal: new AbortController().signal, plausible: span };
+    const deps = { ...usual, reviews: { page } };
     const window = { axis: 'created', span } as const;
     expect(await estimateRequests(deps, [window, window])).toEqual({ atLeast, requests: 2 * requests });
-    const refused = new RefusedError({ method: 'GET', path: '/v1/reviews', status: 422 });
+    const refused = new RefusedError({ ...request, status: 422 });
     const refusing = { ...deps, reviews: { page: () => Promise.reject(refused) } };
     expect(await estimateRequests(refusing, [window])).toEqual({ atLeast: true, requests: 2 });
   },
