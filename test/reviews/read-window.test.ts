@@ -157,13 +157,7 @@ const found = [
   [0, 1000, 1001, 100_800_000, 1000, 1000, 100_800_000, 1000, 0, 1000],
 ].map(
   (offsets): Parameters<typeof isAllRead> => [
-    offsets.map((at, index) => ({
-      id: index + 1,
-      createdMs: from + at,
-      updatedMs: from + at,
-      score: null,
-      productId: 1,
-    })),
+    offsets.map((at, n) => ({ id: n + 1, createdMs: from + at, updatedMs: from + at, score: null, productId: 1 })),
     { ...usualMood, lastPage: 'cached', pageSize: 2, hides: true, behind: 200 },
     'created',
     0,
@@ -196,48 +190,28 @@ async function isAllRead(
   }
 }
 
-test(
-  'whatever the service and its reviews: all are read, or there are reasons',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        reviews,
-        mood.filter(isReadable),
-        fc.constantFrom('created', 'updated'),
-        fc.nat(),
-        failures,
-        poison,
-        isAllRead,
-      ),
-      { ...runs, examples: found },
-    );
-  },
-  soakMs,
-);
+test('whatever the service and its reviews: all are read, or there are reasons', { timeout: soakMs }, async () => {
+  const axis = fc.constantFrom('created' as const, 'updated' as const);
+  const all = fc.asyncProperty(reviews, mood.filter(isReadable), axis, fc.nat(), failures, poison, isAllRead);
+  await fc.assert(all, { ...runs, examples: found });
+});
 
-test(
-  'a list that stands still and names its last page is proven, whatever is hidden',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        reviews.map((all) => all.slice(0, (limits.pages - 1) * limits.pageSize)),
-        mood
-          .map((how): Mood => ({ ...how, lastPage: 'real', pageSize: limits.pageSize, hides: true }))
-          // Two records that come again as page 2 may be all of the list, or the page of a service that has no other.
-          .filter((how) => isReadable(how) && how.behind !== 'the last again'),
-        fc.nat(),
-        async (held, how, seed) => {
-          const model = listModel(() => held, how, limits, seeded(seed));
-          const seen = await readAll(reading(model, how.zone), wanted, 'created');
-          const ids = held.filter((review) => !isHidden(review)).map(({ id }) => id);
-          expect({ ...seen, ids: [...seen.ids].sort((a, b) => a - b) }).toMatchObject({ ids, reasons: [] });
-        },
-      ),
-      runs,
-    );
-  },
-  soakMs,
-);
+test('a list that stands still and names its last page is proven, whatever is hidden', {
+  timeout: soakMs,
+}, async () => {
+  const few = reviews.map((all) => all.slice(0, (limits.pages - 1) * limits.pageSize));
+  const named = mood
+    .map((how): Mood => ({ ...how, lastPage: 'real', pageSize: limits.pageSize, hides: true }))
+    // Two records that come again as page 2 may be all of the list, or the page of a service that has no other.
+    .filter((how) => isReadable(how) && how.behind !== 'the last again');
+  const isProven = fc.asyncProperty(few, named, fc.nat(), async (held, how, seed) => {
+    const model = listModel(() => held, how, limits, seeded(seed));
+    const seen = await readAll(reading(model, how.zone), wanted, 'created');
+    const ids = held.filter((review) => !isHidden(review)).map(({ id }) => id);
+    expect({ ...seen, ids: [...seen.ids].sort((a, b) => a - b) }).toMatchObject({ ids, reasons: [] });
+  });
+  await fc.assert(isProven, runs);
+});
 
 /**
  * What happens at the service just before a request: something is deleted or edited, which gives it a new date; or
@@ -246,75 +220,57 @@ test(
 const happening = (...whats: ('delete' | 'add' | 'edit')[]) =>
   fc.record({ at: fc.integer({ min: 1, max: 40 }), what: fc.constantFrom(...whats), which: fc.nat(), when: offset });
 
-test(
-  'whatever changes at whichever request: what stood throughout is read, or reasons',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        reviews,
-        mood.filter(
-          (m) => m.ordered && m.ties !== 'shuffled' && !(m.hides && (m.lastPage === 'absent' || !isUsual(m))),
-        ),
-        fc.oneof(
-          fc.array(happening('delete', 'edit'), { maxLength: 12 }),
-          fc.array(happening('add'), { maxLength: 12 }),
-        ),
-        fc.nat(),
-        async (before, how, happenings, seed) => {
-          let now = before;
-          let number = 0;
-          const touched = new Set<number>();
-          const service = listModel(() => now, how, limits, seeded(seed));
-          const changing: ReadDeps['reviews'] = {
-            page(params, page) {
-              number += 1;
-              for (const one of happenings.filter(({ at }) => at === number)) {
-                const target = now[one.which % Math.max(1, now.length)];
-                const dates = { createdMs: from + one.when, updatedMs: from + one.when };
-                if (one.what === 'add') {
-                  now = [...now, { id: 1000 + one.which, ...dates, score: 5, productId: 1 }];
-                } else if (target) {
-                  touched.add(target.id);
-                  now = now.filter((review) => review !== target);
-                  if (one.what === 'edit') now = [...now, { ...target, updatedMs: from + 6 * 86_400_000 }];
-                }
-              }
-              return service.page(params, page);
-            },
-          };
-          const seen = await readAll(reading(changing, how.zone), wanted, 'updated');
-          for (const review of before) {
-            if (touched.has(review.id) || seen.ids.has(review.id) || (how.hides && isHidden(review))) continue;
-            expect(isCovered(seen.proven, review.updatedMs)).toBe(false);
-            expect(seen.reasons).not.toEqual([]);
+test('whatever changes at whichever request: what stood throughout is read, or reasons', {
+  timeout: soakMs,
+}, async () => {
+  const readable = mood.filter(
+    (m) => m.ordered && m.ties !== 'shuffled' && !(m.hides && (m.lastPage === 'absent' || !isUsual(m))),
+  );
+  const changes = fc.oneof(
+    fc.array(happening('delete', 'edit'), { maxLength: 12 }),
+    fc.array(happening('add'), { maxLength: 12 }),
+  );
+  const isRead = fc.asyncProperty(reviews, readable, changes, fc.nat(), async (before, how, happenings, seed) => {
+    let now = before;
+    let number = 0;
+    const touched = new Set<number>();
+    const service = listModel(() => now, how, limits, seeded(seed));
+    const changing: ReadDeps['reviews'] = {
+      page(params, page) {
+        number += 1;
+        for (const one of happenings.filter(({ at }) => at === number)) {
+          const target = now[one.which % Math.max(1, now.length)];
+          const dates = { createdMs: from + one.when, updatedMs: from + one.when };
+          if (one.what === 'add') {
+            now = [...now, { id: 1000 + one.which, ...dates, score: 5, productId: 1 }];
+          } else if (target) {
+            touched.add(target.id);
+            now = now.filter((review) => review !== target);
+            if (one.what === 'edit') now = [...now, { ...target, updatedMs: from + 6 * 86_400_000 }];
           }
-        },
-      ),
-      runs,
-    );
-  },
-  soakMs,
-);
-
-/** Seconds of six weeks, of which each weekend day has five times as many reviews as a working day. */
-function unevenly(part: number): number {
-  const days = 42 * part;
-  const [week, day] = [Math.floor(days / 7), days % 7];
-  return Math.floor(86_400 * (week * 7 + (day < 2.3 ? (day * 5) / 2.3 : 5 + ((day - 2.3) * 2) / 4.7)));
-}
-
-const evenly = (lists: number) => (part: number) => Math.floor(lists * listLimits.seconds * part);
+        }
+        return service.page(params, page);
+      },
+    };
+    const seen = await readAll(reading(changing, how.zone), wanted, 'updated');
+    for (const review of before) {
+      if (touched.has(review.id) || seen.ids.has(review.id) || (how.hides && isHidden(review))) continue;
+      expect(isCovered(seen.proven, review.updatedMs)).toBe(false);
+      expect(seen.reasons).not.toEqual([]);
+    }
+  });
+  await fc.assert(isRead, runs);
+});
 
 test.each([
-  ['evenly', 1, 1.06, evenly(1), [140, 850, 2950, 44 * 144, 9000]],
-  ['unevenly', 1, 1.06, unevenly, [140, 850, 2950, 44 * 144, 9000]],
-  ['evenly', 3, 1.04, evenly(3), [3 * 44 * 144, 27_000]],
-])('reviews that lie %s in %i × 44 days cost at most %d requests a page and three', async (...given) => {
-  const [, lists, requestsPerPage, secondOf, counts] = given;
+  [1, 1.06, [140, 850, 2950, 44 * 144, 9000]],
+  [3, 1.04, [3 * 44 * 144, 27_000]],
+])('reviews that lie evenly in %i × 44 days cost at most %d requests a page and three', async (...given) => {
+  const [lists, requestsPerPage, counts] = given;
   for (const count of counts) {
     const all = Array.from({ length: count + 1 }, (__, index) => ({
       id: index + 1,
-      createdMs: from + secondOf(index / count) * 1000,
+      createdMs: from + Math.floor((lists * listLimits.seconds * index) / count) * 1000,
       updatedMs: from,
       score: 5,
       productId: 1,
@@ -328,11 +284,7 @@ test.each([
         return service.page(...request);
       },
     };
-    const deps = {
-      ...reading(counting, usualMood.zone),
-      limits: wide,
-      pages: openPages(pLimit(10)),
-    };
+    const deps = { ...reading(counting, usualMood.zone), limits: wide, pages: openPages(pLimit(10)) };
     const enter = async (proven: Proven) => {
       read += proven.reviews;
     };
