@@ -17,7 +17,10 @@ const deleted = 'select from warehouse.reviews where deleted_at is not null';
 const at = (status: number, id?: number) => ({ method: 'GET', path: `/v1/reviews/${id}`, status });
 
 /** What reads reviews, with a client of which some methods are other ones. */
-async function depsWith(world: World, change: (reviews: ReviewApi['reviews']) => Partial<ReviewApi['reviews']>) {
+async function depsWith(
+  world: World,
+  change: (reviews: ReviewApi['reviews']) => Partial<ReviewApi['reviews']> = () => ({}),
+) {
   const app = await world.openApp();
   const deps = { ...reviewDeps(app, app.abort.signal), onProgress: () => {} };
   return { ...deps, reviews: { ...deps.reviews, ...change(deps.reviews) } };
@@ -25,6 +28,8 @@ async function depsWith(world: World, change: (reviews: ReviewApi['reviews']) =>
 /** So many reviews that no list shows, from this id on. */
 const absentFrom = (id: number, length: number) =>
   Array.from({ length }, (_, n) => ({ id: id + n, createdAt: new Date() }));
+
+const quietly = { mark: true, show: async () => {} };
 
 test('a reconcile that is stopped while it asks about reviews does not end as done', async ({ world }) => {
   await syncHourly(world, 3);
@@ -35,7 +40,7 @@ test('a reconcile that is stopped while it asks about reviews does not end as do
 
 test('a service that lost more than half is not believed, however few are asked for', async ({ world }) => {
   await syncHourly(world, 60);
-  const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
+  const deps = await depsWith(world);
   const afterLossUpTo = async (id: number, askedAtMost: number) => {
     await world.atService(`delete from reference_service.reviews where id <= ${id}`);
     await world.warehouse(`insert into sync.absent_reviews (review_id, run_id)
@@ -64,7 +69,7 @@ test('what was marked deleted in RECONCILE_DAYS is asked for; what failed before
   // 29, 31, 44 and 46 days ago: before and after RECONCILE_ALL_DAYS, before and after RECONCILE_DAYS.
   await world.warehouse(`update warehouse.reviews
     set deleted_at = now() - (array[29, 31, 44, 46])[id] * interval '1 day'`);
-  const deps = reviewDeps(await world.openApp(), AbortSignal.timeout(60_000));
+  const deps = await depsWith(world);
   await concludeReconcile(deps, { recentDays: 45, allDays: 30 });
   expect(await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null')).toEqual([
     { id: 4 },
@@ -76,7 +81,7 @@ test('what was marked deleted in RECONCILE_DAYS is asked for; what failed before
 test('verify asks about so many reviews that no list shows, and says there are more', async ({ world }) => {
   await syncHourly(world, 12);
   await world.atService('delete from reference_service.reviews where id <= 5');
-  const deps = await depsWith(world, () => ({}));
+  const deps = await depsWith(world);
   const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
   expect(report).toMatchObject({ differing: 3, repaired: false });
@@ -88,33 +93,25 @@ test('verify asks about so many reviews that no list shows, and says there are m
 test('verify says what it could not read, and does not call both sides repaired', async ({ world }) => {
   await syncHourly(world, 3);
   const deps = await depsWith(world, ({ page }) => ({
-    async page(params, ...more) {
-      if (params.limit === 1) return page(params, ...more);
-      throw new RefusedError(at(403));
-    },
+    page: (params, ...more) => (params.limit === 1 ? page(params, ...more) : Promise.reject(new RefusedError(at(403)))),
   }));
-  const report = await verifyReviews(deps, {}, { repair: true });
   const problems = [expect.stringContaining('cannot be read')];
+  const report = await verifyReviews(deps, {}, { repair: true });
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });
 
-test('verify does not call a review repaired that differs after its repair, too', async ({ world }) => {
-  await syncHourly(world, 3);
+test('verify names what it repaired, also in a list read twice, and what still differs', async ({ world }) => {
+  // A list of a round length is read twice.
+  await syncHourly(world, 10);
+  const repaired = async () => verifyReviews(await depsWith(world), {}, { repair: true });
+  await world.warehouse('delete from warehouse.reviews where id > 7');
+  expect(await repaired()).toMatchObject({ missing: 3, differing: 3, repaired: true, problems: [] });
   await world.warehouse(`
     create function keep() returns trigger language plpgsql as $$ begin new.message = old.message; return new; end $$;
     create trigger keep before update on warehouse.reviews for each row execute function keep()`);
   await world.atService(`update reference_service.reviews set message = 'corrected' where id = 2`);
-  const report = await verifyReviews(await depsWith(world, () => ({})), {}, { repair: true });
-  expect(report).toMatchObject({ stale: 1, differing: 1, unrepairable: 1, repaired: false, problems: [] });
-});
-
-test('verify names what it repaired, also in a list that is read twice since its length is round', async ({
-  world,
-}) => {
-  await syncHourly(world, 10);
-  await world.warehouse('delete from warehouse.reviews where id > 7');
-  const report = await verifyReviews(await depsWith(world, () => ({})), {}, { repair: true });
-  expect(report).toMatchObject({ missing: 3, differing: 3, repaired: true, problems: [] });
+  const left = { stale: 1, differing: 1, unrepairable: 1, repaired: false, problems: [] };
+  expect(await repaired()).toMatchObject(left);
 });
 
 test('a review of the second in which one window ends and the next begins counts once', async ({ world }) => {
@@ -122,7 +119,7 @@ test('a review of the second in which one window ends and the next begins counts
   await seedReviews(world.serviceDatabaseUrl, [reviewAt(new Date('2026-01-31T00:00:00+09:00'))]);
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at) values (9, '2026-03-02', now())`);
   const progress: number[][] = [];
-  const deps = { ...(await depsWith(world, () => ({}))), onProgress: (...done: number[]) => void progress.push(done) };
+  const deps = { ...(await depsWith(world)), onProgress: (...done: number[]) => void progress.push(done) };
   const report = await verifyReviews(deps, { from: '2026-01-01', to: '2026-03-01' }, { repair: false });
   const differences = [{ id: 1, kind: 'missing', fields: [], day: '2026-01-31' }];
   expect(report).toMatchObject({ service: 1, warehouse: 0, missing: 1, differences, problems: [] });
@@ -159,7 +156,7 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   await retryRefused(deps, { areDueOnly: false });
   // Twenty fail in a row, before or after the 404; four are asked for at a time.
   expect(asked).toEqual(Array.from(asked, (_, index) => 40 - index));
-  expect([21, 22, 23, 24, 25, 26, 27, 28]).toContain(asked.length);
+  expect(Math.abs(asked.length - 24.5)).toBeLessThan(4);
   const again = `select from sync.dead_letters where attempts = 2 and last_failed_at > now() - interval '30 minutes'
     and reason like '%status 500%' and resolved_at is null`;
   expect(await world.warehouse(again)).toHaveLength(asked.length - 1);
@@ -176,8 +173,7 @@ test('what may be gone is asked about until twenty requests in a row fail', asyn
         throw id % each === 0 ? new NotFoundError(at(404, id)) : new UnavailableError(at(500, id));
       },
     }));
-    const options = { mark: false, suspected: 100, others: [1], show: async () => {} };
-    await confirmDeleted(deps, absentFrom(100, 100), options);
+    await confirmDeleted(deps, absentFrom(100, 100), { ...quietly, mark: false, suspected: 100, others: [1] });
     return asked.size;
   };
   expect(await askedIfEachIsGone(15)).toBe(100);
@@ -195,7 +191,7 @@ test('a review that is a 404 once, as of a gateway, is not gone', async ({ world
       throw new NotFoundError(at(404, id));
     },
   }));
-  const options = { mark: true, suspected: 1, others: [1], show: async () => {} };
+  const options = { ...quietly, suspected: 1, others: [1] };
   expect(await confirmDeleted(deps, absentFrom(2, 1), options)).toMatchObject({ gone: [], unlisted: 1 });
   expect(await world.warehouse(deleted)).toEqual([]);
 });
@@ -212,8 +208,7 @@ test('twenty reviews that are gone are believed, more only up to half of all', a
     await world.warehouse('truncate warehouse.reviews');
     await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
       select n, now(), now() from generate_series(1, ${held}) n`);
-    const options = { mark: true, suspected: lost, others: [], show: async () => {} };
-    await confirmDeleted(deps, absentFrom(1, lost), options);
+    await confirmDeleted(deps, absentFrom(1, lost), { ...quietly, suspected: lost, others: [] });
     expect([held, lost, (await world.warehouse(deleted)).length]).toEqual([held, lost, marked]);
   }
 });
@@ -238,7 +233,7 @@ test('rows of the ledger go with age, and every day that was read stays read', a
 
 test('the next run begins at the newest update, a minute to thirty days back', async ({ world }) => {
   const now = new Date();
-  const deps = { ...(await depsWith(world, () => ({}))), now: () => now };
+  const deps = { ...(await depsWith(world)), now: () => now };
   const day = 86_400;
   // How long ago the newest update was, in seconds.
   for (const [ago, behind] of [
@@ -255,7 +250,7 @@ test('the next run begins at the newest update, a minute to thirty days back', a
 });
 
 test('a reconcile reads the newest days and each open gap, once, although it has read all', async ({ world }) => {
-  const deps = await depsWith(world, () => ({}));
+  const deps = await depsWith(world);
   await world.warehouse(`
     insert into sync.runs (id, job, started_by, started_at) values ('earlier', 'reconcile', 'schedule', now());
     insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)

@@ -65,37 +65,31 @@ test.each<[claim: string, past: Past[], since: number | undefined]>([
 });
 
 test('what a flow brought is counted by 24 hours; a day without a run is unknown', async () => {
-  const { warehouse } = await openTestWarehouse();
-  const ended = (hours: number, job: string, outcome: string, orders: number) =>
-    warehouse.pool.query(
-      `insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
-      values (gen_random_uuid(), $2, 'command', $1, $1, $3, jsonb_build_object('orders_pushed', $4::integer))`,
-      [daysAgo(hours / 24), job, outcome, orders],
-    );
-  await ended(0, 'sync-orders', 'done', 3);
-  await ended(23, 'sync-orders', 'incomplete', 4);
-  await ended(24, 'sync-orders', 'done', 5);
-  await ended(359, 'sync-orders', 'done', 6);
-  await ended(1, 'sync-orders', 'failed', 100);
-  await ended(1, 'backfill-orders', 'done', 100);
-  for (const hours of [1, 49]) await ended(hours, 'sync-reviews', 'done', 0);
-  for (const [id, hours] of [0, 23, 24, 48, 71, 72].entries())
-    await warehouse.pool.query('insert into warehouse.reviews (id, created_at, updated_at) values ($1, $2, now())', [
-      id,
-      daysAgo(hours / 24),
-    ]);
+  const { warehouse, ask } = await openTestWarehouse();
+  await ask(
+    `insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
+    select gen_random_uuid(), job, 'command', at, at, outcome, jsonb_build_object('orders_pushed', orders)
+    from (values (0, 'sync-orders', 'done', 3), (23, 'sync-orders', 'incomplete', 4), (24, 'sync-orders', 'done', 5),
+      (359, 'sync-orders', 'done', 6), (1, 'sync-orders', 'failed', 100), (1, 'backfill-orders', 'done', 100),
+      (1, 'sync-reviews', 'done', 0), (49, 'sync-reviews', 'done', 0)) as run (hours, job, outcome, orders)
+    cross join lateral (select $1::timestamptz - hours * interval '1 hour') as moment (at)`,
+    [now],
+  );
+  await ask(
+    `insert into warehouse.reviews (id, created_at, updated_at)
+    select n, $1::timestamptz - hours * interval '1 hour', now() from unnest(array[0, 23, 24, 48, 71, 72]) with ordinality as t (hours, n)`,
+    [now],
+  );
   expect(await dailyCounts(warehouse.db, now)).toEqual([
     { flow: 'orders', days: [7, 5, ...Array(12).fill(null), 6] },
     { flow: 'reviews', days: [2, null, 2, ...Array(12).fill(null)] },
   ]);
-  await warehouse.pool.query(
-    `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at) values ($1, $2, $1)`,
-    [now, daysAgo(20)],
-  );
-  await warehouse.pool.query(
-    `insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)
-      values ('created', $1, $2, 'first', 1, 0, 1, $2, $2)`,
-    [daysAgo(5), now],
+  await ask(
+    `with overview as (
+      insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at) values ($2, $3, $2))
+    insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)
+    values ('created', $1, $2, 'first', 1, 0, 1, $2, $2)`,
+    [daysAgo(5), now, daysAgo(20)],
   );
   const [, reviews] = await dailyCounts(warehouse.db, now);
   expect(reviews).toEqual({ flow: 'reviews', days: [2, 1, 2, 1, ...Array(11).fill(null)] });

@@ -50,10 +50,8 @@ test('a review that was not read is due again after twice the time each time', a
     expect(await takeChangedReview(db)).toBeUndefined();
     // No process is to blame for the wait.
     expect(await inboxState(db)).toMatchObject({ waiting: 1, dueSince: null });
-    const { rows } = await pool.query(
-      'select round(extract(epoch from due_at - now()) / 60)::integer as minutes from sync.changed_reviews',
-    );
-    minutes.push(rows[0].minutes);
+    const wait = 'select round(extract(epoch from due_at - now()) / 60)::integer as minutes from sync.changed_reviews';
+    minutes.push((await pool.query(wait)).rows[0].minutes);
   }
   expect(minutes).toEqual([2, 4, 8, 512]);
 });
@@ -90,10 +88,7 @@ test('of a product that changed only the newest review that the service has is r
     analyze warehouse.reviews`);
   const scanned = async () => {
     await pool.query('select pg_stat_force_next_flush()');
-    const { rows } = await pool.query(
-      `select pg_stat_get_tuples_returned('warehouse.reviews'::regclass)::integer as rows`,
-    );
-    return rows[0].rows as number;
+    return (await pool.query(`select pg_stat_get_tuples_returned('warehouse.reviews'::regclass) as rows`)).rows[0].rows;
   };
   const before = await scanned();
   const unknown = Array.from({ length: 500 }, (_, n) => 100 + n);
