@@ -685,10 +685,10 @@ const others = listed(spread(5000, at('2026-10-01T00:00:00Z'), 86_400), { lastPa
 const shy = answering(listed(ofDay(450), { lastPage: 'real' }), (_, { params: { limit = 0 } }) =>
   limit > 50 ? none : {},
 );
-const gapOf = (kind: string, reason: string, from = start, to = end) => ({
-  ...{ kind, reason: expect.stringContaining(reason) },
-  span: { start: at(from) / 1000, end: at(to) / 1000 },
-});
+const gapOf = (kind: string, reason: string, from = start, to = end) => {
+  const span = { start: at(from) / 1000, end: at(to) / 1000 };
+  return { kind, reason: expect.stringContaining(reason), span };
+};
 
 test.each<[string, Service, gaps: object[], requests: number | readonly [0, most: number], Reading?]>([
   // Each failure is followed by a request that succeeds: the service is not down.

@@ -162,25 +162,6 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   expect(await world.warehouse(again)).toHaveLength(asked.length - 1);
 });
 
-test('what may be gone is asked about until twenty requests in a row fail', async ({ world }) => {
-  await syncHourly(world, 1);
-  const askedIfEachIsGone = async (each: number) => {
-    const asked = new Set<number>();
-    const deps = await depsWith(world, ({ getRaw }) => ({
-      async getRaw(id, ...more) {
-        if (id === 1) return getRaw(id, ...more);
-        asked.add(id);
-        throw id % each === 0 ? new NotFoundError(at(404, id)) : new UnavailableError(at(500, id));
-      },
-    }));
-    await confirmDeleted(deps, absentFrom(100, 100), { ...quietly, mark: false, suspected: 100, others: [1] });
-    return asked.size;
-  };
-  expect(await askedIfEachIsGone(15)).toBe(100);
-  // Four at a time.
-  expect([20, 21, 22, 23]).toContain(await askedIfEachIsGone(1000));
-});
-
 test('a review that is a 404 once, as of a gateway, is not gone', async ({ world }) => {
   await syncHourly(world, 2);
   const asked = new Set([1]);

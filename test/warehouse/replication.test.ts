@@ -36,8 +36,11 @@ test('migrate passes for a user who may create no role, and opens bi once somebo
   await query(owner, `create role plain login password 'plain'; grant create on database plain to plain`);
   const as = (user: string) => Object.assign(new URL(owner), { username: user, password: user }).href;
   const environment = {
-    ...{ SHOP_DATABASE_URL: as('plain'), WAREHOUSE_DATABASE_URL: as('plain') },
-    ...{ REVIEW_API_BASE_URL: 'http://127.0.0.1:1', REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' },
+    SHOP_DATABASE_URL: as('plain'),
+    WAREHOUSE_DATABASE_URL: as('plain'),
+    REVIEW_API_BASE_URL: 'http://127.0.0.1:1',
+    REVIEW_API_CLIENT_ID: 'demo',
+    REVIEW_API_CLIENT_SECRET: 'demo',
   };
   const without = await runCli(['migrate'], environment);
   expect(without).toMatchObject({ status: 0, stdout: expect.stringContaining('create role bi_reader nologin') });

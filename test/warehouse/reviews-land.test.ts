@@ -343,13 +343,6 @@ test.each(
   expect(await land(page)).toMatchObject({ inserted: page.filter(({ id }) => id !== 0).length });
 });
 
-test('Postgres keeps the plan of the statement that lands a page', async () => {
-  await using one = await openWarehouse({ url, connections: 1 });
-  for (let id = 1; id <= 10; id += 1) await landPage(one, pageOf(JSON.stringify([review(id)])));
-  const plans = 'select custom_plans::integer as made, generic_plans::integer as kept from pg_prepared_statements';
-  expect((await one.pool.query(plans)).rows).toEqual([{ made: 5, kept: 5 }]);
-});
-
 test('what lands is neither an open dead letter nor suspected any more', async () => {
   await ask(`insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values
       ('review', '1', 'open', '{}', null), ('review', '1', 'closed', '{}', '2026-01-01'),

@@ -14,50 +14,26 @@ import { runOf } from '../harness/world.ts';
 
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
-type Past = [days: number, outcome: RunOutcome | null, reason?: RunReason];
 
-test.each<[claim: string, past: Past[], since: number | undefined]>([
-  ['nothing was begun', [], undefined],
-  ['a run that ended done is not continued', [[1, 'done']], undefined],
-  ['a run of which steps failed is continued', [[1, 'incomplete', 'steps-failed']], 1],
-  ['a run that read everything, and met bad records, is not continued', [[1, 'incomplete', 'dead-letters']], undefined],
-  [
-    'a run that failed, that was abandoned, or that is still open is continued',
-    [
-      [3, 'failed'],
-      [2, 'abandoned'],
-      [1, null],
-    ],
-    3,
-  ],
-  [
-    'only what began after the last run that ended done is continued',
-    [
-      [4, 'failed'],
-      [3, 'done'],
-      [2, 'failed'],
-      [1, 'failed'],
-    ],
-    2,
-  ],
-  [
-    'what began more than seven days ago is read again',
-    [
-      [8, 'failed'],
-      [6, 'failed'],
-    ],
-    6,
-  ],
+/** Runs of one backfill by the days since they began: `3 failed, 1` is a run that failed and one that is open. */
+test.each<[claim: string, past: string, since: number | undefined]>([
+  ['nothing was begun', '', undefined],
+  ['a run that ended done is not continued', '1 done', undefined],
+  ['a run of which steps failed is continued', '1 incomplete steps-failed', 1],
+  ['a run that read everything, and met bad records, is not continued', '1 incomplete dead-letters', undefined],
+  ['a run that failed, that was abandoned, or that is still open is continued', '3 failed, 2 abandoned, 1', 3],
+  ['only what began after the last run that ended done is continued', '4 failed, 3 done, 2 failed, 1 failed', 2],
+  ['what began more than seven days ago is read again', '8 failed, 6 failed', 6],
 ])('%s', async (_, past, since) => {
   const { warehouse } = await openTestWarehouse();
   const begin = (id: string, key: string, startedAt: Date) =>
     beginRun(warehouse.db, runOf('backfill-reviews', { id, key, startedAt }));
   await begin('other', 'backfill-reviews_2024-01-01_last', daysAgo(5));
-  for (const [days, outcome, reason] of past) {
-    const id = `run-${days}`;
-    await begin(id, 'backfill-reviews_first_last', daysAgo(days));
-    const end = { finishedAt: daysAgo(days - 0.5), counts: {}, ...(reason && { reason }) };
-    if (outcome) await finishRun(warehouse.db, id, { ...end, outcome });
+  for (const run of past.split(', ').filter(Boolean)) {
+    const [days, outcome, reason] = run.split(' ') as [string, RunOutcome?, RunReason?];
+    await begin(`run-${days}`, 'backfill-reviews_first_last', daysAgo(Number(days)));
+    const end = { finishedAt: daysAgo(Number(days) - 0.5), counts: {}, ...(reason && { reason }) };
+    if (outcome) await finishRun(warehouse.db, `run-${days}`, { ...end, outcome });
   }
   expect(await unfinishedSince(warehouse.db, 'backfill-reviews_first_last', now)).toEqual(
     since === undefined ? undefined : daysAgo(since),
