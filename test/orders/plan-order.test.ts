@@ -128,17 +128,14 @@ describe('the fields of an order', () => {
     ['user_phone', 'phone'],
     ['created_at', 'created_at'],
   ])('%s that the response lacks is not shown, and no difference', (field, name) => {
-    const { [name as 'phone']: _, ...shown } = atService();
-    const shop = ofShop({ user_name: 'Kim', user_phone: '010-1234-5678' });
-    const known = atService({ username: 'Kim', phone: '010-1234-5678' });
-    const { [name as 'phone']: __, ...lacking } = known;
-    const found = difference({ shop, shown: lacking });
+    const filled = { user_name: 'Kim', user_phone: '010-1234-5678' };
+    const without = (shown: OrderDetail) => Object.fromEntries(Object.entries(shown).filter(([key]) => key !== name));
+    const shown = without(atService({ username: 'Kim', phone: '010-1234-5678' })) as OrderDetail;
+    const found = difference({ shop: ofShop(filled), shown });
     expect(found.fields).toMatchObject([{ field, service: null, isShown: false }]);
     expect(isDifferent(found)).toBe(false);
-    const none = ofShop(nobody);
-    expect(fieldsOf({ shop: none, shown: { ...shown, user_code: null, user_email: null } })).toEqual(
-      field === 'created_at' ? ['created_at'] : [],
-    );
+    const guest = without(atService({ user_code: null, user_email: null })) as OrderDetail;
+    expect(fieldsOf({ shop: ofShop(nobody), shown: guest })).toEqual(field === 'created_at' ? ['created_at'] : []);
   });
 
   test('an amount that the service does not show is not shown, never equal', () => {
@@ -272,10 +269,10 @@ describe('the lines of an order', () => {
 
   test('keep their links where the id of the order is the same, or was never recorded', () => {
     for (const orderId of [1, null]) {
-      expect(subOrdersOf({ link: orderLink({ orderId }) })).toMatchObject({
-        matched: [{ subOrderId: 11, body: {} }],
-        links: [{ lineCode: '1', subOrderId: 11 }],
-      });
+      const given = { link: orderLink({ orderId }) };
+      const matched = [{ subOrderId: 11, body: {} }];
+      expect(subOrdersOf(given)).toMatchObject({ matched, links: [{ lineCode: '1', subOrderId: 11 }] });
+      expect(requestsOf(given)).toHaveLength(1);
     }
   });
 
@@ -345,14 +342,8 @@ describe('the requests of a push', () => {
   });
 
   test('of an order that the service does not have name its id in their place', () => {
-    expect(requestsOf({ shown: 'absent', lines: [] }).map(({ path }) => path)).toEqual([
-      '/v1/orders',
-      '/v1/orders/:order_id/sub_orders',
-    ]);
-  });
-
-  test('without a difference of lines are the order alone', () => {
-    expect(requestsOf({})).toHaveLength(1);
+    const paths = requestsOf({ shown: 'absent', lines: [] }).map(({ path }) => path);
+    expect(paths).toEqual(['/v1/orders', '/v1/orders/:order_id/sub_orders']);
   });
 
   test('remove a gone line if others wait or are faulty, none if no other is left', () => {
