@@ -299,29 +299,6 @@ test.each([
   expect((await idsRead(service)).gaps).toMatchObject([{ kind }]);
 });
 
-test('a list asked for while another shows that pages leave reviews out is not believed', async () => {
-  const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
-  const pages = freshPages();
-  const other = idsRead(listed(ofDay(450), how), { pages });
-  const { page } = listed(ofDay(52), how);
-  const late: Service = { page: (...request) => page(...request).then((answer) => other.then(() => answer)) };
-  await readsAll(late, ofDay(52), undefined, {}, { pages });
-});
-
-test('a review that is written meanwhile does not mean that pages leave others out', async () => {
-  const requestedAt = new Date('2026-11-05T12:00:00Z');
-  const known = spread(80, requestedAt.getTime() - 86_400_000, 80_000);
-  let reviews = known;
-  const service = listed(() => reviews, { pageSize: 50 });
-  const growing = answering(service, (_, { page }) => {
-    if (page === 2) reviews = [...known, ...spread(1, requestedAt.getTime(), 1)];
-    return { requestedAt };
-  });
-  const pages = freshPages();
-  await idsRead(growing, { now: requestedAt, pages });
-  expect([reviews.length, pages.pageSize]).toEqual([81, undefined]);
-});
-
 test('a short last page is believed while numbers are right, a full one never', async () => {
   const pages = freshPages();
   const long = ofDay(350);
@@ -368,23 +345,6 @@ test.each([
   expect(read).toMatchObject({ ids: idsOf(reviews), reasons: [] });
   expect(read.requests).toBeLessThan(size < 10 ? 1500 : 350);
 });
-
-test.each([
-  [Array<number>(9).fill(50), 5, [5]],
-  [Array<number>(9).fill(50), 1, [1]],
-  [[100, 70, 90, 100, 60, 30], 5, []],
-  [[100, 70, 90, 100, 60, 30], 2, []],
-] as const)(
-  'pages of %j with the last %i, of which %j have hidden reviews: all are read',
-  async (sizes, last, hiding) => {
-    const reviews = ofDay(450);
-    const first = reviews[0]?.id ?? 0;
-    const isHidden = ({ id }: Row) =>
-      hiding.some((page) => page === Math.floor((id - first) / 50) + 1) && (id - first) % 50 > 19;
-    const shown = idsOf(reviews).filter((id) => !isHidden({ id }));
-    expect(await idsRead(cutAs(reviews, sizes, last, isHidden))).toMatchObject({ ids: shown, reasons: [] });
-  },
-);
 
 test('an empty list is no proof if the service refuses to show it from its other end', async () => {
   const service = answering(listed(ofDay(50), { lastPage: 'real' }), (_, { number }) => {
@@ -570,20 +530,6 @@ test('a deletion while a list is read makes up for no review that its pages leav
   }
 });
 
-test('a page of reviews of the first second behind the span hides no end of the list', async () => {
-  const reviews = [...ofDay(1200), ...spread(120, span.end * 1000, 0)];
-  for (const lastPage of ['real', 'absent', 'capped', 'cached'] as const) {
-    // It takes the end as the second after it, and shows ten pages.
-    const later = asking(listed(reviews, { lastPage, end: 'second' }), (params, page) => {
-      const next = new Date(utc(params.end_datetime) + 1000).toISOString();
-      return [{ ...params, end_datetime: next.slice(0, 19).replace('T', ' ') } as Params, page];
-    });
-    const { ids, reasons } = await idsRead(emptyFrom(11)(later, [], {}));
-    const missed = idsOf(reviews.slice(0, 1200)).filter((id) => !ids.includes(id));
-    expect({ lastPage, missed, reasons }).toEqual({ lastPage, missed: [], reasons: [] });
-  }
-});
-
 /** The service, which shows nothing on this page of a hundred for so many times. */
 function emptyFor(service: Service, empty: number, times: number): Service {
   let left = times;
@@ -605,18 +551,6 @@ test.each(['real', 'capped', 'absent', 'fixed', 'not on the last'] as const)(
           await readsAll(emptyFor(listed(reviews, { lastPage }), empty, times), reviews, undefined, what);
         }
       }
-    }
-  },
-);
-
-test.each(['real', 'absent'] as const)(
-  'a page that stays empty while smaller pages show it is read by other lists, or a gap (Link %s)',
-  async (lastPage) => {
-    const reviews = spread(250, noon, 1);
-    for (const empty of [1, 2, 3]) {
-      const read = await idsRead(emptyFor(listed(reviews, { lastPage }), empty, Number.POSITIVE_INFINITY));
-      if (read.ids.length < reviews.length) expect(read.gaps).not.toEqual([]);
-      expect(read.requests).toBeLessThan(400);
     }
   },
 );
@@ -738,27 +672,6 @@ test.each([
   expect(page.mock.calls.length).toBeLessThan(20);
 });
 
-test('a review that is deleted between two requests hides none that moved', async () => {
-  const stood = ofDay(350);
-  let held = stood;
-  const service = listed(() => held, { lastPage: 'real' });
-  const isRead = Promise.withResolvers<void>();
-  let firsts = 0;
-  const deleting: Service = {
-    async page(params, page) {
-      // Page 1 is looked at, and then read before page 2.
-      if (page === 1) firsts += 1;
-      if (firsts === 2) isRead.resolve();
-      if (page === 2) await isRead.promise;
-      if (page === 2) held = stood.slice(1);
-      return service.page(params, page);
-    },
-  };
-  const { ids, reasons } = await idsRead(deleting);
-  const missed = idsOf(stood.slice(1)).filter((id) => !ids.includes(id));
-  expect({ missed, reasons }).toEqual({ missed: [], reasons: [] });
-});
-
 test('a span is proven when its last page has landed, too', async () => {
   const reviews = listed(ofDay(250));
   const deps = { ...usual, reviews, timeZone: mood.zone, pages: freshPages(), now: () => new Date('2026-12-01') };
@@ -770,20 +683,4 @@ test('a span is proven when its last page has landed, too', async () => {
   };
   expect(await readSpan(deps, 'created', { span }, land)).toMatchObject({ kind: 'proven', reviews: 250 });
   expect(landing).toBe(0);
-});
-
-test('the pieces of a split are read side by side', async () => {
-  const service = listed(spread(7300, at('2026-10-20T00:00:00Z'), 20 * 86_400), { lastPage: 'real' });
-  let [inFlight, most] = [0, 0];
-  const counting: Service = {
-    async page(params, page) {
-      inFlight += 1;
-      most = Math.max(most, inFlight);
-      await new Promise((resolve) => setImmediate(resolve));
-      inFlight -= 1;
-      return service.page(params, page);
-    },
-  };
-  await idsRead(counting);
-  expect(most).toBeGreaterThanOrEqual(3);
 });

@@ -194,24 +194,6 @@ test('twenty reviews that are gone are believed, more only up to half of all', a
   }
 });
 
-test('rows of the ledger go with age, and every day that was read stays read', async ({ world }) => {
-  const daily = Array.from({ length: 100 }, (_, days) => reviewAt(Date.now() - days * 86_400_000));
-  await seedReviews(world.serviceDatabaseUrl, daily);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  const unread = () => world.warehouse('select day from bi.coverage_by_day where not is_complete');
-  for (let week = 1; week <= 12; week += 1) {
-    await world.warehouse(`
-      update sync.export_windows set started_at = started_at - interval '7 days', finished_at = finished_at - interval '7 days';
-      update sync.runs set started_at = started_at - interval '7 days', finished_at = finished_at - interval '7 days'`);
-    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
-    expect([week, await unread()]).toEqual([week, []]);
-  }
-  const [ledger] = await world.warehouse(`
-    select max(now() - finished_at) < interval '38 days' as "isYoung", count(*)::integer as rows from sync.export_windows`);
-  expect(ledger).toMatchObject({ isYoung: true });
-  expect(ledger?.rows).toBeLessThan(40);
-});
-
 test('the next run begins at the newest update, a minute to thirty days back', async ({ world }) => {
   const now = new Date();
   const deps = { ...(await depsWith(world)), now: () => now };

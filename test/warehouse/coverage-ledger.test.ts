@@ -130,18 +130,6 @@ test('a gap of updates closes once every review was read by its creation date', 
   expect(await openAfterClosing()).toBe(1);
 });
 
-test('two parts of one gap that are proven at the same moment close it', async () => {
-  const parts = [
-    { start: 0, end: 50 },
-    { start: 50, end: 100 },
-  ];
-  for (let time = 0; time < 10; time += 1) {
-    await gap(0, 100);
-    await Promise.all(parts.map((span) => enterSpan(warehouse.db, { ...proven, span })));
-    expect([time, await spans()]).toEqual([time, []]);
-  }
-});
-
 test('of the suspected reviews those that wait longest are asked about first', async () => {
   await at(100, [1, 2, 3, 4]);
   await ask('update warehouse.reviews set deleted_at = now() where id = 4');
