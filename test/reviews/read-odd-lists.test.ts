@@ -299,6 +299,15 @@ test.each([
   expect((await idsRead(service)).gaps).toMatchObject([{ kind }]);
 });
 
+test('a list asked for while another shows that pages leave reviews out is not believed', async () => {
+  const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
+  const pages = freshPages();
+  const other = idsRead(listed(ofDay(450), how), { pages });
+  const { page } = listed(ofDay(52), how);
+  const late: Service = { page: (...request) => page(...request).then((answer) => other.then(() => answer)) };
+  await readsAll(late, ofDay(52), undefined, {}, { pages });
+});
+
 test('a short last page is believed while numbers are right, a full one never', async () => {
   const pages = freshPages();
   const long = ofDay(350);
