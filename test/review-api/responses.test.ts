@@ -22,13 +22,8 @@ const overview: ApiCall = (api) => api.reviews.overview();
 const updates: ApiCall[] = [
   (api) => api.subOrders.update(5, 6, { status: 'paid' }),
   (api) => api.categories.update(5, { name: 'Shoes' }),
-  (api) => api.userGrades.update(5, { name: 'Gold' }),
 ];
-const removals: ApiCall[] = [
-  (api) => api.subOrders.remove(5, 6),
-  (api) => api.orders.remove(5),
-  (api) => api.reviews.remove(5),
-];
+const removals: ApiCall[] = [(api) => api.subOrders.remove(5, 6), (api) => api.orders.remove(5)];
 const creations: ApiCall[] = [
   (api) => api.subOrders.create(5, { product_id: 3, price: '12.50' }),
   (api) => api.userGrades.create({ name: 'Gold' }),
@@ -45,37 +40,24 @@ test.each<[detail: string, call: ApiCall, body: unknown]>([
   ['expected an array as a list, got object', page, { data: [] }],
   ['expected no error, got one with status 200; error: busy', page, { error: 'busy' }],
   ['expected JSON, got an empty body with status 200', page, undefined],
-  ['expected JSON, got text with status 200', page, 'Fatal error: see []'],
   ['expected JSON, got text with status 200', page, '[]<!DOCTYPE html><html>A critical error on this website</html>'],
-  ['expected JSON, got text with status 200', page, '[]\nPHP Fatal error: Uncaught Exception'],
   ['expected JSON, got text with status 200', page, `[{"id":1}]\n<br />\n<b>Fatal error</b>: Allowed memory size`],
   ['expected no error, got one with status 200', getReview, { id: 7, error: 'not available' }],
-  ['expected no error, got one with status 200', (api) => api.reviews.getRaw(7), { id: 7, error: 'not available' }],
-  ['expected JSON, got HTML', page, `${warning}{"id":`],
   ['expected JSON in UTF-8', list, Buffer.from([0x5b, 0x22, 0xc1, 0xaf, 0x22, 0x5d])],
   ['item 2 of the list: expected an integer as score, got string', list, [{ id: 1 }, { id: 2, score: 'five' }]],
   ['expected no error, got one with status 200; error: try again later', overview, { error: 'try again later' }],
-  ['an integer as id, got an array', upsert, '{"code": "A-1", "id": [], "sub_orders": []}'],
-  [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": 9007199254740992, "sub_orders": []}'],
   [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": "9007199254740993", "sub_orders": []}'],
   [`as sub_orders.id, got ${tooBig}`, upsert, '{"code": "A-1", "id": 1, "sub_orders": [{"id": 1e999}]}'],
   ['as id', getOrder, {}],
   ['as sub_orders', getOrder, { id: 1, code: 'A' }],
-  ['as id', getOrder, { id: 'x', code: 'A', sub_orders: [] }],
   ['as sub_orders.id', getOrder, order(1, { sub_orders: [{ id: null }] })],
   ['got an array', getOrder, []],
   ['got another one (6)', getOrder, order(6)],
-  ['got another one (6)', (api) => api.categories.get(5), { id: 6, code: 'B' }],
-  ['got another one (6)', (api) => api.userGrades.get(5), { id: 6, name: 'Gold' }],
-  ['got another one (6)', getReview, { id: 6 }],
   ['got another one (6)', (api) => api.reviews.getRaw(5), { id: 6 }],
-  ['as score', getReview, { id: 7, score: 'five' }],
   ['as score, got a number with a fraction', getReview, { id: 7, score: 4.5 }],
   ['as display', getReview, { id: 7, display: 'yes' }],
   ['as images', getReview, { id: 7, images: 'none' }],
   ['as message', getReview, { id: 7, message: { text: 'Kim Minji' } }],
-  ['as options.id', getReview, { id: 7, options: [{ value: 'x' }] }],
-  ['as id', getReview, { id: null }],
   ...[...updates, ...removals].map((call): [string, ApiCall, string] => ['expected no web page', call, html]),
 ])('a 200 that is not what was asked for: %s', async (detail, call, body) => {
   const service = await tinyService(() => ({ body }));
@@ -110,21 +92,8 @@ test.each<[reply: Reply]>(
   }
 });
 
-test('a creation is sent again after a 429, and while nothing accepts a connection', async () => {
-  const service = await tinyService((_seen, nth) => (nth < 3 ? { status: 429 } : { status: 201, body: { id: 8 } }));
-  expect(await creations[0]?.(client(service.url))).toEqual({ id: 8 });
-  const closed = await tinyService(() => json([]));
-  await new Promise((resolve) => closed.server.close(resolve));
-  const error = await failureOf(
-    client(closed.url, { retry: { ...quick, attempts: 3 } }).subOrders.create(5, { product_id: 3, price: '1' }),
-  );
-  expect(error).toBeInstanceOf(UnavailableError);
-  // Without a status: the service was not reached, rather than failing on this request.
-  expect(error).toMatchObject({ status: undefined, attempts: 3 });
-});
-
-test.each(['lost', 'half', 'silent', 'trickling', { status: 408 }] as const)(
-  'a read and an upsert are sent again after a first response that is %o',
+test.each(['half', 'silent', 'trickling'] as const)(
+  'a read and an upsert are sent again after a first response that is %s',
   async (reply) => {
     const silent = new Promise<Reply>(() => {});
     const service = await tinyService(({ method }, nth) => {
@@ -150,35 +119,24 @@ test('refusals are sent once', async () => {
 test.each([
   [{ error: 'could not save' }, 'error: could not save'],
   [{ success: false, errors: ['of minji@shop.example'] }, 'errors: of '],
-  [{ success: false }, 'got one with status 200'],
   [{ status: 'error', message: 'invalid' }, 'invalid'],
-  [{ result: 'fail' }, 'got one with status 200'],
   [{ code: 400, msg: 'x' }, 'got one with status 200'],
   [{ id: 7, error: 'could not save' }, 'error: could not save'],
   ['Array\nPHP Fatal error: Uncaught Exception', 'got a fatal one with status 200'],
-  ['{"ok":true}\nFatal error: Allowed memory size exhausted', 'got a fatal one with status 200'],
-])('a write that is answered by %j and 200 was not carried out', async (body, says) => {
+  [{}, ''],
+  [{ error: null, errors: {}, success: true, code: 399 }, ''],
+  [{ id: 5, error: 'of a delivery', invoice: 'I-1' }, ''],
+  [{ id: 5, code: 'A-1', message: 'a "fatal error"' }, ''],
+  [{ id: 5, status: 'failed', code: 'A-1' }, ''],
+])('a write that is answered by %j and 200 was carried out, unless that says: %s', async (body, says) => {
   const service = await tinyService(() => ({ body }));
   for (const write of [...updates, ...removals]) {
     const error = await failureOf(write(client(service.url)));
-    expect(error).toBeInstanceOf(MalformedResponseError);
-    expect(error.message).toContain(says);
-    expect(error.message).not.toContain('minji');
+    if (says === '') expect(error).toBeUndefined();
+    else expect(error).toBeInstanceOf(MalformedResponseError);
+    expect(String(error)).toContain(says);
+    expect(String(error)).not.toContain('minji');
   }
-});
-
-test.each([
-  {},
-  { errors: [] },
-  { error: null },
-  { errors: {}, success: true, code: 399 },
-  { id: 5, error: 'of a delivery', invoice: 'I-1' },
-  { id: 5, code: 'A-1', message: 'a "fatal error"' },
-  { id: 5, status: 'failed', code: 'A-1' },
-])('an update that is answered by %j was carried out', async (body) => {
-  const service = await tinyService(() => ({ body }));
-  for (const write of updates) await write(client(service.url));
-  expect(service.calls()).toHaveLength(updates.length);
 });
 
 test('a redirect is a failure; it is not followed, and its token is not quoted', async () => {
@@ -208,7 +166,7 @@ test('a deletion is done with 200, 201, 204, 404 and 410; another success says n
       expect(error).toBeInstanceOf(UnknownOutcomeError);
       expect(error.message).toContain(`expected status 200, 201 or 204, got ${status}`);
     }
-    expect(service.calls()).toHaveLength(6);
+    expect(service.calls()).toHaveLength(4);
   }
 });
 
@@ -228,27 +186,20 @@ test.each<[name: string, reply: Reply, message?: string]>([
   ['gzip, as the header says', encoded(gzipSync(text), 'gzip')],
   ['deflate', encoded(deflateSync(text), 'deflate')],
   ['deflate without its head', encoded(deflateRawSync(text), 'deflate')],
-  ['brotli', encoded(brotliCompressSync(text), 'br')],
-  ['zstd', encoded(zstdCompressSync(text), 'zstd')],
   ['brotli behind identity', encoded(brotliCompressSync(text), 'identity, BR')],
-  ['brotli before identity', encoded(brotliCompressSync(text), 'br, identity')],
-  ['gzip twice', encoded(gzipSync(gzipSync(text)), 'gzip, gzip')],
   ['gzip twice, of which the header says once', encoded(gzipSync(gzipSync(text)), 'gzip')],
   ['gzip in brotli', encoded(brotliCompressSync(gzipSync(text)), 'gzip, br')],
   ['brotli in gzip', encoded(gzipSync(brotliCompressSync(text)), 'br, gzip')],
   ['gzip without a header', encoded(gzipSync(text))],
   // Its first bytes are followed by the JSON up to where the text repeats itself, and by the end of the JSON.
-  ['zstd without a header', encoded(zstdCompressSync(text.replace('가 é', repeated))), repeated],
   ['zstd with the header of gzip', encoded(zstdCompressSync(text.replace('가 é', repeated)), 'gzip'), repeated],
   ['plain with the header of gzip', encoded(text, 'gzip')],
   ['plain with the header of brotli', encoded(text, 'br')],
   ['a byte order mark', encoded(`\ufeff${text}`)],
-  ['UTF-16', encoded(utf16, undefined, `${json8}utf-16`)],
   ['UTF-16 that nobody names', encoded(utf16)],
   ['UTF-16 of the other order', encoded(Buffer.from(utf16).swap16())],
   ['UTF-16 with its mark', encoded(Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), undefined, 'text/plain')],
   ['Latin-1', encoded(latin, undefined, `${json8}"ISO-8859-1"`), 'é'],
-  ['EUC-KR', encoded(euc, undefined, `${json8}euc-kr`), '가'],
   ['EUC-KR in gzip', encoded(gzipSync(euc), undefined, `${json8}euc-kr`), '가'],
   ['UTF-8 that is called Latin-1', encoded(text, undefined, `${json8}iso-8859-1`)],
 ])('a body in %s is read', async (_name, reply, message = '가 é') => {
@@ -283,17 +234,6 @@ test('a token and a refusal in gzip are read, and we say what we read', async ()
   });
   const error = await failureOf(getOrder(client(service.url)));
   expect([error.detail, accepted]).toEqual(['message: price is odd', 'gzip']);
-});
-
-test('a body in brotli is read, whatever its first byte is', async () => {
-  const sizes = [...Array(40).keys(), 100_000];
-  const bodies = sizes.map((size) => JSON.stringify([{ id: 1, message: 'x'.repeat(size) }]));
-  const packed = bodies.map((body) => brotliCompressSync(body));
-  // A vertical tab, which a pattern of white space matches; and a bracket, as JSON begins.
-  for (const byte of [0x0b, 0x5b]) expect(packed.some(([first]) => first === byte)).toBe(true);
-  const service = await tinyService((_seen, nth) => encoded(packed[nth - 1] ?? Buffer.of(), 'br'));
-  const api = client(service.url);
-  for (const body of bodies) expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(body);
 });
 
 test('a body may be as large as allowed, inflated, and bytes that no text has are kept', async () => {
@@ -349,11 +289,6 @@ test('a stored detail is refused, a stored list proves what was so when it was s
     expect(before - requestedAt.getTime()).toBeGreaterThan(538_000);
   expect(api.stats().oldestMs).toBe(540_000);
   expect(new Set(caching.slice(1))).toEqual(new Set(['no-cache']));
-  for (const headers of [{ age: '60' }, { 'x-cache': 'MISS' }]) {
-    const fresh = await tinyService(() => json(order(1), headers));
-    expect(await client(fresh.url).orders.get(1)).toMatchObject({ id: 1 });
-    expect(fresh.calls()).toHaveLength(1);
-  }
   // A stored 404 is no proof either: the order may have been made since.
   for (const id of [2, 3])
     expect((await failureOf(api.orders.get(id))).detail).toBe('it comes from a cache and is 9 min old');
@@ -366,8 +301,6 @@ test.each([
   ['older than a minute', { age: '61' }, 2],
   ['of a cache', { 'x-cache': 'HIT from edge-7', age: '3' }, 2],
   ['older than a minute at one of two caches', { age: '540, 0' }, 2],
-  ['of a content network', { 'cf-cache-status': 'HIT' }, 2],
-  ['of memory', { 'x-cache': 'TCP_MEM_HIT from edge-7' }, 2],
   ['of Varnish, which names two requests', { 'x-varnish': '32770 3' }, 2],
   ['of one of two caches by its hits', { 'x-cache-hits': '0, 2' }, 2],
   ['of Rack::Cache', { 'x-rack-cache': 'fresh' }, 2],
@@ -375,12 +308,9 @@ test.each([
   ['of a standard cache', { 'cache-status': 'edge; hit; ttl=30' }, 2],
   ['that Varnish has passed on', { 'x-varnish': '32770' }, 1],
   ['that nobody has hit', { 'x-cache-hits': '0, 0' }, 1],
-  ['that Rack::Cache has asked for again', { 'x-rack-cache': 'stale, valid, store' }, 1],
   ['that a cache has refreshed', { 'x-cache': 'RefreshHit from cloudfront' }, 1],
-  ['that another cache has refreshed', { 'x-cache': 'TCP_REFRESH_HIT from proxy' }, 1],
   ['that a standard cache did not hit', { 'cache-status': 'edge; hit=?0; fwd=miss' }, 1],
   ['not older than a minute', { age: '60' }, 1],
-  ['that a cache has passed on', { 'x-cache': 'MISS from edge-7' }, 1],
   ['that a cache has asked for again', { 'cache-status': 'edge; fwd=stale' }, 1],
 ])('a list %s is asked for again, once, where that helps', async (_, headers, requests) => {
   const obeying = await tinyService((_seen, nth) => json([], nth % 2 === 1 ? headers : {}));
@@ -471,7 +401,6 @@ test.each([
   ['', reviews, `<br />\n<b>Warning</b>: {"a":1} on line 7`],
   [`${notice}: `, reviews, `\n${notice}\n`],
   ['[12:00:00] Deprecated\n\ufeff', reviews, ' '],
-  [`${notice}\n`, '[{"id":1,"message":"a fatal error"}]', ''],
   [`${warning}`, '[]', `\n${notice}`],
 ])('the JSON between %j and what follows is used', async (before, body, behind) => {
   const service = await tinyService(() => ({ body: before + body + behind }));
@@ -479,13 +408,12 @@ test.each([
 });
 
 test.each([
-  '<html><body>[1]</body></html>',
   '<!doctype html><script>[{"id":1}]</script>',
   'Fatal error: see []',
+  '[]\nPHP Fatal error: Uncaught Exception',
   'Fatal error: Uncaught Exception: [{"id":1}] in /w/api.php',
   'Cannot use [] for reading',
   `${warning}{"id":`,
-  `${notice}[{"id":1},{"id":2`,
   `${notice}[{"id":1,"b":[{"id":2}],"c":"x\n${notice}]}`,
   `{"data":[{"id":1}]`,
   `"a":[{"id":1}]}`,

@@ -8,6 +8,7 @@ import {
   isUnknown,
   nextWait,
 } from '../../src/review-api/http/retry-policy.ts';
+import type { Reply } from '../../src/review-api/http/send.ts';
 
 const first = { number: 1, waitedMs: 0, spentMs: 0, random: 0.5 };
 const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
@@ -37,6 +38,8 @@ test('about two minutes of waiting are spent before giving up', () => {
   expect(actions).toEqual(['repeat', 'give-up']);
 });
 
+const outcome = (reply: object) =>
+  outcomeOf(reply as Reply, { method: 'POST', path: '/v1/orders' }, () => 0, { secrets: [], now: () => 0 });
 const failing = (code: string, syscall?: string) => Object.assign(new Error(code), { code, syscall });
 
 test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
@@ -59,11 +62,34 @@ test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
   [failing('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'give-up', 'give-up'],
   [failing('ERR_SSL_WRONG_VERSION_NUMBER'), 'give-up', 'give-up'],
 ])('after %s a creation ends with %s, a read or an upsert with %s', ([cause, ofCreate, ofOthers]) => {
-  const call = { method: 'POST', path: '/v1/orders' } as Parameters<typeof outcomeOf>[1];
-  const reading = { secrets: [], now: () => 0 };
-  const outcome = outcomeOf({ kind: 'no-response', cause } as Parameters<typeof outcomeOf>[0], call, () => 0, reading);
-  const actions = [false, true].map((repeatable) => nextStep(outcome as Failure, { ...first, repeatable }).action);
+  const failure = outcome({ kind: 'no-response', cause }) as Failure;
+  const actions = [false, true].map((repeatable) => nextStep(failure, { ...first, repeatable }).action);
   expect(actions).toEqual([ofCreate, ofOthers]);
+});
+
+const asked = { 'retry-after': '7' };
+const challenge = { 'www-authenticate': 'Bearer error="invalid_token"' };
+
+test.for<[kind: string, status: number, body: object | string, headers?: object]>([
+  ['token-refused', 401, '<html>Log in</html>'],
+  ['token-refused', 419, ''],
+  ['token-refused', 403, { error: 'The access token expired' }],
+  ['token-refused', 403, { message: 'Your session has expired' }],
+  ['token-refused', 403, '', challenge],
+  ['token-refused', 400, { error: 'invalid_token' }],
+  ['token-refused', 200, { error: 'invalid_token' }],
+  ['refused', 403, { message: 'the sale of this product has expired' }],
+  ['refused', 400, { message: 'the message has a token too much' }],
+  ['refused', 409, ''],
+  ['limited', 403, { message: 'the quota of this token is used up' }, asked],
+  ['limited', 429, ''],
+  ['failed', 408, ''],
+  ['failed', 503, '<html>', asked],
+  ['failed', 302, '', { location: 'https://elsewhere.example' }],
+])('a response is %s by its status %i and the text %j', ([kind, status, body, headers = {}]) => {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const reply = { kind: 'response', status, headers, bytes, ageMs: 0, isStored: false };
+  expect(outcome(reply).kind).toBe(kind);
 });
 
 const limited = (retryAfterMs?: number): Failure => ({ kind: 'limited', retryAfterMs });

@@ -22,16 +22,30 @@ type Full<T> = { [Field in keyof T]-?: Exclude<T[Field], undefined> };
 
 let service: ReferenceService;
 let proxy: Awaited<ReturnType<typeof startRuleProxy>>;
+let client: ReviewApi;
+/** The client, noting which of its methods were called, and where among all requests those of each call begin. */
 let api: ReviewApi;
+const calls: { name: string; from: number }[] = [];
+const resources = ['orders', 'subOrders', 'categories', 'userGrades', 'reviews'] as const;
 
 beforeAll(async () => {
   service = await startReferenceService({ databaseUrl: await createDatabase(), checkAnswers: true });
   proxy = await startRuleProxy(service.url);
-  api = openReviewApi({ baseUrl: proxy.url, clientId: 'demo', clientSecret: 'demo' });
+  client = openReviewApi({ baseUrl: proxy.url, clientId: 'demo', clientSecret: 'demo' });
+  await client.authenticate();
+  const noting = (resource: (typeof resources)[number]) =>
+    Object.entries<(...args: unknown[]) => unknown>(client[resource] as never).map(([method, call]) => [
+      method,
+      (...args: unknown[]) => {
+        calls.push({ name: `${resource}.${method}`, from: proxy.requests.length });
+        return call(...args);
+      },
+    ]);
+  api = Object.fromEntries(resources.map((one) => [one, Object.fromEntries(noting(one))])) as never;
 });
 
 afterAll(async () => {
-  await api.close();
+  await client.close();
   await proxy.close();
   await service.close();
 });
@@ -108,29 +122,11 @@ const aGrade = () => api.userGrades.create({ name: newCode() });
 const aReview = (code = newCode()) => api.reviews.upsert({ code, message: 'Good.', score: 4, product_code: 'P-1' });
 const gone = (call: Promise<unknown>) => expect(call).rejects.toThrow(NotFoundError);
 const shows = async (call: Promise<unknown>, expected: object) => expect(await call).toMatchObject(expected);
-const linesOf = async (orderId: number) => (await api.orders.get(orderId)).sub_orders;
-
-const aSubOrder = async () => {
-  const { id: orderId } = await anOrder();
-  return { orderId, id: (await api.subOrders.create(orderId, wholeLine)).id };
-};
 
 async function idsOf(pages: AsyncIterable<{ items: { id: number }[] }>): Promise<number[]> {
   const ids: number[] = [];
   for await (const { items } of pages) ids.push(...items.map(({ id }) => id));
   return ids;
-}
-
-const covered: string[] = [];
-
-/** A test that the operation of the client, named as its methods are, sends the route of the spec and does its work. */
-function operation(name: string, route: string, run: () => Promise<void>): void {
-  covered.push(name);
-  test(`${name} is ${route}`, async () => {
-    const before = service.requests()[route] ?? 0;
-    await run();
-    expect(service.requests()[route] ?? 0).toBeGreaterThan(before);
-  });
 }
 
 /** What the three resources have in common whose records have a code. */
@@ -147,178 +143,142 @@ const coded = {
   },
   reviews: { make: aReview, fields: updatedReview, shown: shownReview },
 };
+const codedNames = ['orders', 'categories', 'reviews'] as const;
 
-for (const name of ['orders', 'categories', 'reviews'] as const) {
+test.each(codedNames)('each operation that the resources with codes share does its work: %s', async (name) => {
   const { make, fields, shown } = coded[name];
-  const route = `/v1/${name}`;
+  const of = api[name];
   const one = async () => {
     const { id, code } = await make();
-    return { id, code: code ?? '', of: api[name] };
+    return { id, code: code ?? '' };
   };
-  /** An update cannot change the code of a review. The type: the fields of the three resources differ. */
-  const patch = async (code?: string) =>
-    ({ ...(await fields()), ...(code && name !== 'reviews' && { code }) }) as never;
-  operation(`${name}.listAll`, `GET ${route}`, () => two(make, () => api[name].listAll({ limit: 1 })));
-  operation(`${name}.get`, `GET ${route}/:id`, async () => {
-    const { of, ...record } = await one();
-    await shows(of.get(record.id), record);
-    await gone(of.get(999_999));
-  });
-  operation(`${name}.getByCode`, `GET ${route}`, async () => {
-    const { of, ...record } = await one();
-    await shows(of.getByCode(record.code), record);
-    await gone(of.getByCode('none'));
-  });
-  operation(`${name}.update`, `PATCH ${route}/:id`, async () => {
-    const { of, id } = await one();
-    await of.update(id, await patch(newCode()));
-    await shows(of.get(id), shown);
-  });
-  operation(`${name}.updateByCode`, `PATCH ${route}`, async () => {
-    const { of, id, code } = await one();
-    await of.updateByCode(code, await patch());
-    await shows(of.get(id), { code, ...shown });
-  });
-  operation(`${name}.put`, `PUT ${route}/:id`, async () => {
-    const { of, id } = await one();
-    await of.put(id, await patch(newCode()));
-    await shows(of.get(id), shown);
-  });
-  operation(`${name}.remove`, `DELETE ${route}/:id`, async () => {
-    const { of, id } = await one();
-    await of.remove(id);
-    await gone(of.get(id));
-    await of.remove(id);
-  });
-  operation(`${name}.removeByCode`, `DELETE ${route}`, async () => {
-    const { of, id, code } = await one();
-    await of.removeByCode(code);
-    await gone(of.get(id));
-  });
-}
+  const [first, second] = [await one(), await one()];
+  expect(await idsOf(of.listAll({ limit: 1 }))).toEqual(expect.arrayContaining([first.id, second.id]));
+  await shows(of.get(first.id), first);
+  await shows(of.getByCode(second.code), second);
+  await gone(of.get(999_999));
+  await gone(of.getByCode('none'));
+  /** The type: the fields of the three resources differ. An update cannot change the code of a review. */
+  const patch = async (more: object = name === 'reviews' ? {} : { code: newCode() }) =>
+    ({ ...(await fields()), ...more }) as never;
+  await of.update(first.id, await patch());
+  await shows(of.get(first.id), shown);
+  await of.put(second.id, await patch());
+  await shows(of.get(second.id), shown);
+  const { id, code } = await one();
+  await of.updateByCode(code, await patch({}));
+  await shows(of.get(id), { code, ...shown });
+  await of.removeByCode(code);
+  await gone(of.get(id));
+  for (const _again of [1, 2]) await of.remove(first.id);
+  await gone(of.get(first.id));
+});
 
-async function two(make: () => Promise<{ id: number }>, list: () => AsyncIterable<{ items: { id: number }[] }>) {
-  const ids = [(await make()).id, (await make()).id];
-  expect(await idsOf(list())).toEqual(expect.arrayContaining(ids));
-}
-
-operation('orders.list', 'GET /v1/orders', async () => {
+test('orders are listed by day and account, and an upsert sends each field', async () => {
   const { id } = await api.orders.upsert({ code: newCode(), ...orderFields, user_name: 'Kim', user_code: 'choi' });
   await api.subOrders.create(id, { product_id: 3, price: '1', status: 'paid' });
   const page = api.orders.list({ paid_on: '2024-01-05', usernames: ['choi', 'lee'], limit: 1, page: 1 });
   await shows(page, { items: [{ id, user_code: 'choi', paid_at: iso, sub_orders: [{ status: 'paid' }] }] });
-});
-
-operation('orders.upsert', 'POST /v1/orders', async () => {
   const [code, { id: user_grade_id }] = [newCode(), await aGrade()];
   const order = await api.orders.upsert({ ...wholeOrder, code, user_grade_id });
   expect(order).toMatchObject({ code, ...shownOrder, user_code: 'kim', user_email: 'k@shop.example' });
   expect((await anOrder(code)).id).toBe(order.id);
 });
 
-operation('subOrders.create', 'POST /v1/orders/:order_id/sub_orders', async () => {
-  const { orderId, id } = await aSubOrder();
-  expect(await linesOf(orderId)).toEqual([{ ...shownLine, id }]);
-});
-
-operation('subOrders.update', 'PUT /v1/orders/:order_id/sub_orders/:id', async () => {
-  const { orderId, id } = await aSubOrder();
+test('a sub-order is created, updated and removed', async () => {
+  const { id: orderId } = await anOrder();
+  const linesOf = async () => (await api.orders.get(orderId)).sub_orders;
+  const { id } = await api.subOrders.create(orderId, wholeLine);
+  expect(await linesOf()).toEqual([{ ...shownLine, id }]);
   await api.subOrders.update(orderId, id, wholeLine);
   const changed = { invoice: null, status: 'paid', product_options: { Size: 'a&b' } } as const;
   await api.subOrders.update(orderId, id, changed);
-  expect(await linesOf(orderId)).toMatchObject([changed]);
-});
-
-operation('subOrders.remove', 'DELETE /v1/orders/:order_id/sub_orders/:id', async () => {
-  const { orderId, id } = await aSubOrder();
+  expect(await linesOf()).toMatchObject([changed]);
   await api.subOrders.remove(orderId, id);
-  expect(await linesOf(orderId)).toEqual([]);
+  expect(await linesOf()).toEqual([]);
 });
 
-operation('categories.list', 'GET /v1/categories', async () => {
-  await shows(api.categories.list({ limit: 1, page: 1 }), { items: [{}] });
-});
-
-operation('categories.upsert', 'POST /v1/categories', async () => {
+test('a category is made below another one, by its id or its code', async () => {
   const [parent, below] = [await aCategory(), { code: newCode(), ...wholeCategory }];
   const category = await api.categories.upsert({ ...below, parent_category_id: String(parent.id) });
   expect(category).toMatchObject({ ...below, depth: 2, parent_category_id: parent.id });
   await shows(api.categories.upsert({ ...below, parent_category_code: parent.code }), { id: category.id });
+  await shows(api.categories.list({ limit: 1, page: 1 }), { items: [{}] });
 });
 
-operation('userGrades.list', 'GET /v1/user_grades', async () => {
-  await aGrade();
-  await shows(api.userGrades.list({ limit: 1, page: 2 }), { items: [{}], lastPage: expect.any(Number) });
-});
-
-operation('userGrades.listAll', 'GET /v1/user_grades', () => two(aGrade, () => api.userGrades.listAll({ limit: 1 })));
-
-operation('userGrades.get', 'GET /v1/user_grades/:id', async () => {
-  const grade = await aGrade();
-  expect(await api.userGrades.get(grade.id)).toEqual(grade);
-});
-
-operation('userGrades.create', 'POST /v1/user_grades', async () => {
+test('a user grade is created, listed, updated and removed', async () => {
   const fields = { name: 'Gold', icon_url: 'https://shop.example/gold.png' };
-  await shows(api.userGrades.create(fields), { ...fields, created_at: iso, updated_at: iso });
+  const [gold, other] = [await api.userGrades.create(fields), await aGrade()];
+  expect(gold).toMatchObject({ ...fields, created_at: iso, updated_at: iso });
+  expect(await api.userGrades.get(gold.id)).toEqual(gold);
+  await shows(api.userGrades.list({ limit: 1, page: 2 }), { items: [{}], lastPage: expect.any(Number) });
+  expect(await idsOf(api.userGrades.listAll({ limit: 1 }))).toEqual(expect.arrayContaining([gold.id, other.id]));
+  await api.userGrades.update(gold.id, { name: 'Silver', icon_url: 'https://shop.example/silver.png' });
+  await shows(api.userGrades.get(gold.id), { name: 'Silver' });
+  await api.userGrades.remove(gold.id);
+  await gone(api.userGrades.get(gold.id));
 });
 
-operation('userGrades.update', 'PATCH /v1/user_grades/:id', async () => {
-  const { id } = await aGrade();
-  await api.userGrades.update(id, { name: 'Silver', icon_url: 'https://shop.example/silver.png' });
-  await shows(api.userGrades.get(id), { name: 'Silver' });
-});
-
-operation('userGrades.remove', 'DELETE /v1/user_grades/:id', async () => {
-  const { id } = await aGrade();
-  await api.userGrades.remove(id);
-  await gone(api.userGrades.get(id));
-});
-
-operation('reviews.list', 'GET /v1/reviews', async () => {
+test('reviews are listed, paged and read as they came, and an upsert sends each field', async () => {
   const { id, code } = await aReview();
   const { items } = await api.reviews.list({ product_code: 'P-1', score: 4, limit: 100 });
   expect(items).toContainEqual(expect.objectContaining({ id, code, comments: null, tag_name: null }));
   await api.reviews.list({ ...filters, start_date: '2024-01-01', end_date: '2024-01-31', limit: 1, page: 1 });
   await api.reviews.list({ start_datetime: '2024-01-01 00:00:00', end_datetime: '2024-01-31 23:59:59' });
-});
-
-operation('reviews.page', 'GET /v1/reviews', async () => {
-  const { rawBody, items } = await api.reviews.page({ date_order_desc: true, limit: 1 }, 1);
-  expect(JSON.parse(rawBody.toString())).toEqual(items);
-});
-
-operation('reviews.getRaw', 'GET /v1/reviews/:id', async () => {
-  const { id, code } = await aReview();
+  const page = await api.reviews.page({ date_order_desc: true, limit: 1 }, 1);
+  expect(JSON.parse(page.rawBody.toString())).toEqual(page.items);
   const { rawBody, item } = await api.reviews.getRaw(id);
-  expect(JSON.parse(rawBody.toString())).toEqual(item);
-  expect(item).toMatchObject({ id, code });
-});
-
-operation('reviews.upsert', 'POST /v1/reviews', async () => {
-  const body = wholeReview();
-  const { id, options, ...review } = await api.reviews.upsert(body);
-  const { code, tag_name, product_code, product_options } = body;
-  expect(review).toMatchObject({ ...shownReview, code, tag_name, product_code, product_options });
-  expect(options).toMatchObject([{ value: 'dry' }, { value: '165' }]);
-  expect((await aReview(code)).id).toBe(id);
-  const [bare, s] = [{ score: null, message: 'Hm.' }, { product_options: { Size: 'S' } }];
-  await api.reviews.update(id, { ...bare, ...s });
-  await shows(api.reviews.get(id), { ...bare, ...s });
-  await api.reviews.put(id, { score: null, product_options: { Size: 'M' } });
-  await shows(api.reviews.get(id), { score: null, product_options: { Size: 'M' } });
-});
-
-operation('reviews.overview', 'GET /v1/reviews/overview', async () => {
-  await aReview();
+  expect([JSON.parse(rawBody.toString()), item]).toEqual([item, expect.objectContaining({ id, code })]);
   await shows(api.reviews.overview(), { first_review_created_at: iso, last_review_created_at: iso });
+
+  const body = wholeReview();
+  const { id: wholeId, options, ...review } = await api.reviews.upsert(body);
+  const { tag_name, product_code, product_options } = body;
+  expect(review).toMatchObject({ ...shownReview, code: body.code, tag_name, product_code, product_options });
+  expect(options).toMatchObject([{ value: 'dry' }, { value: '165' }]);
+  expect((await aReview(body.code)).id).toBe(wholeId);
+  const bare = { score: null, message: 'Hm.', product_options: { Size: 'S' } };
+  await api.reviews.update(wholeId, bare);
+  await shows(api.reviews.get(wholeId), bare);
+  await api.reviews.put(wholeId, { score: null, product_options: { Size: 'M' } });
+  await shows(api.reviews.get(wholeId), { score: null, product_options: { Size: 'M' } });
 });
 
-test('no method of the client is without its test', () => {
-  const methods = Object.entries(api).flatMap(([resource, of]) =>
-    typeof of === 'object' ? Object.keys(of).map((method) => `${resource}.${method}`) : [],
-  );
-  expect(covered.toSorted()).toEqual(methods.sort());
+const byId = (path: string) => ({ get: `GET ${path}`, update: `PATCH ${path}`, remove: `DELETE ${path}` });
+const byCode = (path: string) => ({
+  ...{ ...byId(`${path}/:id`), put: `PUT ${path}/:id`, list: `GET ${path}`, listAll: `GET ${path}` },
+  ...{
+    getByCode: `GET ${path}`,
+    updateByCode: `PATCH ${path}`,
+    removeByCode: `DELETE ${path}`,
+    upsert: `POST ${path}`,
+  },
+});
+const [grades, reviews, subOrders] = ['/v1/user_grades', '/v1/reviews', '/v1/orders/:id/sub_orders'];
+const routes: Record<(typeof resources)[number], Record<string, string>> = {
+  orders: byCode('/v1/orders'),
+  subOrders: { create: `POST ${subOrders}`, update: `PUT ${subOrders}/:id`, remove: `DELETE ${subOrders}/:id` },
+  categories: byCode('/v1/categories'),
+  userGrades: { ...byId(`${grades}/:id`), list: `GET ${grades}`, listAll: `GET ${grades}`, create: `POST ${grades}` },
+  reviews: {
+    ...{
+      ...byCode(reviews),
+      page: `GET ${reviews}`,
+      getRaw: `GET ${reviews}/:id`,
+      overview: `GET ${reviews}/overview`,
+    },
+  },
+};
+
+test('every method of the client was called, and sends the route of the spec alone', () => {
+  const known = resources.flatMap((one) => Object.keys(client[one]).map((method) => `${one}.${method}`));
+  expect([...new Set(calls.map(({ name }) => name))].sort()).toEqual(known.sort());
+  for (const [nth, { name, from }] of calls.entries()) {
+    const [resource = '', method = ''] = name.split('.');
+    const requests = proxy.requests.slice(from, calls[nth + 1]?.from);
+    const sent = requests.map((one) => `${one.method} ${one.path.replaceAll(/\/\d+/g, '/:id')}`);
+    expect([name, new Set(sent)]).toEqual([name, new Set([routes[resource as keyof typeof routes][method]])]);
+  }
 });
 
 /** The service's own liberties, which the spec does not have and the client does not take. */

@@ -106,35 +106,6 @@ test('a request that waits for the ceiling waits for a pause that begins meanwhi
   expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
 });
 
-test('a 403 that names a wait is sent again after it', async () => {
-  const quota = { ...busy(0.1), status: 403, body: { message: 'the quota of this token is used up' } };
-  const service = await tinyService((seen, nth) => (nth === 1 ? quota : orderOf(seen)));
-  expect(await client(service.url).orders.get(1)).toMatchObject({ id: 1 });
-  expect(service.calls()).toHaveLength(2);
-});
-
-test('a shorter wait does not end a longer one', async () => {
-  const [bothSent, isHeld] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let [opensAt, early] = [0, 0];
-  const service = await tinyService(async (seen, nth) => {
-    if (nth > 1) {
-      if (performance.now() < opensAt) early += 1;
-      return orderOf(seen);
-    }
-    if (seen.path.endsWith('/2')) {
-      bothSent.resolve();
-      await isHeld.promise;
-      return busy(0.02);
-    }
-    await bothSent.promise;
-    opensAt = performance.now() + 300;
-    return busy(0.3);
-  });
-  const api = client(service.url, { onWait: () => isHeld.resolve() });
-  await Promise.all([api.orders.get(1), api.orders.get(2)]);
-  expect({ requests: service.calls().length, early }).toEqual({ requests: 4, early: 0 });
-});
-
 test('waiting ends when the signal aborts; a write in flight is of unknown outcome', async () => {
   const stop = new AbortController();
   const waiting = await tinyService(() => busy(60));
@@ -278,30 +249,6 @@ test('a hold for one record that another client began ends by one request of thi
   expect((await stuck).status).toBe(503);
 });
 
-test('a service that is down for an hour gets one request more of each client', async () => {
-  const service = await hourFor(() => true);
-  const { session, stuck, isHeld, first, others } = openMany(service.url, 3, { concurrency: 4 });
-  stuck.push(failureOf(first.orders.get(9)));
-  await isHeld();
-  for (const api of [first, ...others]) stuck.push(...[1, 2, 3].map((id) => failureOf(api.orders.get(id))));
-  await until(() => service.calls().length === 4);
-  // Each client looks at the store four times a second.
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(service.calls()).toHaveLength(4);
-  expect(session.session.heldUntilMs).toBeGreaterThan(Date.now() + 3_500_000);
-});
-
-test('a client that ended during its probe leaves the hold to the others', async () => {
-  const service = await hourFor(is(9), (seen) => (is(8)(seen) ? new Promise<Reply>(() => {}) : orderOf(seen)));
-  const { stuck, isHeld, first, others } = openMany(service.url, 3);
-  stuck.push(failureOf(first.orders.get(9)));
-  await isHeld();
-  const [killed, third] = others;
-  if (killed) stuck.push(failureOf(killed.orders.get(8)));
-  await until(() => service.calls().length === 2);
-  expect(await third?.orders.get(1)).toMatchObject({ id: 1 });
-});
-
 test.each<[what: string, reply: Reply]>([
   ['whose token is refused', { status: 401 }],
   ['whose response is lost', 'lost'],
@@ -329,21 +276,4 @@ test('creations that have all slots end a hold for one record by the overview', 
   await isHeld();
   const create = () => first.subOrders.create(1, { product_id: 1, price: '1' });
   expect(await Promise.all([create(), create(), create()])).toHaveLength(3);
-});
-
-test.each([
-  ['a ban of another client', 'limited', [9, 1]],
-  ['a hold after a failure', 'failed', [1, 9]],
-] as const)('%s is not lifted by a request that was sent before', async (_what, heldReason, sent) => {
-  const refused = Promise.withResolvers<void>();
-  const service = await hourFor(is(9), (seen) => refused.promise.then(() => orderOf(seen)));
-  const { session, stuck, isHeld, first } = openMany(service.url, 1, { concurrency: 2 });
-  const calls = sent.map((id) => first.orders.get(id));
-  stuck.push(failureOf(calls[sent.indexOf(9)] as Promise<unknown>));
-  await isHeld();
-  const hold = { heldUntilMs: Date.now() + 3_600_000, heldReason };
-  await session.set(hold);
-  refused.resolve();
-  await calls[sent.indexOf(1)];
-  expect(session.session).toMatchObject(hold);
 });
