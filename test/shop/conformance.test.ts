@@ -58,17 +58,11 @@ describe.each(shopServers)('$name', (server) => {
       updated_at: '2026-03-01T02:00:00.000000Z',
       total_price: '1234567890.10',
     });
-    expect(
-      order?.lines.map(({ line_code, product_id, price, product_options }) => [
-        line_code,
-        product_id,
-        price,
-        JSON.parse(product_options ?? 'null'),
-      ]),
-    ).toEqual([
-      ['1', '9007199254740993', '0.10', { Size: 'L' }],
-      ['2', '8', '3.00', null],
+    expect(order?.lines).toMatchObject([
+      { line_code: '1', product_id: '9007199254740993', price: '0.10' },
+      { line_code: '2', product_id: '8', price: '3.00', product_options: null },
     ]);
+    expect(JSON.parse(order?.lines[0]?.product_options ?? '')).toEqual({ Size: 'L' });
   });
 
   test.each(['instant', 'local'] as const)(
@@ -81,17 +75,14 @@ describe.each(shopServers)('$name', (server) => {
       // The feed shows each change twice, as one of an order and of its line.
       const changed_orders = `${queries.changed_orders} union all ${queries.changed_orders}`;
       const shop = await openTables(database, { ...queries, changed_orders }, 'Asia/Seoul');
-      for (const size of [1, 4, 7, 50]) {
+      for (const size of [1, 4, 50]) {
         for (const axis of ['updated', 'created', 'code'] as const) {
           const found = await walked((after) => shop.orderCodes({ axis, after, size }));
           expect([size, axis, found.length, found.toSorted()]).toEqual([size, axis, 30, codes.toSorted()]);
         }
-        expect(await walked((after) => shop.orderCodes({ axis: 'updated', after: after, size: size }))).toHaveLength(
-          30,
-        );
         const since = kind === 'local' ? '2026-02-28T15:03:00.000000Z' : '2026-03-01T00:03:00.000000Z';
         const byCode = await walked(({ code }) =>
-          shop.orderCodes({ axis: 'updated', after: { at: since, code }, size: size, isByCode: true }),
+          shop.orderCodes({ axis: 'updated', after: { at: since, code }, size, isByCode: true }),
         );
         expect(byCode.toSorted()).toEqual(codes.slice(15).toSorted());
       }
@@ -104,20 +95,10 @@ describe.each(shopServers)('$name', (server) => {
       const database = await tables(server, { date: server.types[kind] });
       await addOrders(database, ['A', 'B', 'C', 'D']);
       const shop = await openTables(database, queries, 'UTC');
-      const range = {
-        after: { at: '2026-03-01T00:02:00.000000Z', code: '' },
-        before: '2026-03-01T00:04:00.000Z',
-        size: 10,
-      };
-      expect((await shop.orderCodes({ axis: 'created', ...range })).keys).toEqual([
-        { at: '2026-03-01T00:02:00.000000Z', code: 'B' },
-        { at: '2026-03-01T00:03:00.000000Z', code: 'C' },
-      ]);
-      const since = await shop.orderCodes({
-        axis: 'updated',
-        after: { at: '2026-03-01T00:03:00.000000Z', code: 'C' },
-        size: 10,
-      });
+      const [b, c] = ['B', 'C'].map((code, n) => ({ at: `2026-03-01T00:0${n + 2}:00.000000Z`, code }));
+      const range = { after: { at: `${b?.at}`, code: '' }, before: '2026-03-01T00:04:00.000Z', size: 10 };
+      expect((await shop.orderCodes({ axis: 'created', ...range })).keys).toEqual([b, c]);
+      const since = await shop.orderCodes({ axis: 'updated', after: c ?? { at: '', code: '' }, size: 10 });
       expect(since.keys.map(({ code }) => code)).toEqual(['D']);
     },
   );

@@ -29,21 +29,12 @@ test('the shipped queries read no large table as a whole, and doctor times them'
     changed_orders: (sql) =>
       sql.replaceAll(/([ois])\.modified_at( as changed_at)?\n/g, "date_trunc('day', $1.modified_at)$2\n"),
   });
-  const found = await shopFindings(world);
-  expect(about(found, 'minor units')).toEqual([
-    expect.stringMatching(
-      /^warning: order_lines\.sql: the lines add up to \d{4,} % of total_price in the middle order: minor units\? → .*100\.0/,
-    ),
-  ]);
-  expect(about(found, 'nor a preset uses')).toEqual([
-    expect.stringMatching(/"angekommen" \d+ times → map them .*delivery_finished/),
-  ]);
-  expect(about(found, 'a day without a time')).toEqual([
-    expect.stringMatching(
-      /^warning: changed_orders\.sql: changed_at has one time of day in all of the newest \d+ changes.* → select the date with its time/,
-    ),
-  ]);
-  expect(about(found, 'delivery_started_at before')).toEqual([
-    expect.stringMatching(/<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/),
-  ]);
+  const found = (await shopFindings(world)).join('\n');
+  for (const finding of [
+    /^warning: order_lines\.sql: the lines add up to \d{4,} % of total_price in the middle order: minor units\? → .*100\.0/m,
+    /"angekommen" \d+ times → map them .*delivery_finished/,
+    /^warning: changed_orders\.sql: changed_at has one time of day in all of .* → select the date with its time/m,
+    /<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/,
+  ])
+    expect(found).toMatch(finding);
 });
