@@ -1,10 +1,10 @@
 import { shapesOf } from './resource.ts';
 import { authentication } from './sections/authentication.ts';
 import { categories } from './sections/categories.ts';
-import { conventions, put } from './sections/conventions.ts';
 import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { orderReading, orderWriting } from './sections/orders.ts';
+import { put } from './sections/put.ts';
 import { reviewList, reviewPeriod } from './sections/review-list.ts';
 import { reviewReading } from './sections/review-reading.ts';
 import { review, reviewAlike, reviewWriting } from './sections/review-writing.ts';
@@ -14,7 +14,6 @@ import type { Chapter } from './statement.ts';
 
 /** The whole spec, in its parts. */
 export const chapters: readonly Chapter[] = [
-  { name: 'conventions', statements: conventions },
   { name: 'authentication', statements: authentication },
   { name: 'orders', statements: [...orderReading, ...orderWriting] },
   { name: 'sub-orders', statements: subOrders },

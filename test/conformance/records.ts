@@ -105,33 +105,24 @@ export const orderParams = async (session: Session): Promise<Params> => ({
   user_name: userOf(session),
 });
 
-/** With all that an order shows; the address is reserved for examples, so that no mail can reach anybody. */
-export const orderAnswer = async (session: Session) =>
-  post(session, 'orders', 'order', {
-    ...(await orderParams(session)),
-    user_phone: '000-0000-0000',
-    user_email: 'nobody@example.invalid',
-  });
+type Given = (session: Session) => Params | Promise<Params>;
 
-export const anOrder = async (session: Session) => createdBy(session, await session.shared(orderAnswer));
-
-/** An order of its own, for a check that changes or deletes it. */
-export const freshOrder = async (session: Session, name: string, more: Params = {}) =>
-  createdBy(session, await post(session, 'orders', name, { ...(await orderParams(session)), ...more }));
-
-export const readOrder = async (session: Session, id: unknown) => rowOf(await session.call('GET', `/v1/orders/${id}`));
-
-export const categoryAnswer = (session: Session) =>
-  post(session, 'categories', 'category', { name: 'Conformance', status: 'hidden' });
-export const aCategory = async (session: Session) => createdBy(session, await session.shared(categoryAnswer));
-export const freshCategory = async (session: Session, name: string, more: Params = {}) =>
-  createdBy(session, await post(session, 'categories', name, { name: 'Conformance', status: 'hidden', ...more }));
-
-export const gradeAnswer = (session: Session) =>
-  post(session, 'user_grades', 'grade', { icon_url: 'https://example.com/grade.png' });
-export const aGrade = async (session: Session) => createdBy(session, await session.shared(gradeAnswer));
-export const freshGrade = async (session: Session, name: string) =>
-  createdBy(session, await post(session, 'user_grades', name));
+/**
+ * Records of a kind: `one` that many statements share, `answer`, the answer to its creation, and `fresh`, others for checks
+ * that change or delete them.
+ *
+ * @param noun what the code of `one` ends with. @param given what each of them has. @param more what `one` has beside it.
+ */
+function makerOf(kind: Kind, noun: string, given: Given, more: Given = () => ({})) {
+  const answer = async (session: Session) =>
+    post(session, kind, noun, { ...(await given(session)), ...(await more(session)) });
+  return {
+    answer,
+    one: async (session: Session) => createdBy(session, await session.shared(answer)),
+    fresh: async (session: Session, name: string, other: Params = {}) =>
+      createdBy(session, await post(session, kind, name, { ...(await given(session)), ...other })),
+  };
+}
 
 export const productCodeOf = (session: Session) => session.settings.productCode ?? codeOf(session, 'product');
 
@@ -143,20 +134,22 @@ export const reviewParams = (session: Session): Params => ({
   user_name: 'Conformance',
 });
 
-export const reviewAnswer = (session: Session) =>
-  post(session, 'reviews', 'review', {
-    ...reviewParams(session),
+export const records = {
+  // The address is reserved for examples, so that no mail can reach anybody.
+  orders: makerOf('orders', 'order', orderParams, () => ({
+    ...{ user_phone: '000-0000-0000', user_email: 'nobody@example.invalid' },
+  })),
+  categories: makerOf('categories', 'category', () => ({ name: 'Conformance', status: 'hidden' })),
+  user_grades: makerOf('user_grades', 'grade', () => ({ icon_url: 'https://example.com/grade.png' })),
+  reviews: makerOf('reviews', 'review', reviewParams, (session) => ({
     tag_name: codeOf(session, 'tag'),
     'product_options[]': ['Size:L', 'Colour:red'],
-  });
-
-export const aReview = async (session: Session) => createdBy(session, await session.shared(reviewAnswer));
-export const freshReview = async (session: Session, name: string, more: Params = {}) =>
-  createdBy(session, await post(session, 'reviews', name, { ...reviewParams(session), ...more }));
+  })),
+};
 
 /** The service's id of the product; only a review of it tells. */
 export async function productIdOf(session: Session): Promise<number> {
-  const { product_id: id } = await session.shared(aReview);
+  const { product_id: id } = await session.shared(records.reviews.one);
   if (typeof id === 'number') return id;
   throw new CannotTell('needs a product_id, and the review of the product shows none');
 }
@@ -177,7 +170,7 @@ export const subOrderParams = async (session: Session): Promise<Params> => {
 };
 
 /** What has sub-orders has no e-mail and no phone, so that no review request can go out for it. */
-export const orderOfSubOrder = (session: Session) => freshOrder(session, 'order-of-sub-order');
+export const orderOfSubOrder = (session: Session) => records.orders.fresh(session, 'order-of-sub-order');
 
 /** The answer to adding a sub-order to this run's order; it goes with the order. */
 export const subOrderAnswer = async (session: Session) => {
@@ -188,7 +181,7 @@ export const aSubOrder = async (session: Session) => addedBy(await session.share
 
 /** A sub-order as the order's detail shows it. */
 export async function readSubOrder(session: Session, orderId: unknown, id: unknown): Promise<Row | undefined> {
-  const { sub_orders: all } = await readOrder(session, orderId);
+  const { sub_orders: all } = await rowOf(await session.call('GET', `/v1/orders/${orderId}`));
   return Array.isArray(all) ? all.filter(isRow).find((one) => one.id === id) : undefined;
 }
 
@@ -239,26 +232,20 @@ export const manyUser = (session: Session) => codeOf(session, 'many');
 /** So many reviews, a second apart, two days ago. */
 export async function manyReviews(session: Session) {
   const clock = await clockOf(session);
-  const made = [];
+  const all = [];
   for (let index = 0; index < manyCount; index += 1) {
     const at = clock.daysAgo(2, `12:00:${String(index).padStart(2, '0')}`);
-    const params = { ...reviewParams(session), user_code: manyUser(session), created_at: at.iso };
-    made.push({ ...createdBy(session, await post(session, 'reviews', `many-${index}`, params)), at });
+    const of = { user_code: manyUser(session), created_at: at.iso };
+    all.push({ ...(await records.reviews.fresh(session, `many-${index}`, of)), at });
   }
-  return made;
+  return all;
 }
 
 /** Makes so many of a kind, where a list would else be too short to show its default page size. */
 export async function makeMany(session: Session, kind: Kind): Promise<void> {
-  if (kind === 'reviews') {
-    await session.shared(manyReviews);
-    return;
-  }
-  const order =
-    kind === 'orders'
-      ? { ...(await orderParams(session)), user_code: manyUser(session), user_name: manyUser(session) }
-      : {};
-  const more = { orders: order, categories: { name: 'Conformance', status: 'hidden' }, user_grades: {} }[kind];
-  for (let index = 0; index < manyCount; index += 1)
-    createdBy(session, await post(session, kind, `many-${index}`, more));
+  if (kind === 'reviews') await session.shared(manyReviews);
+  else for (let index = 0; index < manyCount; index += 1) await records[kind].fresh(session, `many-${index}`);
 }
+
+/** Why nothing can be told of images. */
+export const noImage = 'the service stored no image: give one that it can load by --image-url';

@@ -12,7 +12,7 @@ import {
   succeeds,
   tellsMore,
 } from './expect.ts';
-import { codeOf, detailOf, enter, fullestListed, isGone, keyOf, listed, noteId, post } from './records.ts';
+import { codeOf, detailOf, enter, fullestListed, isGone, keyOf, listed, noteId, post, records } from './records.ts';
 import type { Answer, Kind, Params, Session } from './session.ts';
 import { CannotTell, inSection, type Statement, where } from './statement.ts';
 import { type FieldTable, fieldStatements, type Parameter, parameterStatements } from './tables.ts';
@@ -41,9 +41,6 @@ export type Resource = {
     /** One of the list. */
     listedSample: (session: Session) => Promise<Row>;
   };
-  answer: (session: Session) => Promise<Answer>;
-  one: (session: Session) => Promise<Made>;
-  fresh: (session: Session, name: string) => Promise<Made>;
   /** What a POST needs beside the code. */
   required: (session: Session) => Promise<Params>;
   /** Parameters without which a POST makes nothing. */
@@ -81,7 +78,8 @@ export const read = async (session: Session, kind: Kind, id: unknown): Promise<R
   rowOf(await session.call('GET', `/v1/${kind}/${id}`));
 
 /** The fields of a record alone, in the list and in the answer to its creation. */
-export function shapesOf({ kind, noun, called, tables, one, answer }: Resource): Statement[] {
+export function shapesOf({ kind, noun, called, tables }: Resource): Statement[] {
+  const { one, answer } = records[kind];
   const { section, alone, created = alone, listed = { section, fields: alone } } = tables;
   return [
     ...fieldStatements(section, called, alone, (session) => detailOf(session, `/v1/${kind}`, one)),
@@ -94,7 +92,8 @@ export function shapesOf({ kind, noun, called, tables, one, answer }: Resource):
 
 /** What the spec says of each resource alike, apart from its fields. */
 export function resourceStatements(resource: Resource): Statement[] {
-  const { kind, headings, one, fresh } = resource;
+  const { kind, headings } = resource;
+  const { one, fresh } = records[kind];
   const path = `/v1/${kind}`;
   const deletes = saysOf(resource, 'delete');
   const other = (session: Session) => fresh(session, 'other');
@@ -164,22 +163,21 @@ export function resourceStatements(resource: Resource): Statement[] {
 }
 
 function creation(resource: Resource): Statement[] {
-  const { kind, fresh, text, required } = resource;
+  const { kind, text, required } = resource;
+  const { answer, fresh } = records[kind];
   const path = `/v1/${kind}`;
   const says = saysOf(resource, 'create');
   return [
-    says(`POST ${path} answers 201`, async (session) => statusIs(await session.shared(resource.answer), 201)),
-    says(`POST ${path} has the Location ${path}`, async (session) =>
-      locationIs(await session.shared(resource.answer), path),
-    ),
+    says(`POST ${path} answers 201`, async (session) => statusIs(await session.shared(answer), 201)),
+    says(`POST ${path} has the Location ${path}`, async (session) => locationIs(await session.shared(answer), path)),
     ...resource.refusedWithout.map((name) =>
       says(`${name} is required`, async (session) => {
         const code = codeOf(session, `without-${name}`);
         const all: Params = { ...(await required(session)), [text.sent]: code, [keyOf(kind)]: code };
         const { [name]: _, ...form } = all;
-        const made = enter(session, kind, code);
+        const entry = enter(session, kind, code);
         const answer = await session.call('POST', path, { form });
-        noteId(session, made, answer);
+        noteId(session, entry, answer);
         ensure(!isSuccess(answer), answer.told, 'no record');
       }),
     ),
@@ -204,7 +202,8 @@ function creation(resource: Resource): Statement[] {
 }
 
 function listStatements(resource: Resource): Statement[] {
-  const { kind, one, fresh, ofThisRun } = resource;
+  const { kind, ofThisRun } = resource;
+  const { one, fresh } = records[kind];
   const says = saysOf(resource, 'list');
   const path = `/v1/${kind}`;
   const another = (session: Session) => fresh(session, 'another');
@@ -248,7 +247,8 @@ function listStatements(resource: Resource): Statement[] {
 
 /** Of one way to update: its status, its `Location`, that it has no body, and each parameter. */
 function updates(resource: Resource, heading: 'update' | 'updateByCode'): Statement[] {
-  const { kind, fresh, text } = resource;
+  const { kind, text } = resource;
+  const { fresh } = records[kind];
   const path = `/v1/${kind}`;
   const says = saysOf(resource, heading);
   const isByCode = heading === 'updateByCode';

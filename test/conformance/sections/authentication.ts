@@ -1,5 +1,5 @@
 import { ensure, isRow, isSuccess, rowOf } from '../expect.ts';
-import { aSubOrder, codeOf, enter, keyOf, orderOfSubOrder, subOrderParams } from '../records.ts';
+import { aSubOrder, codeOf, enter, keyOf, orderOfSubOrder, records, subOrderParams } from '../records.ts';
 import type { Resource } from '../resource.ts';
 import type { Method, Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
@@ -8,73 +8,57 @@ import { order } from './orders.ts';
 import { review } from './review-writing.ts';
 import { userGrade } from './user-grades.ts';
 
+type Sent = { path: string; params: Params };
 /** An operation of the spec, with a path and parameters under which it would succeed, on records of this run. */
-export type Operation = {
-  name: string;
-  method: Method;
-  aim: (session: Session) => Promise<{ path: string; params: Params }>;
-};
+type Operation = [method: Method, route: string, aim: (session: Session) => Promise<Sent>];
 
-/** Of one resource: reading first, deleting last. */
-function operationsOf({ kind, noun, headings, one, required, text }: Resource): Operation[] {
+/** Of one resource, by the code that this run gave it where an answer's id is not needed. */
+function operationsOf({ kind, noun, headings, required, text }: Resource): Operation[] {
   const path = `/v1/${kind}`;
-  const byId = (method: Method, params: Params): Operation => ({
-    name: `${method} ${path}/:id`,
-    method,
-    aim: async (session) => ({ path: `${path}/${(await session.shared(one)).id}`, params }),
-  });
-  /** By the code that this run gave it, not by what an answer says. */
-  const byCode = (method: Method, more: Params): Operation => ({
-    name: `${method} ${path} with code`,
-    method,
-    aim: async (session) => {
-      await session.shared(one);
-      return { path, params: { code: codeOf(session, noun), ...more } };
-    },
-  });
   const change = { [text.sent]: 'Nobody' };
+  const ofOne = (params: Params) => async (session: Session) => ({
+    ...{ path: `${path}/${(await session.shared(records[kind].one)).id}`, params },
+  });
+  const withCode = (more: Params) => async (session: Session) => {
+    await session.shared(records[kind].one);
+    return { path, params: { code: codeOf(session, noun), ...more } };
+  };
+  const creation = async (session: Session) => {
+    const code = codeOf(session, 'without-token');
+    // In case it makes one.
+    enter(session, kind, code);
+    return { path, params: { ...(await required(session)), [keyOf(kind)]: code } };
+  };
+  const byCode: Operation[] = [
+    ['PATCH', `${path} with code`, withCode(change)],
+    ['DELETE', `${path} with code`, withCode({})],
+  ];
   return [
-    { name: `GET ${path}`, method: 'GET', aim: async () => ({ path, params: {} }) },
-    byId('GET', {}),
-    ...(headings.getByCode ? [byCode('GET', {})] : []),
-    {
-      name: `POST ${path}`,
-      method: 'POST',
-      aim: async (session) => {
-        const code = codeOf(session, 'without-token');
-        // In case it makes one.
-        enter(session, kind, code);
-        return { path, params: { ...(await required(session)), [keyOf(kind)]: code } };
-      },
-    },
-    byId('PATCH', change),
-    ...(headings.updateByCode ? [byCode('PATCH', change)] : []),
-    byId('DELETE', {}),
-    ...(headings.updateByCode ? [byCode('DELETE', {})] : []),
+    ['GET', path, async () => ({ path, params: {} })],
+    ['GET', `${path}/:id`, ofOne({})],
+    ['POST', path, creation],
+    ['PATCH', `${path}/:id`, ofOne(change)],
+    ['DELETE', `${path}/:id`, ofOne({})],
+    ...(headings.updateByCode ? byCode : []),
   ];
 }
 
-const ofSubOrders = (method: Method, isOne: boolean, given: (session: Session) => Promise<Params>): Operation => ({
-  name: `${method} /v1/orders/:order_id/sub_orders${isOne ? '/:sub_order_id' : ''}`,
-  method,
-  aim: async (session) => {
-    const path = `/v1/orders/${(await session.shared(orderOfSubOrder)).id}/sub_orders`;
-    const params = await given(session);
-    return { path: isOne ? `${path}/${(await session.shared(aSubOrder)).id}` : path, params };
-  },
-});
+const subOrders = '/v1/orders/:order_id/sub_orders';
+const ofSubOrder = (isOne: boolean, params: (session: Session) => Promise<Params>) => async (session: Session) => {
+  const path = `/v1/orders/${(await session.shared(orderOfSubOrder)).id}/sub_orders`;
+  const given = await params(session);
+  return { path: isOne ? `${path}/${(await session.shared(aSubOrder)).id}` : path, params: given };
+};
 
-const isDeletion = ({ method }: Operation) => method === 'DELETE';
-const all: readonly Operation[] = [
-  { name: 'GET /v1/reviews/overview', method: 'GET', aim: async () => ({ path: '/v1/reviews/overview', params: {} }) },
+const all: Operation[] = [
+  ['GET', '/v1/reviews/overview', async () => ({ path: '/v1/reviews/overview', params: {} })],
   ...[order, category, userGrade, review].flatMap(operationsOf),
-  ofSubOrders('POST', false, subOrderParams),
-  ofSubOrders('PUT', true, async () => ({ invoice: 'Nobody' })),
-  ofSubOrders('DELETE', true, async () => ({})),
+  ['POST', subOrders, ofSubOrder(false, subOrderParams)],
+  ['PUT', `${subOrders}/:sub_order_id`, ofSubOrder(true, async () => ({ invoice: 'Nobody' }))],
+  ['DELETE', `${subOrders}/:sub_order_id`, ofSubOrder(true, async () => ({}))],
 ];
-
 /** Deletions last. */
-export const operations: readonly Operation[] = [...all.filter((one) => !isDeletion(one)), ...all.filter(isDeletion)];
+const operations = all.toSorted(([one], [other]) => Number(one === 'DELETE') - Number(other === 'DELETE'));
 
 const says = inSection('Authentication');
 
@@ -107,8 +91,8 @@ const tokens: Statement[] = [
 ];
 
 const presented: Statement[] = [
-  ...operations.map(({ name, method, aim }) =>
-    says(`3: ${name} needs the access_token`, async (session) => {
+  ...operations.map(([method, route, aim]) =>
+    says(`3: ${method} ${route} needs the access_token`, async (session) => {
       const { path, params } = await aim(session);
       const isForm = method === 'POST' || method === 'PATCH';
       const answer = await session.call(method, path, {

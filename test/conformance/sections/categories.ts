@@ -1,5 +1,5 @@
 import { isSame, rowOf } from '../expect.ts';
-import { aCategory, categoryAnswer, codeOf, freshCategory, fullestListed } from '../records.ts';
+import { codeOf, fullestListed, records } from '../records.ts';
 import { type Resource, read, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { inSection, type Statement } from '../statement.ts';
@@ -16,21 +16,21 @@ const fields: FieldTable = [
   ['updated_at', 'datetime'],
 ];
 
-const parent = (session: Session) => freshCategory(session, 'parent');
+const parent = (session: Session) => records.categories.fresh(session, 'parent');
 const child = async (session: Session) =>
-  freshCategory(session, 'child', { parent_category_id: String((await session.shared(parent)).id) });
+  records.categories.fresh(session, 'child', { parent_category_id: String((await session.shared(parent)).id) });
 
 const resource = inSection('Resources, Category');
 
 const shapes: Statement[] = [
   resource('depth of a top level category is 1', async (session) =>
-    isSame('depth', rowOf(await session.shared(categoryAnswer)).depth, 1),
+    isSame('depth', rowOf(await session.shared(records.categories.answer)).depth, 1),
   ),
   resource('depth of a category below a top level one is 2', async (session) => {
     isSame('depth', (await read(session, 'categories', (await session.shared(child)).id)).depth, 2);
   }),
   resource('parent_category_id of a top level category is null', async (session) =>
-    isSame('parent_category_id', rowOf(await session.shared(categoryAnswer)).parent_category_id, null),
+    isSame('parent_category_id', rowOf(await session.shared(records.categories.answer)).parent_category_id, null),
   ),
 ];
 
@@ -62,13 +62,10 @@ export const category: Resource = {
     section: 'Resources, Category',
     alone: fields,
     listedSample: async (session) => {
-      if (!session.settings.readOnly) await session.shared(aCategory);
+      if (!session.settings.readOnly) await session.shared(records.categories.one);
       return fullestListed(session, '/v1/categories');
     },
   },
-  answer: categoryAnswer,
-  one: aCategory,
-  fresh: freshCategory,
   required: async () => ({ name: 'Conformance' }),
   refusedWithout: ['code', 'name'],
   parameters: { create: parameters, update: parameters, updateByCode: parameters },
@@ -84,7 +81,9 @@ export const categories: readonly Statement[] = [
     'POST /v1/categories: parent_category_code is the code of the parent',
     async (session) => {
       const { id } = await session.shared(parent);
-      const made = await freshCategory(session, 'by-code', { parent_category_code: codeOf(session, 'parent') });
+      const made = await records.categories.fresh(session, 'by-code', {
+        parent_category_code: codeOf(session, 'parent'),
+      });
       isSame('parent_category_id', made.parent_category_id, id);
     },
   ),

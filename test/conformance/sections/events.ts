@@ -1,6 +1,6 @@
 import { ensure, isRow, type Row, show, succeeds } from '../expect.ts';
 import type { Delivery } from '../receiver.ts';
-import { codeOf, freshReview } from '../records.ts';
+import { codeOf, records } from '../records.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 import { type FieldTable, fieldStatements } from '../tables.ts';
@@ -26,7 +26,11 @@ const itemsIn = (all: readonly Delivery[], field: string): Row[] =>
 
 /** A review of a product that nothing else of this run is of. */
 const reviewed = (session: Session) =>
-  freshReview(session, 'told', session.settings.productCode ? {} : { product_code: codeOf(session, 'product-told') });
+  records.reviews.fresh(
+    session,
+    'told',
+    session.settings.productCode ? {} : { product_code: codeOf(session, 'product-told') },
+  );
 
 const first = async (session: Session) => {
   await session.shared(reviewed);

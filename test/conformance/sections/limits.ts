@@ -1,14 +1,14 @@
 import { ensure, idsOf, isRefusal, isRow, isSame, isSuccess, listOf, rowOf, tellsMore } from '../expect.ts';
 import {
   clockOf,
-  freshOrder,
-  freshReview,
   listed,
   makeMany,
   manyCount,
   manyReviews,
   manyUser,
+  noImage,
   post,
+  records,
   reviewParams,
 } from '../records.ts';
 import type { Kind, Params, Session } from '../session.ts';
@@ -42,15 +42,6 @@ const lists: Statement[] = kinds.flatMap((kind) => [
   says(`limit default of ${kind}: 30`, (session) => defaultsToThirty(session, kind)),
 ]);
 
-const pages: Statement[] = (['orders', 'user_grades', 'reviews'] as const).map((kind) =>
-  says(`page default of ${kind}: 1`, async (session) => {
-    const path = `/v1/${kind}`;
-    const first = idsOf(await listed(session, path, { limit: 2, page: 1 }));
-    if (first.length === 0) throw new CannotTell(`the service lists nothing at ${path}`);
-    isSame('ids without page', idsOf(await listed(session, path, { limit: 2 })), first);
-  }),
-);
-
 /** No page after the 30th gives what the pages up to it did not. */
 async function thirtyPages(session: Session): Promise<void> {
   const many = await session.shared(manyReviews);
@@ -63,43 +54,26 @@ async function thirtyPages(session: Session): Promise<void> {
   ensure(!ids.includes(many[manyCount - 1]?.id), 'the 31st review on page 31', 'a refusal, or nothing beyond page 30');
 }
 
+const images = (count: number, { settings }: Session): Params => ({
+  'image_urls[]': Array.from({ length: count }, (_, index) => `${settings.imageUrl}?${index}`),
+});
+
 /** Five images: refused, or four of them kept. */
-async function fourImages(session: Session, send: (images: Params) => ReturnType<Session['call']>): Promise<void> {
-  const urls = Array.from({ length: 5 }, (_, index) => `${session.settings.imageUrl}?${index}`);
-  const answer = await send({ 'image_urls[]': urls });
+async function fourImages(session: Session): Promise<void> {
+  const answer = await post(session, 'reviews', 'five-images', { ...reviewParams(session), ...images(5, session) });
   if (isRefusal(answer)) return;
   ensure(isSuccess(answer), answer.told, 'a refusal, or four images kept');
   const id = isRow(answer.body) ? answer.body.id : undefined;
-  const count = await session.until(
-    'the service stored no image: give one that it can load by --image-url',
-    async () => {
-      const { images } = rowOf(await session.call('GET', `/v1/reviews/${id}`));
-      return Array.isArray(images) && images.length > 0 ? images.length : undefined;
-    },
-  );
+  const count = await session.until(noImage, async () => {
+    const { images: all } = rowOf(await session.call('GET', `/v1/reviews/${id}`));
+    return Array.isArray(all) && all.length > 0 ? all.length : undefined;
+  });
   ensure(count <= 4, `${count} images`, '4 at most');
 }
 
-const images: Statement[] = [
-  says('image_urls of review create: at most 4', (session) =>
-    fourImages(session, (five) => post(session, 'reviews', 'five-images', { ...reviewParams(session), ...five })),
-  ),
-  says('image_urls of review create: 4 are taken', async (session) => {
-    const four = Array.from({ length: 4 }, (_, index) => `${session.settings.imageUrl}?${index}`);
-    await freshReview(session, 'four-images', { 'image_urls[]': four });
-  }),
-  says('image_urls of review update: at most 4', async (session) => {
-    const { id } = await freshReview(session, 'five-images-later');
-    await fourImages(session, async (form) => {
-      const answer = await session.call('PATCH', `/v1/reviews/${id}`, { form });
-      return isSuccess(answer) ? { ...answer, body: { id } } : answer;
-    });
-  }),
-];
-
 /** Two times of creation within one second are shown as the same time. */
 async function isPreciseToSeconds(session: Session, kind: 'orders' | 'reviews'): Promise<void> {
-  const make = kind === 'orders' ? freshOrder : freshReview;
+  const make = kind === 'orders' ? records.orders.fresh : records.reviews.fresh;
   const clock = await clockOf(session);
   const shown = [];
   for (const fraction of ['100', '789']) {
@@ -111,9 +85,11 @@ async function isPreciseToSeconds(session: Session, kind: 'orders' | 'reviews'):
 
 export const limits: readonly Statement[] = [
   ...lists,
-  ...pages,
   says('page maximum of the review list: 30', thirtyPages),
-  ...images,
+  says('image_urls of review create: at most 4', fourImages),
+  says('image_urls of review create: 4 are taken', async (session) => {
+    await records.reviews.fresh(session, 'four-images', images(4, session));
+  }),
   ...(['orders', 'reviews'] as const).map((kind) =>
     says(`time precision of created_at of ${kind}: seconds`, (session) => isPreciseToSeconds(session, kind)),
   ),

@@ -1,19 +1,16 @@
 import { ensure, idsOf, isRow, isSame, isSuccess, type Row, rowOf, show, succeeds } from '../expect.ts';
 import {
   addedBy,
-  aGrade,
-  anOrder,
   aSubOrder,
   codeOf,
-  freshOrder,
   fullestListed,
   holds,
   isoOf,
   listed,
-  orderAnswer,
   orderOfSubOrder,
   orderParams,
   post,
+  records,
   subOrderParams,
   userOf,
 } from '../records.ts';
@@ -59,7 +56,7 @@ const detailFields: FieldTable = [
 /** This run's order in the list, or the first there in a run that only reads. */
 async function item(session: Session): Promise<Row> {
   if (session.settings.readOnly) return fullestListed(session, path);
-  return inList(session, (await session.shared(anOrder)).id);
+  return inList(session, (await session.shared(records.orders.one)).id);
 }
 
 async function itemSubOrder(session: Session): Promise<Row> {
@@ -112,14 +109,14 @@ const listParameters = [
     ensure(!(await holds(session, path, filters, order)), `order ${order.code} on the day before`, 'no such order');
   }),
   lists('usernames: shop account names separated by commas', async (session) => {
-    const order = await session.shared(anOrder);
+    const order = await session.shared(records.orders.one);
     const other = await session.shared(othersOrder);
     const usernames = `${userOf(session)},${codeOf(session, 'other')}`;
     const ids = idsOf(await listed(session, path, { usernames, limit: 100 }));
     ensure(ids.includes(order.id) && ids.includes(other.id), `orders ${ids.join()}`, `${order.id} and ${other.id}`);
   }),
   lists('usernames: only their orders', async (session) => {
-    const order = await session.shared(anOrder);
+    const order = await session.shared(records.orders.one);
     const other = await session.shared(othersOrder);
     const ids = idsOf(await listed(session, path, { usernames: userOf(session), limit: 100 }));
     ensure(ids.includes(order.id), `orders ${ids.join()}`, `order ${order.id}`);
@@ -128,14 +125,19 @@ const listParameters = [
 ];
 
 const othersOrder = (session: Session) =>
-  freshOrder(session, 'order-other', { user_code: codeOf(session, 'other'), user_name: codeOf(session, 'other') });
+  records.orders.fresh(session, 'order-other', {
+    user_code: codeOf(session, 'other'),
+    user_name: codeOf(session, 'other'),
+  });
 const dayOf = (order: Row) => String(order.paid_at).slice(0, 10);
 const userFilter = (session: Session, { user_code }: Row): Params =>
   session.settings.readOnly || typeof user_code !== 'string' ? {} : { usernames: user_code };
 
 const gets = [
   inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async (session) => {
-    const { id, code } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(anOrder);
+    const { id, code } = session.settings.readOnly
+      ? await fullestListed(session, path)
+      : await session.shared(records.orders.one);
     const answer = await session.call('GET', path, { query: { code: String(code) } });
     // The spec shows no path for it; only an order that is found says something.
     if (isSuccess(answer) && isRow(answer.body) && answer.body.id === id) return;
@@ -152,7 +154,7 @@ const optional: readonly Parameter[] = [
   { name: 'user_name', value: 'Kim', shownAs: 'username' },
   { name: 'user_phone', value: '000-0000-0001', shownAs: 'phone' },
   { name: 'user_email', value: 'nobody@example.invalid', shownAs: 'user_email' },
-  { name: 'user_grade_id', value: async (session) => (await session.shared(aGrade)).id },
+  { name: 'user_grade_id', value: async (session) => (await session.shared(records.user_grades.one)).id },
   { name: 'store_name', value: 'Main street', note: 'an offline store order' },
   { name: 'order_device', value: 'pc', note: '`pc`' },
   { name: 'order_device', value: 'mobile', note: '`mobile`' },
@@ -175,9 +177,6 @@ export const order: Resource = {
     delete: 'Delete an order',
   },
   tables: orderTables,
-  answer: orderAnswer,
-  one: anOrder,
-  fresh: freshOrder,
   required: orderParams,
   refusedWithout: ['code', 'created_at', 'total_price'],
   parameters: { create: optional, update: optional, updateByCode: optional },
@@ -201,7 +200,7 @@ const creation: Statement[] = [
     ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
   }),
   creates('code: order number, shown as it was sent', async (session) =>
-    isSame('code', rowOf(await session.shared(orderAnswer)).code, codeOf(session, 'order')),
+    isSame('code', rowOf(await session.shared(records.orders.answer)).code, codeOf(session, 'order')),
   ),
 ];
 
@@ -209,7 +208,7 @@ const others: Statement[] = [
   inSection('Resources, Order (detail)')(
     'input total_price is a float, output total_price a money object',
     async (session) => {
-      const made = await freshOrder(session, 'with-a-float', { total_price: 12_300.5 });
+      const made = await records.orders.fresh(session, 'with-a-float', { total_price: 12_300.5 });
       ensure(
         isAmount(made.total_price, 12_300.5),
         `total_price ${show(made.total_price)}`,
@@ -218,7 +217,7 @@ const others: Statement[] = [
     },
   ),
   inSection('Endpoints, Orders, Update an order by id')('none of the parameters is required', async (session) => {
-    const { id } = await freshOrder(session, 'unchanged');
+    const { id } = await records.orders.fresh(session, 'unchanged');
     succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
   }),
 ];
@@ -227,7 +226,7 @@ const deletes = inSection('Endpoints, Orders, Delete an order');
 
 const deletions: Statement[] = [
   deletes('it also deletes the order’s sub-orders', async (session) => {
-    const { id } = await freshOrder(session, 'order-deleted-with-sub-order');
+    const { id } = await records.orders.fresh(session, 'order-deleted-with-sub-order');
     const form = await subOrderParams(session);
     const { id: subId } = addedBy(await session.call('POST', `${path}/${id}/sub_orders`, { form }));
     succeeds(await session.call('DELETE', `${path}/${id}`));

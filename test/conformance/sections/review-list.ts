@@ -1,11 +1,8 @@
 import { ensure, idsOf, isRefusal, isSame, listOf, pageOf, type Row, show } from '../expect.ts';
 import {
-  aCategory,
-  aReview,
   clockOf,
   codeOf,
   createdBy,
-  freshReview,
   holds,
   listed,
   manyReviews,
@@ -13,6 +10,7 @@ import {
   post,
   productCodeOf,
   productIdOf,
+  records,
   reviewParams,
   userOf,
 } from '../records.ts';
@@ -32,7 +30,7 @@ async function tells(session: Session, query: Params, has?: Row, lacks?: Row): P
 
 /** Another account, product, tag and score than this run's other reviews. */
 const stranger = (session: Session) =>
-  freshReview(session, 'stranger', {
+  records.reviews.fresh(session, 'stranger', {
     ...(session.settings.productCode ? {} : { product_code: codeOf(session, 'product-2') }),
     user_code: codeOf(session, 'stranger'),
     tag_name: codeOf(session, 'tag-2'),
@@ -42,7 +40,7 @@ const stranger = (session: Session) =>
 /** A review of another product than `stranger`'s: by one account, so that the list is short. */
 async function productFilter(session: Session, name: string, value: string | number): Promise<void> {
   if (session.settings.productCode) throw new CannotTell('needs two products; run without --product-code');
-  const [own, other] = [await session.shared(aReview), await session.shared(stranger)];
+  const [own, other] = [await session.shared(records.reviews.one), await session.shared(stranger)];
   await tells(session, { [name]: value }, own, other);
 }
 
@@ -57,7 +55,7 @@ type Wanted = string | number | ((session: Session) => Promise<string | number>)
 
 /** A filter whose value fits none of this run's reviews: then none of them may be listed. */
 const none = (name: string, value: Wanted) => async (session: Session) => {
-  const review = await session.shared(aReview);
+  const review = await session.shared(records.reviews.one);
   const ours = { user_code: userOf(session) };
   if (!(await holds(session, path, ours, review))) throw new CannotTell('the review made is not in the list');
   const wanted = typeof value === 'function' ? await value(session) : value;
@@ -78,19 +76,24 @@ const filters: Statement[] = [
     productFilter(session, 'product_code', productCodeOf(session)),
   ),
   says('user_code: only reviews by that shop account', async (session) =>
-    tells(session, { user_code: userOf(session) }, await session.shared(aReview), await session.shared(stranger)),
+    tells(
+      session,
+      { user_code: userOf(session) },
+      await session.shared(records.reviews.one),
+      await session.shared(stranger),
+    ),
   ),
   says(
     'category_id: only reviews of products in that category',
-    none('category_id', async (session) => (await session.shared(aCategory)).id),
+    none('category_id', async (session) => (await session.shared(records.categories.one)).id),
   ),
   says(
     'category_code: only reviews of products in that category',
-    none('category_code', async (session) => String((await session.shared(aCategory)).code)),
+    none('category_code', async (session) => String((await session.shared(records.categories.one)).code)),
   ),
   says('score 1 to 5: only reviews of that rating', async (session) => {
     // By account too: among a busy shop's reviews ours would not be on the first page.
-    const [four, two] = [await session.shared(aReview), await session.shared(stranger)];
+    const [four, two] = [await session.shared(records.reviews.one), await session.shared(stranger)];
     const [ours, theirs] = [{ user_code: userOf(session) }, { user_code: codeOf(session, 'stranger') }];
     await tells(session, { ...ours, score: 4 }, four);
     await tells(session, { ...theirs, score: 4 }, undefined, two);
@@ -102,16 +105,21 @@ const filters: Statement[] = [
       session,
       { user_code: userOf(session), score: 0 },
       await session.shared(unrated),
-      await session.shared(aReview),
+      await session.shared(records.reviews.one),
     ),
   ),
   says('photo 1: photo reviews only', async (session) => {
-    const [withPhoto, without] = [await session.shared(pictured), await session.shared(aReview)];
+    const [withPhoto, without] = [await session.shared(pictured), await session.shared(records.reviews.one)];
     const theirs = typeof withPhoto.user_code === 'string' ? { user_code: withPhoto.user_code } : {};
     await tells(session, { ...theirs, photo: 1 }, withPhoto, without);
   }),
   says('tag_name: only reviews with that tag', async (session) =>
-    tells(session, { tag_name: codeOf(session, 'tag') }, await session.shared(aReview), await session.shared(stranger)),
+    tells(
+      session,
+      { tag_name: codeOf(session, 'tag') },
+      await session.shared(records.reviews.one),
+      await session.shared(stranger),
+    ),
   ),
   says('third_party_name: only reviews integrated by that partner', none('third_party_name', 'conformance-none')),
   says('sub_brand_id: only reviews of that sub-brand', none('sub_brand_id', 2_147_483_647)),

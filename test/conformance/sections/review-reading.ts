@@ -1,15 +1,14 @@
 import { ensure, isRow, listOf, type Row, rowOf, show, statusIs } from '../expect.ts';
 import {
-  aReview,
   clockOf,
   codeOf,
   createdBy,
   detailOf,
-  freshReview,
   fullestOf,
   isoOf,
+  noImage,
   post,
-  reviewAnswer,
+  records,
   reviewParams,
 } from '../records.ts';
 import type { Resource } from '../resource.ts';
@@ -21,13 +20,13 @@ const path = '/v1/reviews';
 
 /** The newest reviews that the service holds, up to a hundred of the last 30 days. */
 export async function newestReviews(session: Session): Promise<Row[]> {
-  if (!session.settings.readOnly) await session.shared(reviewAnswer);
+  if (!session.settings.readOnly) await session.shared(records.reviews.answer);
   return listOf(await session.call('GET', path, { query: { limit: 100, date_order_desc: 1 } }));
 }
 
 /** This run's review as the list shows it, or the fullest of the newest in a run that only reads. */
 export async function listedReview(session: Session): Promise<Row> {
-  const own = session.settings.readOnly ? undefined : await session.shared(aReview);
+  const own = session.settings.readOnly ? undefined : await session.shared(records.reviews.one);
   const rows = await session.shared(newestReviews);
   const found = own ? rows.find((row) => row.id === own.id) : fullestOf(rows);
   if (found) return found;
@@ -49,14 +48,14 @@ export const hasItems = (field: string) => (review: Row) => Array.isArray(review
 export async function pictured(session: Session): Promise<Row> {
   if (session.settings.readOnly) return reviewWith(session, 'has an image', hasItems('images'));
   const { id } = await session.shared(withImages);
-  return session.until('the service stored no image: give one that it can load by --image-url', async () => {
+  return session.until(noImage, async () => {
     const { body } = await session.call('GET', `${path}/${id}`);
     return isRow(body) && hasItems('images')(body) ? body : undefined;
   });
 }
 
 export const withImages = (session: Session) =>
-  freshReview(session, 'with-image', { 'image_urls[]': [session.settings.imageUrl] });
+  records.reviews.fresh(session, 'with-image', { 'image_urls[]': [session.settings.imageUrl] });
 
 /** The answer to a review with one item of additional information, sent as JSON. */
 export async function optionsAnswer(session: Session) {
@@ -92,7 +91,7 @@ export const reviewAt = (name: string, days: number, time: string, more: { score
 
 /** The overview of a service that holds a review. */
 export const readOverview = async (session: Session) => {
-  if (!session.settings.readOnly) await session.shared(reviewAnswer);
+  if (!session.settings.readOnly) await session.shared(records.reviews.answer);
   const found = rowOf(await session.call('GET', '/v1/reviews/overview'));
   if (session.settings.readOnly && found.last_review_created_at === null) {
     throw new CannotTell('the service holds no review');
@@ -157,7 +156,7 @@ const overviewFields: FieldTable = [
   ['last_review_created_at', 'datetime'],
 ];
 
-const detail = (session: Session) => detailOf(session, path, aReview);
+const detail = (session: Session) => detailOf(session, path, records.reviews.one);
 
 async function imageOf(session: Session): Promise<Row> {
   const { images } = await session.shared(pictured);

@@ -1,14 +1,13 @@
 import { ensure, isRow, isSame, isSuccess, rowOf, show, succeeds } from '../expect.ts';
 import {
-  aReview,
   codeOf,
   createdBy,
-  freshReview,
   isoOf,
+  noImage,
   post,
   productCodeOf,
   productIdOf,
-  reviewAnswer,
+  records,
   reviewParams,
 } from '../records.ts';
 import { type Resource, read, resourceStatements, type Way } from '../resource.ts';
@@ -48,7 +47,7 @@ function ofUpdates({ says, what, record, patch }: Way): Statement[] {
     says(`${what}: image_urls are shown as images once they are stored`, async (session) => {
       const { id } = await session.shared(record);
       succeeds(await patch(session, { 'image_urls[]': [session.settings.imageUrl] }));
-      await session.until('the service stored no image: give one that it can load by --image-url', async () =>
+      await session.until(noImage, async () =>
         hasItems('images')(await read(session, 'reviews', id)) ? true : undefined,
       );
     }),
@@ -79,9 +78,6 @@ export const review: Resource = {
     delete: 'Delete',
   },
   tables: reviewTables,
-  answer: reviewAnswer,
-  one: aReview,
-  fresh: freshReview,
   required: async (session) => reviewParams(session),
   refusedWithout: [],
   parameters: {
@@ -97,7 +93,7 @@ export const review: Resource = {
 export const reviewAlike: readonly Statement[] = [
   ...resourceStatements(review),
   inSection('Endpoints, Reviews, Update by id')('an empty score updates the review to no rating', async (session) => {
-    const { id } = await freshReview(session, 'unrated-later');
+    const { id } = await records.reviews.fresh(session, 'unrated-later');
     succeeds(await session.call('PATCH', `/v1/reviews/${id}`, { form: { score: '' } }));
     const { score } = await read(session, 'reviews', id);
     ensure(score === null || score === undefined, `score ${show(score)}`, 'none');
@@ -130,7 +126,7 @@ const basics: Statement[] = [
     isSame('message', (await read(session, 'reviews', id)).message, 'Sent as JSON.');
   }),
   says('code: shop-side unique identifier, shown as it was sent', async (session) =>
-    isSame('code', rowOf(await session.shared(reviewAnswer)).code, codeOf(session, 'review')),
+    isSame('code', rowOf(await session.shared(records.reviews.answer)).code, codeOf(session, 'review')),
   ),
   says('product_code may be omitted when product_id is given', async (session) => {
     const product_id = await productIdOf(session);
@@ -213,7 +209,7 @@ const additional: Statement[] = [
     const answer = await session.shared(optionsAnswer);
     const kept = isSuccess(answer) && isRow(answer.body) && hasItems('options')(answer.body);
     ensure(!kept, answer.told, 'a refusal, or no item kept');
-    const { id } = await session.shared(aReview);
+    const { id } = await session.shared(records.reviews.one);
     const before = (await read(session, 'reviews', id)).options;
     await session.call('PATCH', `/v1/reviews/${id}`, { form: await itemOf(session) });
     isSame('options after an update with options', (await read(session, 'reviews', id)).options, before);
@@ -223,7 +219,7 @@ const additional: Statement[] = [
 export const reviewWriting: readonly Statement[] = [
   inSection('States and transitions, Review display')(
     'create without display makes a review displayed',
-    async (session) => isSame('display', rowOf(await session.shared(reviewAnswer)).display, true),
+    async (session) => isSame('display', rowOf(await session.shared(records.reviews.answer)).display, true),
   ),
   ...basics,
   ...images,

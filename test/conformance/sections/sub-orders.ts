@@ -1,14 +1,13 @@
-import { ensure, isRow, isSame, type Row, show, succeeds } from '../expect.ts';
+import { ensure, isRow, isSame, type Row, rowOf, show, succeeds } from '../expect.ts';
 import {
   addedBy,
   aSubOrder,
-  freshOrder,
   isoOf,
   listed,
   orderOfSubOrder,
   productIdOf,
-  readOrder,
   readSubOrder,
+  records,
   subOrderAnswer,
 } from '../records.ts';
 import type { Answer, Params, Session } from '../session.ts';
@@ -48,7 +47,7 @@ async function sample(session: Session): Promise<Row> {
   }
   for (const order of await listed(session, '/v1/orders')) {
     if (!Array.isArray(order.sub_orders) || order.sub_orders.length === 0) continue;
-    const { sub_orders: all } = await readOrder(session, order.id);
+    const { sub_orders: all } = rowOf(await session.call('GET', `/v1/orders/${order.id}`));
     if (Array.isArray(all) && isRow(all[0])) return all[0];
   }
   throw new CannotTell('needs an order with a sub-order on the first page of orders');
@@ -67,7 +66,7 @@ const parameters: readonly Parameter[] = [
   { name: 'product_options[]', value: ['Size:M', 'Colour:blue'], shownAs: 'product_options', as: isPairs },
 ];
 
-const home = (session: Session) => freshOrder(session, 'order-of-sub-orders');
+const home = (session: Session) => records.orders.fresh(session, 'order-of-sub-orders');
 const pathIn = async (session: Session) => `/v1/orders/${(await session.shared(home)).id}/sub_orders`;
 
 async function add(session: Session, params: Params): Promise<Answer> {

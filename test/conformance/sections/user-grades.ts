@@ -1,5 +1,5 @@
 import { ensure, isSame, listOf, pageOf, pagesOf, rowOf } from '../expect.ts';
-import { aGrade, codeOf, freshGrade, fullestListed, gradeAnswer, listed } from '../records.ts';
+import { codeOf, fullestListed, listed, records } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
@@ -18,7 +18,7 @@ const fields: FieldTable = [
 /** This run's grade in the list: it is on the last page, as long as the list tells which that is. */
 async function item(session: Session) {
   if (session.settings.readOnly) return fullestListed(session, path);
-  const { id } = await session.shared(aGrade);
+  const { id } = await session.shared(records.user_grades.one);
   const first = await session.call('GET', path, { query: { limit: 100 } });
   const { last: page = 1 } = pagesOf(first);
   const rows = [...listOf(first), ...(await listed(session, path, { limit: 100, page }))];
@@ -42,9 +42,6 @@ export const userGrade: Resource = {
   under: 'Endpoints, User grades',
   headings: { list: 'List', get: 'Get', create: 'Create', update: 'Update', delete: 'Delete' },
   tables: { section: 'Resources, User grade', alone: fields, listedSample: item },
-  answer: gradeAnswer,
-  one: aGrade,
-  fresh: freshGrade,
   // Shows whose it is where a grade is made without a name.
   required: async (session) => ({ icon_url: `https://example.com/${session.prefix}.png` }),
   refusedWithout: ['name'],
@@ -60,7 +57,7 @@ export const userGrades: readonly Statement[] = [
   ...shapesOf(userGrade),
   ...resourceStatements(userGrade),
   inSection('Endpoints, User grades, List')('no grade is on the page after the last one', async (session) => {
-    if (!session.settings.readOnly) await session.shared(aGrade);
+    if (!session.settings.readOnly) await session.shared(records.user_grades.one);
     await fullestListed(session, path);
     const last = pageOf(await session.call('GET', path, { query: { limit: 1 } }), 'last');
     isSame(`items on page ${last}`, (await listed(session, path, { limit: 1, page: last })).length, 1);
@@ -68,6 +65,6 @@ export const userGrades: readonly Statement[] = [
     ensure(!Array.isArray(body) || body.length === 0, `grades on page ${last + 1}, after the last`, 'none');
   }),
   creates('name is shown as name', async (session) =>
-    isSame('name', rowOf(await session.shared(gradeAnswer)).name, codeOf(session, 'grade')),
+    isSame('name', rowOf(await session.shared(records.user_grades.answer)).name, codeOf(session, 'grade')),
   ),
 ];
