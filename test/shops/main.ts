@@ -32,7 +32,7 @@ for (const { name, source, run } of chosen) {
   }
   console.log(`\n${name}`);
   try {
-    const findings = await run(name);
+    const findings = await run();
     isDifferent ||= findings.length > 0;
     results.push(
       `${name}: ${findings.length === 0 ? 'the service is as the shop after every step' : `${findings.length} differences`}`,

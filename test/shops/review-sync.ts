@@ -5,57 +5,28 @@ import { parseEnv } from 'node:util';
 import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
-import { openShop, type Shop as ShopReader } from '../../src/shop/index.ts';
+import { openShop } from '../../src/shop/index.ts';
 import { aDayPasses, catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
-import { type Ended, runProgram } from './processes.ts';
+import { runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
 /** What the service has about an order. Empty values are left out. */
-export type ServiceOrder = {
-  code: string;
-  total: number;
-  created: string;
-  user?: string;
-  name?: string;
-  phone?: string;
-  email?: string;
-  grade?: string;
-  lines: ServiceLine[];
-};
+export type ServiceOrder = { code: string; total: number; created: string; lines: ServiceLine[] } & Partial<
+  Record<'user' | 'name' | 'phone' | 'email' | 'grade', string>
+>;
 export type ServiceLine = {
   product: string;
   price: number;
   status: string;
-  shipped?: string;
-  delivered?: string;
-  invoice?: string;
-  carrier?: string;
   options?: Record<string, string>;
-};
+} & Partial<Record<'shipped' | 'delivered' | 'invoice' | 'carrier', string>>;
 
-/** review-sync beside one shop: a working directory, a warehouse and the reference service. */
-export type ReviewSync = {
-  /** Runs a command as a user does. @throws Error with its output where it does not end with status 0. */
-  run(...args: string[]): Promise<string>;
-  /** The same, whatever the status is. */
-  tryRun(...args: string[]): Promise<Ended>;
-  /** The service knows these products, so that no line waits. */
-  knowProducts(codes: readonly string[]): Promise<void>;
-  /** What is remembered becomes a day older. */
-  passDay(): Promise<void>;
-  orders(): Promise<ServiceOrder[]>;
-  /** Categories as `name < parent (hidden)` by code, and the names of the member grades. */
-  catalog(): Promise<{ categories: Record<string, string>; grades: string[] }>;
-  /** Requests that wrote something at the service until now. */
-  writes(): number;
-  /** The shop as review-sync reads it, once `init` has written its queries and .env. */
-  openShop(): Promise<ShopReader>;
-  close(): Promise<void>;
-};
+export type ReviewSync = Awaited<ReturnType<typeof openReviewSync>>;
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 
-export async function openReviewSync(name: string, database: EmbeddedDatabase, shop: Shop): Promise<ReviewSync> {
+/** review-sync beside one shop: a working directory, a warehouse and the reference service. */
+export async function openReviewSync(name: string, database: EmbeddedDatabase, shop: Shop) {
   await using opened = new AsyncDisposableStack();
   const cwd = await mkdtemp(join(tmpdir(), 'review-sync-shop-'));
   opened.defer(() => rm(cwd, { recursive: true, force: true }));
@@ -87,22 +58,27 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
   const tryRun = (...args: string[]) => runProgram([main, ...args], { cwd, environment });
   const all = opened.move();
   return {
+    /** Runs a command as a user does, whatever its status is. */
     tryRun,
-    async run(...args) {
+    /** The same. @throws Error with its output where it does not end with status 0. */
+    async run(...args: string[]): Promise<string> {
       const { status, output } = await tryRun(...args);
       if (status !== 0) throw new Error(`review-sync ${args.join(' ')} ended with status ${status}:\n${output}`);
       return output;
     },
-    knowProducts: (codes) => knowProducts(atService, warehouse, codes),
-    async passDay() {
-      await warehouse(aDayPasses);
-    },
-    orders: () => ordersAtService(atService),
+    /** The service knows these products, so that no line waits. */
+    knowProducts: (codes: readonly string[]) => knowProducts(atService, warehouse, codes),
+    /** What is remembered becomes a day older. */
+    passDay: () => warehouse(aDayPasses),
+    orders: () => ordersAtService<ServiceOrder>(atService),
+    /** Categories as `name < parent (hidden)` by code, and the names of the member grades. */
     catalog: () => catalogAtService(atService),
+    /** Requests that wrote something at the service until now. */
     writes: () =>
       Object.entries(service.requests())
         .filter(([route]) => !route.startsWith('GET') && !route.endsWith('/oauth/token'))
         .reduce((sum, [, count]) => sum + count, 0),
+    /** The shop as review-sync reads it, once `init` has written its queries and .env. */
     async openShop() {
       const { SHOP_TIME_ZONE } = { ...parseEnv(await readFile(join(cwd, '.env'), 'utf8')), ...environment };
       const options = { sqlDir: join(cwd, 'shop-sql'), connections: 1, timeZone: SHOP_TIME_ZONE };

@@ -10,81 +10,58 @@ import { openReviewSync } from './review-sync.ts';
 import type { Shop, Step } from './shop.ts';
 import { stockVendure } from './vendure/goods.ts';
 import { lifeInVendure } from './vendure/life.ts';
-import { startVendure } from './vendure/shop.ts';
+import { startVendure, type Vendure, type VendureDatabase } from './vendure/shop.ts';
 import { startYoungcart } from './youngcart.ts';
+
+type Start = (database: EmbeddedDatabase) => Promise<[Shop, Step[]]>;
+/** The variable names a folder with the source of a shop that no registry has. */
+type Source = { variable: string; what: string };
+
+const onVendure = async (shop: Omit<VendureDatabase, 'port'>): Promise<[Vendure, Step[]]> => {
+  const vendure = await startVendure({ ...shop, port: await freePort() });
+  return [vendure, lifeInVendure(vendure, await stockVendure(vendure.admin))];
+};
+
+const starts: Record<string, Start> = {
+  'vendure-postgres': async (database) => {
+    const url = await database.createDatabase('vendure');
+    // Vendure's process and its database in two zones, as the preset's README describes.
+    await runSql(url, "alter database vendure set timezone = 'America/New_York'");
+    const timeZone = 'Asia/Kolkata';
+    return onVendure({ preset: 'vendure', url, readerUrl: () => createReader(url), timeZone, shopTimeZone: timeZone });
+  },
+  'vendure-mariadb': async () => {
+    // On MySQL Vendure's process writes UTC, whatever its own zone and that of the database are.
+    const server = await startMariadb('vendure', 'Asia/Kolkata');
+    const { url, readerUrl } = server;
+    const [vendure, life] = await onVendure({ preset: 'vendure-mysql', url, readerUrl, timeZone: 'America/New_York' });
+    return [{ ...vendure, close: () => vendure.close().then(() => server.close()) }, life];
+  },
+  'medusa-postgres': async (database) => {
+    const url = await database.createDatabase('medusa');
+    const medusa = await startMedusa({ url, readerUrl: () => createReader(url), port: await freePort() });
+    return [medusa, lifeInMedusa(medusa, await stockMedusa(medusa.admin))];
+  },
+};
+
+const fromSource: [name: string, source: Source, start: (folder: string) => ReturnType<Start>][] = [
+  ['opencart-mariadb', { variable: 'OPENCART_SOURCE', what: '`upload` of OpenCart 4.1' }, startOpencart],
+  ['youngcart-mariadb', { variable: 'YOUNGCART_SOURCE', what: 'gnuboard5 5.6 with Youngcart' }, startYoungcart],
+];
 
 /**
  * The shops that `npm run test:shops` tries. `run` throws ShopUnavailable if the shop cannot be had here.
  *
- * `source`: no registry has this shop. The variable names a folder with its source; without it the shop is skipped.
+ * `source`: without a folder that its variable names, the shop is skipped.
  */
-export const shops: readonly { name: string; source?: Source; run(name: string): Promise<Findings> }[] = [
-  {
-    name: 'vendure-postgres',
-    run: (name) =>
-      tryShop(name, async (database) => {
-        const url = await database.createDatabase('vendure');
-        // Vendure's process and its database in two zones, as the preset's README describes.
-        await runSql(url, "alter database vendure set timezone = 'America/New_York'");
-        const vendure = await startVendure({
-          preset: 'vendure',
-          url,
-          readerUrl: () => createReader(url),
-          timeZone: 'Asia/Kolkata',
-          shopTimeZone: 'Asia/Kolkata',
-          port: await freePort(),
-        });
-        return [vendure, lifeInVendure(vendure, await stockVendure(vendure.admin))];
-      }),
-  },
-  {
-    name: 'vendure-mariadb',
-    run: (name) =>
-      tryShop(name, async () => {
-        // On MySQL Vendure's process writes UTC, whatever its own zone and that of the database are.
-        const server = await startMariadb('vendure', 'Asia/Kolkata');
-        const vendure = await startVendure({
-          preset: 'vendure-mysql',
-          url: server.url,
-          readerUrl: server.readerUrl,
-          timeZone: 'America/New_York',
-          port: await freePort(),
-        });
-        const close = async () => {
-          await vendure.close();
-          await server.close();
-        };
-        return [{ ...vendure, close }, lifeInVendure(vendure, await stockVendure(vendure.admin))];
-      }),
-  },
-  {
-    name: 'medusa-postgres',
-    run: (name) =>
-      tryShop(name, async (database) => {
-        const url = await database.createDatabase('medusa');
-        const medusa = await startMedusa({ url, readerUrl: () => createReader(url), port: await freePort() });
-        return [medusa, lifeInMedusa(medusa, await stockMedusa(medusa.admin))];
-      }),
-  },
-  fromSource('opencart-mariadb', { variable: 'OPENCART_SOURCE', what: '`upload` of OpenCart 4.1' }, startOpencart),
-  fromSource(
-    'youngcart-mariadb',
-    { variable: 'YOUNGCART_SOURCE', what: 'gnuboard5 5.6 with Youngcart' },
-    startYoungcart,
-  ),
+export const shops: readonly { name: string; source?: Source; run(): Promise<Findings> }[] = [
+  ...Object.entries(starts).map(([name, start]) => ({ name, run: () => tryShop(name, start) })),
+  ...fromSource.map(([name, source, start]) => ({
+    ...{ name, source, run: () => tryShop(name, () => start(process.env[source.variable] ?? '')) },
+  })),
 ];
 
-type Source = { variable: string; what: string };
-
-function fromSource(name: string, source: Source, start: (folder: string) => Promise<[Shop, Step[]]>) {
-  const run = () => tryShop(name, () => start(process.env[source.variable] ?? ''));
-  return { name, source, run };
-}
-
-async function tryShop(
-  name: string,
-  start: (database: EmbeddedDatabase) => Promise<[Shop, Step[]]>,
-): Promise<Findings> {
+async function tryShop(name: string, start: Start): Promise<Findings> {
   await using opened = new AsyncDisposableStack();
   const database = await startEmbeddedDatabase();
   opened.defer(() => database.close());
