@@ -49,7 +49,8 @@ test('slots are as long as the ceiling says, and neither made up for nor believe
   const { store, ask } = await openStore();
   /** The time of the slot after the last, in seconds, and how far it is ahead of the server's clock. */
   const next = async () => {
-    const sql = 'expire / 1e6::float8 as at, expire / 1e6::float8 - extract(epoch from clock_timestamp())::float8 as ahead';
+    const sql =
+      'expire / 1e6::float8 as at, expire / 1e6::float8 - extract(epoch from clock_timestamp())::float8 as ahead';
     const [row] = await ask<{ at: number; ahead: number }>(`select ${sql} from sync.rate_limit`);
     return row ?? { at: 0, ahead: 0 };
   };

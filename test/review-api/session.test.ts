@@ -17,13 +17,11 @@ import {
   january,
   json,
   orderOf,
-  quick,
   type Reply,
   type Seen,
   secretToken,
   sharedStore,
   tinyService,
-  until,
 } from './tiny-service.ts';
 
 const tokenOf = (seen: Seen) => seen.params.get('access_token');
@@ -53,63 +51,6 @@ test.each([
   kept = { token: 'another', renewAtMs };
   await look(session);
   expect(validToken(session)?.value).toBe(value);
-});
-
-/** As if the last look was long ago. */
-function lookAgain(session: ReturnType<typeof openOver>): Promise<void> {
-  session.lookedAtMs = Number.NEGATIVE_INFINITY;
-  return look(session);
-}
-
-test('a look while a new token is written down does not bring the old one back', async () => {
-  const [store, written] = [sharedStore(), Promise.withResolvers<void>()];
-  store.session = { token: 'old' };
-  store.set = () => written.promise;
-  const session = openOver(store);
-  await look(session);
-  if (session.token) session.token.isRefused = true;
-  const renewed = renewToken(session, async () => ({ token: 'new', renewAtMs: Number.POSITIVE_INFINITY }));
-  await until(() => validToken(session) !== undefined);
-  await lookAgain(session);
-  expect(validToken(session)).toMatchObject({ value: 'new', isOurs: true });
-  written.resolve();
-  await renewed;
-});
-
-test.each(['before', 'while', 'after'])(
-  'a look that began before a hold, and ends %s it is written down, does not end it',
-  async (when) => {
-    const [store, read, written] = [sharedStore(), Promise.withResolvers<Session>(), Promise.withResolvers<void>()];
-    store.set = () => written.promise;
-    const session = openOver({ ...store, get: () => read.promise });
-    const looking = look(session);
-    const holding = hold(session, 60_000, 'failed', performance.now());
-    if (when === 'before') read.resolve({});
-    await new Promise(setImmediate);
-    if (when === 'while') read.resolve({});
-    await new Promise(setImmediate);
-    expect(isHeld(session)).toBe(true);
-    written.resolve();
-    await holding;
-    read.resolve({});
-    await looking;
-    expect(isHeld(session)).toBe(true);
-  },
-);
-
-test('a 429 holds this process until its end although it could not be stored', async () => {
-  const store = sharedStore();
-  const { set } = store;
-  store.set = () => Promise.reject(new Error('the table is read-only'));
-  const session = openOver(store);
-  await hold(session, 60_000, 'limited', performance.now());
-  await lookAgain(session);
-  expect(isHeld(session)).toBe(true);
-  store.set = set;
-  await hold(session, 120_000, 'limited', performance.now());
-  await store.set({ heldUntilMs: 0 });
-  await lookAgain(session);
-  expect(isHeld(session)).toBe(false);
 });
 
 test('a hold is never shortened, and ended only by a request sent after a failure', async () => {
@@ -231,15 +172,6 @@ test.each([
   expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1), secretToken(last)]);
 });
 
-test('a token that comes from a cache, past its end, is used until it is refused', async () => {
-  const service = await tinyService(orderOf, (_seen, nth) =>
-    nth > 5 ? { status: 400 } : json({ access_token: secretToken(nth), expires_in: 3600 }, { age: '3500' }),
-  );
-  const api = client(service.url);
-  for (const id of [1, 2]) await api.orders.get(id);
-  expect(service.calls().map(tokenOf)).toEqual([secretToken(1), secretToken(1)]);
-});
-
 test('credentials that are refused for all are found out once, not by each call', async () => {
   const service = await tinyService(() => ({ status: 401, body: { error: 'disabled' } }));
   const api = client(service.url, { concurrency: 8 });
@@ -282,30 +214,6 @@ test.each(overviewFailures)('an overview that gets %o says nothing of the refuse
   const api = client(service.url);
   expect(await api.orders.get(9)).toMatchObject({ id: 9 });
   expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/9', '/v1/reviews/overview', '/v1/orders/9']);
-});
-
-test('where the overview always fails, a record that gets only 401 ends too, and a write is not of unknown outcome', async () => {
-  const service = await tinyService((seen) =>
-    seen.path.endsWith('overview') ? { status: 500 } : seen.path === '/v1/orders/1' ? orderOf(seen) : { status: 401 },
-  );
-  const api = client(service.url, { retry: { ...quick, attempts: 2 } });
-  expect(await failureOf(api.orders.get(9))).toMatchObject({ name: 'UnavailableError', status: 500, attempts: 2 });
-  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
-  const fresh = client(service.url);
-  expect(await failureOf(fresh.subOrders.create(1, { product_id: 3, price: '1' }))).toBeInstanceOf(AuthenticationError);
-});
-
-test('credentials that are withdrawn meanwhile fail all calls', async () => {
-  let left = 20;
-  const service = await tinyService((seen) => {
-    left -= 1;
-    return left < 0 ? { status: 401 } : orderOf(seen);
-  });
-  const api = client(service.url, { concurrency: 8 });
-  const failed = (await manyOf(300, (n) => failureOf(api.orders.get(n)))).filter((end) => end instanceof Error);
-  expect(failed).toHaveLength(280);
-  expect(failed.every((error) => error instanceof AuthenticationError && error.isForAll)).toBe(true);
-  expect(service.calls().length).toBeLessThan(20 + 8 * 9);
 });
 
 /** Knows one token a client: each that it gives out revokes the one before. */

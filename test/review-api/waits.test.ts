@@ -14,7 +14,6 @@ import {
   order,
   orderOf,
   quick,
-  type Reply,
   type Seen,
   sharedStore,
   tinyService,
@@ -249,31 +248,10 @@ test('a hold for one record that another client began ends by one request of thi
   expect((await stuck).status).toBe(503);
 });
 
-test.each<[what: string, reply: Reply]>([
-  ['whose token is refused', { status: 401 }],
-  ['whose response is lost', 'lost'],
-])('a request %s does not decide about a hold', async (_what, reply) => {
-  const service = await hourFor(isNineOrOverview, (seen, nth) => (nth === 1 ? reply : orderOf(seen)));
-  const { isHeld, first, second } = openMany(service.url, 2, { concurrency: 1 });
-  const stuck = failureOf(first.orders.get(9, { giveUpAfterMs: 200 }));
-  await isHeld();
-  expect(await second.orders.get(1)).toMatchObject({ id: 1 });
-  expect((await stuck).status).toBe(503);
-});
-
 test.each([1, 8])('records that fail with a wait of an hour, %i in all places, hold no others', async (concurrency) => {
   const service = await hourFor(({ path }) => Number(path.split('/').at(-1)) <= concurrency);
   const { stuck, first } = openMany(service.url, 1, { concurrency, session: undefined });
   const calls = Array.from({ length: concurrency + 10 }, (_, n) => first.orders.get(n + 1));
   stuck.push(...calls.slice(0, concurrency).map((call) => failureOf(call)));
   expect(await Promise.all(calls.slice(concurrency))).toHaveLength(10);
-});
-
-test('creations that have all slots end a hold for one record by the overview', async () => {
-  const service = await hourFor(is(9), () => json({ id: 5 }));
-  const { isHeld, stuck, first } = openMany(service.url, 1, { concurrency: 2 });
-  stuck.push(failureOf(first.orders.get(9)));
-  await isHeld();
-  const create = () => first.subOrders.create(1, { product_id: 1, price: '1' });
-  expect(await Promise.all([create(), create(), create()])).toHaveLength(3);
 });

@@ -99,20 +99,4 @@ describe.each(mysqlKinds)('%s', (kind) => {
     }
     expect(refusal).not.toContain('user_email');
   });
-
-  test('a feed of days, as docs/connecting.md has it, shows the changes of the day again', async () => {
-    const database = await createOddShop(server, server.types.exact);
-    await addOrders(database, ["'A'", "'B'"]);
-    await database.run(`create table days (code varchar(9), day date);
-      insert into days values ('A', '2026-03-01'), ('B', '2026-03-02')`);
-    const feed = `select code, cast(day + interval 1 day as datetime) as changed_at from days where day >= :since - interval 1 day`;
-    const shop = await openTables(database, { ...queries, changed_orders: feed }, 'UTC');
-    await shop.checkQueries();
-    const { keys } = await shop.orderCodes({
-      axis: 'updated',
-      after: { at: '2026-03-03T00:00:00Z', code: '' },
-      size: 9,
-    });
-    expect(keys).toEqual([{ code: 'B', at: '2026-03-03T00:00:00.000000Z' }]);
-  });
 });

@@ -10,7 +10,7 @@ async function tables(type: string, rows: string): Promise<ShopTables> {
   const name = new URL(database.url).pathname.slice(1);
   await database.run(`alter database ${name} set timezone = 'America/New_York'`);
   await database.run(`alter database ${name} set datestyle = 'German'`);
-  await database.run(`create table o (code text, at ${type}); insert into o ${rows}; create index on o (at, code)`);
+  await database.run(`create table o (code text, at ${type}); insert into o ${rows}`);
   return database;
 }
 
@@ -36,15 +36,6 @@ test.each([
   expect(later.keys).toEqual([{ code: 'C', at: `2026-07-01T${hour}:30:00.000000Z` }]);
 });
 
-test('every page by code has the hour that is repeated when clocks go back', async () => {
-  const database = await tables('timestamp', `values ('A', '2026-11-01 01:10:00'), ('B', '2026-11-01 00:30:00')`);
-  const shop = await openTables(database, queriesOf(), 'America/New_York');
-  // 01:45 for the first time; A may have changed 25 minutes later.
-  const after = { at: '2026-11-01T05:45:00.000000Z', code: '0' };
-  const { keys } = await shop.orderCodes({ axis: 'updated', after, size: 9, isByCode: true });
-  expect(keys.map(({ code }) => code)).toEqual(['A']);
-});
-
 test('a query file runs with a byte order mark, Windows line ends and semicolons', async () => {
   const database = await tables('timestamptz', `values ('A', now())`);
   const windows = (orders: string) => openTables(database, { ...queriesOf(), orders });
@@ -61,14 +52,4 @@ test('a query file runs with a byte order mark, Windows line ends and semicolons
   await expect((await openTables(database, { ...queriesOf(), changed_orders })).checkQueries()).rejects.toThrow(
     /changed_orders\.sql cannot be run \(line 3\)/,
   );
-});
-
-test('an index on dates with zone serves', async () => {
-  const database = await tables(
-    'timestamptz',
-    `select 'O' || n, timestamp '2026-01-01' + n * interval '1 minute' from generate_series(1, 30000) n`,
-  );
-  await database.run('analyze o; create index on o (code)');
-  const shop = await openTables(database, queriesOf(), 'Asia/Seoul');
-  expect((await shop.queryCosts()).flatMap(({ scans }) => scans)).toEqual([]);
 });
