@@ -1,27 +1,11 @@
 import { expect, test } from 'vitest';
-import { seedProducts, seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
-import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
 import { runCli, startHere, until } from '../../harness/cli.ts';
 import { createDatabase, query, queryAgain } from '../../harness/database.ts';
-import { anOrder, aReview, runService, tokenOf } from './service.ts';
+import { runService, tokenOf } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
-const at = (iso: string) => () => new Date(iso);
 const noon = '2024-06-15T12:00:00.000+09:00';
-
-/** A service, at noon unless told otherwise, that tells a receiver; `told` gives the bodies since it was last asked. */
-async function runTelling(options: Partial<ReferenceServiceOptions> = {}) {
-  const receiver = await startReceiver();
-  const running = await runService({ now: at(noon), receivers: [receiver.url], ...options });
-  const told = async () => {
-    await running.service.webhooksIdle();
-    return receiver.received.splice(0).map((request) => request.body);
-  };
-  return { ...running, receiver, told };
-}
-
 const review = (id: number, updated_at = noon) => [{ brand_id: 1, reviews: [{ id, updated_at }] }];
-const product = (id: number, updated_at = noon) => [{ brand_id: 1, products: [{ id, updated_at }] }];
 const summary = (id: number, reviews_count: number, score: number) => [
   {
     brand_id: 1,
@@ -31,7 +15,13 @@ const summary = (id: number, reviews_count: number, score: number) => [
 
 test('each change of a review tells of it, then of the summaries that it changes', async () => {
   let now = new Date(noon);
-  const { call, told } = await runTelling({ now: () => now });
+  const receiver = await startReceiver();
+  const { call, service } = await runService({ now: () => now, receivers: [receiver.url] });
+  /** The bodies since it was last asked. */
+  const told = async () => {
+    await service.webhooksIdle();
+    return receiver.received.splice(0).map((request) => request.body);
+  };
   const { id } = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score: 5 } })).body;
   const unrated = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm' } })).body.id;
   await told();
@@ -50,39 +40,6 @@ test('each change of a review tells of it, then of the summaries that it changes
   expect((await told()).at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
   await call('DELETE', `/v1/reviews/${unrated}`);
   expect(await told()).toEqual([summary(8, 0, 0)]);
-});
-
-test('a product that a sub-order names, then a code, is reported both times', async () => {
-  const { call, told } = await runTelling();
-  const { id } = (await call('POST', '/v1/orders', { json: anOrder })).body;
-  const name = (json: object) => call('POST', `/v1/orders/${id}/sub_orders`, { json });
-  await name({ product_id: 4 });
-  expect(await told()).toEqual([product(4)]);
-  await name({ product_id: 4 });
-  expect(await told(), 'nothing new').toEqual([]);
-  await name({ product_id: 4, product_code: 'P-4' });
-  expect(await told()).toEqual([product(4)]);
-});
-
-test('images that are stored later are an update at that time', async () => {
-  let now = new Date('2024-06-15T03:00:00Z');
-  const { call, told, receiver } = await runTelling({ now: () => now });
-  const json = { ...aReview, image_urls: ['https://example.com/1.jpg'] };
-  const { id } = (await call('POST', '/v1/reviews', { json })).body;
-  await told();
-  now = new Date('2024-06-15T03:00:05Z');
-  await expect.poll(() => receiver.received.length, { timeout: 30_000 }).toBe(1);
-  expect(await told()).toEqual([review(id, '2024-06-15T12:00:01.000+09:00')]);
-});
-
-test('seeds tell nothing, and without a receiver nothing is kept', async () => {
-  const { databaseUrl, call, service } = await runService();
-  await call('POST', '/v1/reviews', { json: aReview });
-  await service.addReceiver((await startReceiver()).url);
-  const [created_at, updated_at] = [new Date(noon), new Date(noon)];
-  await seedReviews(databaseUrl, [{ product_code: 'P-2', message: 'm', created_at, updated_at }]);
-  await seedProducts(databaseUrl, [{ code: 'P-3' }]);
-  expect(await query(databaseUrl, 'select * from reference_service.webhook_events')).toEqual([]);
 });
 
 test('a receiver that fails gets the event again, and keeps no other one waiting', async () => {
