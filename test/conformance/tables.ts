@@ -36,8 +36,8 @@ function isOf(kind: Kind, value: unknown): boolean {
   return (value === undefined && kind.endsWith(', or absent')) || kinds[base](value);
 }
 
-/** A table of the spec as data: field, type, and what its note adds. */
-export type FieldTable = readonly (readonly [field: string, kind: Kind, note?: string])[];
+/** The fields of a table of the spec, by their types. */
+export type FieldTable = readonly (readonly [kind: Kind, fields: string])[];
 
 /**
  * One statement for each row of a table: the field is there, of that type.
@@ -48,15 +48,15 @@ export type FieldTable = readonly (readonly [field: string, kind: Kind, note?: s
 export function fieldStatements(
   section: string,
   of: string,
-  fields: FieldTable,
+  table: FieldTable,
   sample: (session: Session) => Promise<Row>,
 ): Statement[] {
-  return fields.map(([field, kind, note]) =>
-    inSection(section)(`${of} has ${field}: ${kind}${note ? ` (${note})` : ''}`, async (session) => {
+  const ofField = (kind: Kind, field: string) =>
+    inSection(section)(`${of} has ${field}: ${kind}`, async (session) => {
       const found = (await session.shared(sample))[field];
       ensure(isOf(kind, found), `${field} ${show(found)}`, kind);
-    }),
-  );
+    });
+  return table.flatMap(([kind, fields]) => fields.split(' ').map((field) => ofField(kind, field)));
 }
 
 type Value = string | number | readonly string[];

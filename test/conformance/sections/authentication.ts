@@ -70,7 +70,18 @@ const fieldsOf = ({ settings }: Session) => ({
 
 const hasToken = (body: unknown) => isRow(body) && typeof body.access_token === 'string' && body.access_token !== '';
 
-const tokens: Statement[] = [
+const partner: Statement[] = [
+  says('4: a partner account’s API user may not delete review data of others', async (session) => {
+    const { foreignReviewId: id } = session.settings;
+    if (id === undefined)
+      throw new CannotTell('needs a partner account and --foreign-review <id>, which is lost if it may');
+    const answer = await session.call('DELETE', `/v1/reviews/${id}`);
+    ensure(!isSuccess(answer), answer.told, 'a refusal');
+    rowOf(await session.call('GET', `/v1/reviews/${id}`));
+  }),
+];
+
+export const authentication: readonly Statement[] = [
   ...(['grant_type', 'client_id', 'client_secret'] as const).map((field) =>
     says(`1: no token is given without ${field}`, async (session) => {
       const { [field]: _, ...rest } = fieldsOf(session);
@@ -88,9 +99,6 @@ const tokens: Statement[] = [
     // Not shown in the report: it is good for everything.
     ensure(hasToken(body), `status ${status} without it`, 'access_token: string');
   }),
-];
-
-const presented: Statement[] = [
   ...operations.map(([method, route, aim]) =>
     says(`3: ${method} ${route} needs the access_token`, async (session) => {
       const { path, params } = await aim(session);
@@ -107,17 +115,5 @@ const presented: Statement[] = [
     const answer = await session.call('GET', '/v1/user_grades', { query, token: 'none' });
     ensure(!isSuccess(answer), answer.told, 'a refusal');
   }),
+  ...partner,
 ];
-
-const partner: Statement[] = [
-  says('4: a partner account’s API user may not delete review data of others', async (session) => {
-    const { foreignReviewId: id } = session.settings;
-    if (id === undefined)
-      throw new CannotTell('needs a partner account and --foreign-review <id>, which is lost if it may');
-    const answer = await session.call('DELETE', `/v1/reviews/${id}`);
-    ensure(!isSuccess(answer), answer.told, 'a refusal');
-    rowOf(await session.call('GET', `/v1/reviews/${id}`));
-  }),
-];
-
-export const authentication: readonly Statement[] = [...tokens, ...presented, ...partner];

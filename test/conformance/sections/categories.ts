@@ -6,14 +6,11 @@ import { inSection, type Statement } from '../statement.ts';
 import type { FieldTable, Parameter } from '../tables.ts';
 
 const fields: FieldTable = [
-  ['id', 'integer'],
-  ['code', 'string', 'shop category code'],
-  ['name', 'string'],
-  ['depth', 'integer', 'nesting level'],
-  ['parent_category_id', 'integer or null'],
-  ['status', '`visible` or `hidden`'],
-  ['created_at', 'datetime'],
-  ['updated_at', 'datetime'],
+  ['integer', 'id depth'],
+  ['string', 'code name'],
+  ['integer or null', 'parent_category_id'],
+  ['`visible` or `hidden`', 'status'],
+  ['datetime', 'created_at updated_at'],
 ];
 
 const parent = (session: Session) => records.categories.fresh(session, 'parent');
@@ -21,18 +18,6 @@ const child = async (session: Session) =>
   records.categories.fresh(session, 'child', { parent_category_id: String((await session.shared(parent)).id) });
 
 const resource = inSection('Resources, Category');
-
-const shapes: Statement[] = [
-  resource('depth of a top level category is 1', async (session) =>
-    isSame('depth', rowOf(await session.shared(records.categories.answer)).depth, 1),
-  ),
-  resource('depth of a category below a top level one is 2', async (session) => {
-    isSame('depth', (await read(session, 'categories', (await session.shared(child)).id)).depth, 2);
-  }),
-  resource('parent_category_id of a top level category is null', async (session) =>
-    isSame('parent_category_id', rowOf(await session.shared(records.categories.answer)).parent_category_id, null),
-  ),
-];
 
 const parentId = async (session: Session) => String((await session.shared(parent)).id);
 const isNumber = (found: unknown, sent: unknown) => found === Number(sent);
@@ -75,7 +60,15 @@ export const category: Resource = {
 
 export const categories: readonly Statement[] = [
   ...shapesOf(category),
-  ...shapes,
+  resource('depth of a top level category is 1', async (session) =>
+    isSame('depth', rowOf(await session.shared(records.categories.answer)).depth, 1),
+  ),
+  resource('depth of a category below a top level one is 2', async (session) => {
+    isSame('depth', (await read(session, 'categories', (await session.shared(child)).id)).depth, 2);
+  }),
+  resource('parent_category_id of a top level category is null', async (session) =>
+    isSame('parent_category_id', rowOf(await session.shared(records.categories.answer)).parent_category_id, null),
+  ),
   ...resourceStatements(category),
   inSection('Endpoints, Categories, Create or update')(
     'POST /v1/categories: parent_category_code is the code of the parent',

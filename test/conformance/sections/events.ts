@@ -57,23 +57,20 @@ async function productEvent(session: Session): Promise<Row> {
 }
 
 const told: FieldTable = [
-  ['id', 'integer', 'review id'],
-  ['updated_at', 'datetime', 'creation or update time'],
+  ['integer', 'id'],
+  ['datetime', 'updated_at'],
 ];
 const summaryFields: FieldTable = [
-  ['id', 'integer', 'product id'],
-  ['code', 'string', 'product code'],
-  ['reviews_count', 'integer'],
-  ['score', 'number'],
-  ['meta_reviews_count', 'integer', 'including set products'],
-  ['meta_score', 'number', 'including set products'],
+  ['integer', 'id reviews_count meta_reviews_count'],
+  ['string', 'code'],
+  ['number', 'score meta_score'],
 ];
 const productFields: FieldTable = [
-  ['id', 'integer', 'product id'],
-  ['updated_at', 'datetime', 'product modification time'],
+  ['integer', 'id'],
+  ['datetime', 'updated_at'],
 ];
 
-const requests: Statement[] = [
+export const events: readonly Statement[] = [
   says('events are sent by POST', async (session) => {
     const { method } = await session.shared(first);
     ensure(method === 'POST', method, 'POST');
@@ -93,9 +90,6 @@ const requests: Statement[] = [
     const [brand] = Array.isArray(body) ? body : [];
     ensure(isRow(brand) && Number.isInteger(brand.brand_id), show(brand), 'brand_id, an integer');
   }),
-];
-
-const fired: Statement[] = [
   says('review created or updated: fires when a review is created', async (session) => {
     await reviewEvent(session);
   }),
@@ -113,11 +107,6 @@ const fired: Statement[] = [
   says('product changed: fires when product data changes', async (session) => {
     await productEvent(session);
   }),
-];
-
-export const events: readonly Statement[] = [
-  ...requests,
-  ...fired,
   ...fieldStatements('Events', 'an item of `reviews`', told, reviewEvent),
   ...fieldStatements('Events', 'a summary in `products`', summaryFields, summary),
   ...fieldStatements('Events', 'a changed product in `products`', productFields, productEvent),

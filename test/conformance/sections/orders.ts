@@ -22,35 +22,24 @@ import { type FieldTable, fieldStatements, isAmount, type Parameter, sameSecond 
 const path = '/v1/orders';
 
 const itemFields: FieldTable = [
-  ['id', 'integer', 'service identifier'],
-  ['code', 'string', 'shop order number'],
-  ['total_price', 'money object'],
-  ['user_code', 'string', 'buyer account name in the shop'],
-  ['user_email', 'string', 'buyer e-mail'],
-  ['username', 'string', 'buyer account name'],
-  ['paid_at', 'datetime', 'payment time'],
-  ['updated_at', 'datetime'],
-  ['sub_orders', 'array of objects'],
+  ['integer', 'id'],
+  ['string', 'code user_code user_email username'],
+  ['money object', 'total_price'],
+  ['datetime', 'paid_at updated_at'],
+  ['array of objects', 'sub_orders'],
 ];
 
 const itemSubOrderFields: FieldTable = [
-  ['id', 'integer'],
-  ['product_id', 'integer'],
-  ['product_code', 'string'],
-  ['status', 'string'],
+  ['integer', 'id product_id'],
+  ['string', 'product_code status'],
 ];
 
 const detailFields: FieldTable = [
-  ['id', 'integer'],
-  ['code', 'string'],
-  ['user_code', 'string'],
-  ['user_email', 'string'],
-  ['username', 'string'],
-  ['phone', 'string', 'buyer phone'],
-  ['total_price', 'money object'],
-  ['sub_orders', 'array of objects'],
-  ['created_at', 'datetime'],
-  ['updated_at', 'datetime'],
+  ['integer', 'id'],
+  ['string', 'code user_code user_email username phone'],
+  ['money object', 'total_price'],
+  ['array of objects', 'sub_orders'],
+  ['datetime', 'created_at updated_at'],
 ];
 
 /** This run's order in the list, or the first there in a run that only reads. */
@@ -96,7 +85,17 @@ const shapes = fieldStatements(
 
 const lists = inSection('Endpoints, Orders, List orders');
 
-const listParameters = [
+const othersOrder = (session: Session) =>
+  records.orders.fresh(session, 'order-other', {
+    user_code: codeOf(session, 'other'),
+    user_name: codeOf(session, 'other'),
+  });
+const dayOf = (order: Row) => String(order.paid_at).slice(0, 10);
+const userFilter = (session: Session, { user_code }: Row): Params =>
+  session.settings.readOnly || typeof user_code !== 'string' ? {} : { usernames: user_code };
+
+export const orderReading: readonly Statement[] = [
+  ...shapes,
   lists('paid_on: orders paid on that day', async (session) => {
     const order = await session.shared(item);
     const filters = { paid_on: dayOf(order), ...userFilter(session, order) };
@@ -122,18 +121,6 @@ const listParameters = [
     ensure(ids.includes(order.id), `orders ${ids.join()}`, `order ${order.id}`);
     ensure(!ids.includes(other.id), `order ${other.id} of another account`, 'only orders of that account');
   }),
-];
-
-const othersOrder = (session: Session) =>
-  records.orders.fresh(session, 'order-other', {
-    user_code: codeOf(session, 'other'),
-    user_name: codeOf(session, 'other'),
-  });
-const dayOf = (order: Row) => String(order.paid_at).slice(0, 10);
-const userFilter = (session: Session, { user_code }: Row): Params =>
-  session.settings.readOnly || typeof user_code !== 'string' ? {} : { usernames: user_code };
-
-const gets = [
   inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async (session) => {
     const { id, code } = session.settings.readOnly
       ? await fullestListed(session, path)
@@ -144,8 +131,6 @@ const gets = [
     throw new CannotTell(`the spec shows no path for it, and GET ${path}?code= does not give it; name the path`);
   }),
 ];
-
-export const orderReading: readonly Statement[] = [...shapes, ...listParameters, ...gets];
 
 const optional: readonly Parameter[] = [
   { name: 'created_at', value: isoOf(2, '01:02:03'), shownAs: 'created_at', as: sameSecond },
@@ -191,20 +176,11 @@ const bareAnswer = async (session: Session) => {
   return post(session, 'orders', 'order-bare', { created_at, total_price });
 };
 
-const creation: Statement[] = [
-  creates('code, created_at and total_price alone make an order', async (session) => {
-    succeeds(await session.shared(bareAnswer));
-  }),
-  creates('without user_code the order is registered as a non-member order', async (session) => {
-    const { user_code: user } = rowOf(await session.shared(bareAnswer));
-    ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
-  }),
-  creates('code: order number, shown as it was sent', async (session) =>
-    isSame('code', rowOf(await session.shared(records.orders.answer)).code, codeOf(session, 'order')),
-  ),
-];
+const deletes = inSection('Endpoints, Orders, Delete an order');
 
-const others: Statement[] = [
+export const orderWriting: readonly Statement[] = [
+  ...shapesOf(order),
+  ...resourceStatements(order),
   inSection('Resources, Order (detail)')(
     'input total_price is a float, output total_price a money object',
     async (session) => {
@@ -220,11 +196,16 @@ const others: Statement[] = [
     const { id } = await records.orders.fresh(session, 'unchanged');
     succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
   }),
-];
-
-const deletes = inSection('Endpoints, Orders, Delete an order');
-
-const deletions: Statement[] = [
+  creates('code, created_at and total_price alone make an order', async (session) => {
+    succeeds(await session.shared(bareAnswer));
+  }),
+  creates('without user_code the order is registered as a non-member order', async (session) => {
+    const { user_code: user } = rowOf(await session.shared(bareAnswer));
+    ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
+  }),
+  creates('code: order number, shown as it was sent', async (session) =>
+    isSame('code', rowOf(await session.shared(records.orders.answer)).code, codeOf(session, 'order')),
+  ),
   deletes('it also deletes the order’s sub-orders', async (session) => {
     const { id } = await records.orders.fresh(session, 'order-deleted-with-sub-order');
     const form = await subOrderParams(session);
@@ -234,12 +215,4 @@ const deletions: Statement[] = [
     const answer = await session.call('PUT', `${path}/${id}/sub_orders/${subId}`, { query });
     ensure(!isSuccess(answer), answer.told, 'that the sub-order is gone');
   }),
-];
-
-export const orderWriting: readonly Statement[] = [
-  ...shapesOf(order),
-  ...resourceStatements(order),
-  ...others,
-  ...creation,
-  ...deletions,
 ];

@@ -68,7 +68,7 @@ const none = (name: string, value: Wanted) => async (session: Session) => {
   );
 };
 
-const filters: Statement[] = [
+export const reviewList: readonly Statement[] = [
   says('product_id: only reviews of that product', async (session) =>
     productFilter(session, 'product_id', await productIdOf(session)),
   ),
@@ -124,9 +124,6 @@ const filters: Statement[] = [
   says('third_party_name: only reviews integrated by that partner', none('third_party_name', 'conformance-none')),
   says('sub_brand_id: only reviews of that sub-brand', none('sub_brand_id', 2_147_483_647)),
   says('sub_brand_code: only reviews of that sub-brand', none('sub_brand_code', 'conformance-none')),
-];
-
-const pages: Statement[] = [
   says('page: the page of that number', async (session) => {
     const many = await session.shared(manyReviews);
     const query = { user_code: manyUser(session), limit: 1, page: 2 };
@@ -146,8 +143,6 @@ const pages: Statement[] = [
     isSame(`last page of ${many.length} reviews, ten a page`, pageOf(answer, 'last'), 4);
   }),
 ];
-
-export const reviewList: readonly Statement[] = [...filters, ...pages];
 
 const yesterday = reviewAt('yesterday', 1, '12:00:00');
 const tenDays = reviewAt('ten-days', 10, '12:00:00');
@@ -204,37 +199,6 @@ const lists = (sentence: string, ...listings: readonly Listing[]): Statement =>
 
 const [noon, midnight, last] = ['12:00:00', '00:00:00', '23:59:59'];
 
-const ends: Statement[] = [
-  lists(
-    'start_date: from this day',
-    [{ start_date: 10, end_date: 0 }, [tenDays]],
-    [{ start_date: 9, end_date: 0 }, [], [tenDays]],
-  ),
-  lists(
-    'end_date: up to this day',
-    [{ start_date: 20, end_date: 10 }, [tenDays]],
-    [{ start_date: 20, end_date: 11 }, [], [tenDays]],
-  ),
-  lists('start_date: default 30 days before', [{ end_date: 0 }, [thirtyDays], [moreThanThirty]]),
-  lists('end_date: default request day', [{ start_date: 2 }, [yesterday], [tomorrow]]),
-  lists(
-    'start_datetime: from this time',
-    [{ start_datetime: [10, noon], end_datetime: [9, midnight] }, [tenDays]],
-    [{ start_datetime: [10, '12:00:01'], end_datetime: [9, midnight] }, [tenDaysLater], [tenDays]],
-  ),
-  lists(
-    'end_datetime: up to this time',
-    [{ start_datetime: [11, midnight], end_datetime: [10, '12:00:01'] }, [tenDaysLater]],
-    [{ start_datetime: [11, midnight], end_datetime: [10, noon] }, [tenDays], [tenDaysLater]],
-  ),
-  lists('start_datetime: default 00:00:00 thirty days before', [
-    { end_datetime: [0, last] },
-    [thirtyDays],
-    [moreThanThirty],
-  ]),
-  lists('end_datetime: default 23:59:59 of request day', [{ start_datetime: [2, midnight] }, [endOfToday], [tomorrow]]),
-];
-
 const dates: Statement[] = [
   says('date_updated_at 1: dates are of the update instead of the creation', async (session) => {
     const { day } = (await on(session, fortyFour)).at;
@@ -263,7 +227,36 @@ async function noMoreThan45Days(session: Session): Promise<void> {
   ensure(!isBoth, `reviews of ${first.at.day} and ${last.at.day} in one answer`, 'a refusal, or 45 days at most');
 }
 
-const rules: Statement[] = [
+export const reviewPeriod: readonly Statement[] = [
+  lists(
+    'start_date: from this day',
+    [{ start_date: 10, end_date: 0 }, [tenDays]],
+    [{ start_date: 9, end_date: 0 }, [], [tenDays]],
+  ),
+  lists(
+    'end_date: up to this day',
+    [{ start_date: 20, end_date: 10 }, [tenDays]],
+    [{ start_date: 20, end_date: 11 }, [], [tenDays]],
+  ),
+  lists('start_date: default 30 days before', [{ end_date: 0 }, [thirtyDays], [moreThanThirty]]),
+  lists('end_date: default request day', [{ start_date: 2 }, [yesterday], [tomorrow]]),
+  lists(
+    'start_datetime: from this time',
+    [{ start_datetime: [10, noon], end_datetime: [9, midnight] }, [tenDays]],
+    [{ start_datetime: [10, '12:00:01'], end_datetime: [9, midnight] }, [tenDaysLater], [tenDays]],
+  ),
+  lists(
+    'end_datetime: up to this time',
+    [{ start_datetime: [11, midnight], end_datetime: [10, '12:00:01'] }, [tenDaysLater]],
+    [{ start_datetime: [11, midnight], end_datetime: [10, noon] }, [tenDays], [tenDaysLater]],
+  ),
+  lists('start_datetime: default 00:00:00 thirty days before', [
+    { end_datetime: [0, last] },
+    [thirtyDays],
+    [moreThanThirty],
+  ]),
+  lists('end_datetime: default 23:59:59 of request day', [{ start_datetime: [2, midnight] }, [endOfToday], [tomorrow]]),
+  ...dates,
   lists('rule 1: without dates the last 30 days are queried', [{}, [yesterday, thirtyDays], [moreThanThirty]]),
   lists('rule 2: a period of 45 days is queried', [{ start_date: 44, end_date: 0 }, [fortyFour, yesterday]]),
   says('rule 2: no period of more than 45 days is queried', noMoreThan45Days),
@@ -273,5 +266,3 @@ const rules: Statement[] = [
     [yesterday],
   ]),
 ];
-
-export const reviewPeriod: readonly Statement[] = [...ends, ...dates, ...rules];

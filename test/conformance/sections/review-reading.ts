@@ -100,61 +100,38 @@ export const readOverview = async (session: Session) => {
 };
 
 const common: FieldTable = [
-  ['id', 'integer', 'service identifier'],
-  ['code', 'string or null', 'shop-side unique identifier'],
-  ['display', 'boolean'],
-  ['user_code', 'string'],
-  ['user_name', 'string'],
-  ['message', 'string'],
-  ['score', 'integer, 1 to 5'],
-  ['created_at', 'datetime'],
-  ['updated_at', 'datetime'],
-  ['product_id', 'integer'],
-  ['product_code', 'string'],
-  ['review_type', 'string'],
-  ['images_count', 'integer'],
-  ['images', 'array of objects'],
-  ['videos_count', 'integer'],
-  ['video_urls', 'array of string, or absent', 'to be removed from responses'],
-  ['videos', 'array of objects'],
-  ['likes_count', 'integer'],
-  ['plus_likes_count', 'integer'],
-  ['source', 'string'],
-  ['options', 'array of objects'],
-  ['product_options', 'object, string to string, or absent'],
-  ['order_code', 'string or null'],
-  ['sub_order_code', 'string or null'],
-  ['store_order', 'boolean'],
-  ['store_name', 'string or null'],
-  ['third_party_name', 'string, or absent'],
-  ['sub_brand_id', 'integer, or absent'],
+  ['integer', 'id product_id images_count videos_count likes_count plus_likes_count'],
+  ['string or null', 'code order_code sub_order_code store_name'],
+  ['boolean', 'display store_order'],
+  ['string', 'user_code user_name message product_code review_type source'],
+  ['integer, 1 to 5', 'score'],
+  ['datetime', 'created_at updated_at'],
+  ['array of objects', 'images videos options'],
+  ['array of string, or absent', 'video_urls'],
+  ['object, string to string, or absent', 'product_options'],
+  ['string, or absent', 'third_party_name'],
+  ['integer, or absent', 'sub_brand_id'],
 ];
 
-const inList: FieldTable = [...common, ['user_id', 'integer'], ['comments_count', 'integer']];
-const alone: FieldTable = [...common, ['comments', 'array']];
-const created: FieldTable = [...alone, ['tag_name', 'string']];
+const inList: FieldTable = [...common, ['integer', 'user_id comments_count']];
+const alone: FieldTable = [...common, ['array', 'comments']];
+const created: FieldTable = [...alone, ['string', 'tag_name']];
 
-const image: FieldTable = ['', 'gallery_', 'portrait_', 'thumbnail_'].flatMap(
-  (variant): FieldTable => [
-    [`${variant}url`, 'string'],
-    [`${variant}width`, 'integer'],
-    [`${variant}height`, 'integer'],
+const image: FieldTable = [
+  ['string', 'url gallery_url portrait_url thumbnail_url'],
+  [
+    'integer',
+    'width height gallery_width gallery_height portrait_width portrait_height thumbnail_width thumbnail_height',
   ],
-);
+];
 
 const option: FieldTable = [
-  ['id', 'integer'],
-  ['review_id', 'integer'],
-  ['review_option_type_id', 'integer'],
-  ['value', 'string'],
-  ['created_at', 'datetime'],
-  ['updated_at', 'datetime'],
+  ['integer', 'id review_id review_option_type_id'],
+  ['string', 'value'],
+  ['datetime', 'created_at updated_at'],
 ];
 
-const overviewFields: FieldTable = [
-  ['first_review_created_at', 'datetime'],
-  ['last_review_created_at', 'datetime'],
-];
+const overviewFields: FieldTable = [['datetime', 'first_review_created_at last_review_created_at']];
 
 const detail = (session: Session) => detailOf(session, path, records.reviews.one);
 
@@ -193,7 +170,10 @@ function ofAll(is: (row: Row) => boolean, expected: string) {
   };
 }
 
-const values: Statement[] = [
+const overview = inSection('Resources, Review overview');
+
+export const reviewReading: readonly Statement[] = [
+  ...tables,
   review(
     'message is plain text without HTML tags',
     ofAll((row) => !/<\/?[a-z][^>]*>/i.test(String(row.message)), 'a message without tags'),
@@ -227,9 +207,6 @@ const values: Statement[] = [
       isRow(video) && [video.hd_url, video.sd_url].some((url) => typeof url === 'string' && URL.canParse(url));
     ensure(Array.isArray(videos) && videos.every(isVideo), show(videos), 'objects with hd_url or sd_url');
   }),
-];
-
-const optionForms: Statement[] = [
   ...(['option_type_name', 'value_text'] as const).map((field) =>
     options(`an option has ${field}: string, only in the v2 form`, async (session) => {
       const form = await optionsFormOf(session);
@@ -238,11 +215,10 @@ const optionForms: Statement[] = [
       else ensure(found === undefined, `${field} ${show(found)} in the default form`, 'no such field');
     }),
   ),
-];
-
-const overview = inSection('Resources, Review overview');
-
-const overviews: Statement[] = [
+  inSection('Versioning')('3: videos replaces video_urls: a review with video_urls has videos', async (session) => {
+    const { id, videos } = await reviewWith(session, 'has video_urls', hasItems('video_urls'));
+    ensure(Array.isArray(videos) && videos.length > 0, `review ${id} without videos`, 'videos beside video_urls');
+  }),
   ...fieldStatements('Resources, Review overview', 'the overview', overviewFields, readOverview),
   overview('the overview bounds the dates of the reviews', async (session) => {
     const found = await session.shared(readOverview);
@@ -254,9 +230,6 @@ const overviews: Statement[] = [
     const time = Date.parse(String(at));
     ensure(first <= time && time <= last, `${show(found)}, and a review of ${at}`, 'bounds around every review');
   }),
-];
-
-const single: Statement[] = [
   inSection('Endpoints, Reviews, Overview')(
     'GET /v1/reviews/overview answers 200 with the overview',
     async (session) => {
@@ -265,20 +238,4 @@ const single: Statement[] = [
       ensure('first_review_created_at' in rowOf(answer), answer.told, 'the overview');
     },
   ),
-];
-
-const replaced: Statement[] = [
-  inSection('Versioning')('3: videos replaces video_urls: a review with video_urls has videos', async (session) => {
-    const { id, videos } = await reviewWith(session, 'has video_urls', hasItems('video_urls'));
-    ensure(Array.isArray(videos) && videos.length > 0, `review ${id} without videos`, 'videos beside video_urls');
-  }),
-];
-
-export const reviewReading: readonly Statement[] = [
-  ...tables,
-  ...values,
-  ...optionForms,
-  ...replaced,
-  ...overviews,
-  ...single,
 ];

@@ -120,44 +120,6 @@ async function write(session: Session, name: string, without: readonly string[],
   return post(session, 'reviews', name, Object.fromEntries(params));
 }
 
-const basics: Statement[] = [
-  says('the request may be JSON', async (session) => {
-    const { id } = createdBy(session, await session.shared(jsonAnswer));
-    isSame('message', (await read(session, 'reviews', id)).message, 'Sent as JSON.');
-  }),
-  says('code: shop-side unique identifier, shown as it was sent', async (session) =>
-    isSame('code', rowOf(await session.shared(records.reviews.answer)).code, codeOf(session, 'review')),
-  ),
-  says('product_code may be omitted when product_id is given', async (session) => {
-    const product_id = await productIdOf(session);
-    const answer = await write(session, 'by-product-id', ['product_code'], { product_id });
-    isSame('product_id', rowOf(answer).product_id, product_id);
-  }),
-  says('product_options as an array of string, in JSON', async (session) => {
-    const { product_options: found } = createdBy(session, await session.shared(jsonAnswer));
-    if (found === undefined) throw new CannotTell(noProductOptions);
-    isSame('product_options', found, { Size: 'S', Colour: 'green' });
-  }),
-  says('score omitted means a review with no rating', async (session) => {
-    const { score } = rowOf(await write(session, 'without-score', ['score']));
-    ensure(score === null || score === undefined, `score ${show(score)}`, 'none');
-  }),
-  says('score is 1 to 5: 6 is not kept', async (session) => {
-    const answer = await write(session, 'with-score-6', [], { score: 6 });
-    const kept = isSuccess(answer) && isRow(answer.body) ? answer.body.score : undefined;
-    ensure(kept !== 6, `score ${show(kept)}`, 'a refusal, or 1 to 5');
-  }),
-  says('user_code may be omitted for non-member reviews', async (session) =>
-    succeeds(await write(session, 'of-a-non-member', ['user_code'])),
-  ),
-  says('review_source_url is taken', async (session) => {
-    const answer = await write(session, 'from-elsewhere', [], {
-      review_source_url: 'https://www.youtube.com/shorts/conf',
-    });
-    if (!isSuccess(answer)) throw new CannotTell(`which platforms are taken is not shown by name: ${answer.told}`);
-  }),
-];
-
 /** JSON keeps its types; nothing but the options' form is not in a form, too. */
 async function jsonAnswer(session: Session) {
   const json = { ...reviewParams(session), message: 'Sent as JSON.', product_options: ['Size:S', 'Colour:green'] };
@@ -221,7 +183,41 @@ export const reviewWriting: readonly Statement[] = [
     'create without display makes a review displayed',
     async (session) => isSame('display', rowOf(await session.shared(records.reviews.answer)).display, true),
   ),
-  ...basics,
+  says('the request may be JSON', async (session) => {
+    const { id } = createdBy(session, await session.shared(jsonAnswer));
+    isSame('message', (await read(session, 'reviews', id)).message, 'Sent as JSON.');
+  }),
+  says('code: shop-side unique identifier, shown as it was sent', async (session) =>
+    isSame('code', rowOf(await session.shared(records.reviews.answer)).code, codeOf(session, 'review')),
+  ),
+  says('product_code may be omitted when product_id is given', async (session) => {
+    const product_id = await productIdOf(session);
+    const answer = await write(session, 'by-product-id', ['product_code'], { product_id });
+    isSame('product_id', rowOf(answer).product_id, product_id);
+  }),
+  says('product_options as an array of string, in JSON', async (session) => {
+    const { product_options: found } = createdBy(session, await session.shared(jsonAnswer));
+    if (found === undefined) throw new CannotTell(noProductOptions);
+    isSame('product_options', found, { Size: 'S', Colour: 'green' });
+  }),
+  says('score omitted means a review with no rating', async (session) => {
+    const { score } = rowOf(await write(session, 'without-score', ['score']));
+    ensure(score === null || score === undefined, `score ${show(score)}`, 'none');
+  }),
+  says('score is 1 to 5: 6 is not kept', async (session) => {
+    const answer = await write(session, 'with-score-6', [], { score: 6 });
+    const kept = isSuccess(answer) && isRow(answer.body) ? answer.body.score : undefined;
+    ensure(kept !== 6, `score ${show(kept)}`, 'a refusal, or 1 to 5');
+  }),
+  says('user_code may be omitted for non-member reviews', async (session) =>
+    succeeds(await write(session, 'of-a-non-member', ['user_code'])),
+  ),
+  says('review_source_url is taken', async (session) => {
+    const answer = await write(session, 'from-elsewhere', [], {
+      review_source_url: 'https://www.youtube.com/shorts/conf',
+    });
+    if (!isSuccess(answer)) throw new CannotTell(`which platforms are taken is not shown by name: ${answer.told}`);
+  }),
   ...images,
   ...additional,
 ];

@@ -23,18 +23,13 @@ import {
 } from '../tables.ts';
 
 const fields: FieldTable = [
-  ['id', 'integer'],
-  ['product_id', 'integer'],
-  ['product_options', 'object, string to string'],
-  ['price', 'money object'],
-  ['status', 'string'],
-  ['delivery_started_at', 'datetime or null'],
-  ['delivered_at', 'datetime or null'],
-  ['invoice', 'string or null', 'shipping invoice number'],
-  ['delivery_service', 'string', 'may be empty'],
-  ['created_at', 'datetime'],
-  ['updated_at', 'datetime'],
-  ['reviews_count', 'integer'],
+  ['integer', 'id product_id reviews_count'],
+  ['object, string to string', 'product_options'],
+  ['money object', 'price'],
+  ['string', 'status delivery_service'],
+  ['datetime or null', 'delivery_started_at delivered_at'],
+  ['string or null', 'invoice'],
+  ['datetime', 'created_at updated_at'],
 ];
 
 /** A sub-order of an order's detail: this run's, or in a run that only reads one of the newest orders listed. */

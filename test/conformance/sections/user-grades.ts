@@ -8,11 +8,9 @@ import type { FieldTable, Parameter } from '../tables.ts';
 const path = '/v1/user_grades';
 
 const fields: FieldTable = [
-  ['id', 'integer'],
-  ['name', 'string'],
-  ['icon_url', 'string'],
-  ['created_at', 'datetime'],
-  ['updated_at', 'datetime'],
+  ['integer', 'id'],
+  ['string', 'name icon_url'],
+  ['datetime', 'created_at updated_at'],
 ];
 
 /** This run's grade in the list: it is on the last page, as long as the list tells which that is. */
