@@ -83,10 +83,10 @@ function integer(name: string, value: string | undefined): number | undefined {
 const status = { conforms: 0, differs: 1, notRun: 2, interrupted: 130 } as const;
 
 const writes = `It would write to the service, and remove again at the end, under codes that begin with "conf-":
-  some 60 orders; the few that have sub-orders have no e-mail and no phone, and the others none
+  some 40 orders; the few that have sub-orders have no e-mail and no phone, and the others none
     but nobody@example.invalid and 000-0000-000x;
-  some 50 categories, hidden but for those that test it, and 40 user grades;
-  some 90 reviews of one or two products, most of them displayed while it runs.
+  some 20 categories, hidden but for those that test it, and 10 user grades;
+  some 80 reviews of one or two products, most of them displayed while it runs.
 A product that a review names may stay at the service: the spec shows no way to remove one (see --product-code).
 Nothing was sent. Give --yes to do it, or --read-only to read what is there.`;
 

@@ -10,13 +10,12 @@ export const userOf = (session: Session) => codeOf(session, 'user');
 /** The parameter that takes the code. Grades have none: their name serves as one. */
 export const keyOf = (kind: Kind) => (kind === 'user_grades' ? 'name' : 'code');
 
-/** Creates something by a form, entered in the ledger first. @param json instead, for a request in JSON. */
-export async function post(session: Session, kind: Kind, name: string, params: Params = {}, json?: Row) {
+/** Creates something, entered in the ledger first. */
+export async function post(session: Session, kind: Kind, name: string, params: Params = {}) {
   const code = codeOf(session, name);
-  const made = enter(session, kind, code);
-  const sent = json ? { json: { code, ...json } } : { form: { [keyOf(kind)]: code, ...params } };
-  const answer = await session.call('POST', `/v1/${kind}`, sent);
-  noteId(session, made, answer);
+  const entry = enter(session, kind, code);
+  const answer = await session.call('POST', `/v1/${kind}`, { form: { [keyOf(kind)]: code, ...params } });
+  noteId(session, entry, answer);
   return answer;
 }
 
@@ -223,7 +222,7 @@ export async function detailOf(
   return rowOf(await session.call('GET', `${path}/${id}`));
 }
 
-/** One more than a page has by default, and than a review list has pages. */
+/** One more than a review list has pages. */
 export const manyCount = 31;
 
 /** The account of those that are made in numbers. */
@@ -239,12 +238,6 @@ export async function manyReviews(session: Session) {
     all.push({ ...(await records.reviews.fresh(session, `many-${index}`, of)), at });
   }
   return all;
-}
-
-/** Makes so many of a kind, where a list would else be too short to show its default page size. */
-export async function makeMany(session: Session, kind: Kind): Promise<void> {
-  if (kind === 'reviews') await session.shared(manyReviews);
-  else for (let index = 0; index < manyCount; index += 1) await records[kind].fresh(session, `many-${index}`);
 }
 
 /** Why nothing can be told of images. */

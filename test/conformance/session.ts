@@ -10,7 +10,6 @@ export type Params = Readonly<Record<string, string | number | readonly (string 
 export type Sent = {
   query?: Params | undefined;
   form?: Params | undefined;
-  json?: unknown;
   signal?: AbortSignal | undefined;
 };
 
@@ -40,7 +39,7 @@ export async function send(base: string, method: string, path: string, sent: Sen
 }
 
 async function sendOnce(base: string, method: string, path: string, sent: Sent): Promise<Answer> {
-  const { query, form, json, signal } = sent;
+  const { query, form, signal } = sent;
   const url = new URL(`${base.replace(/\/+$/, '')}${path}`);
   for (const [name, value] of pairsOf(query ?? {})) url.searchParams.append(name, value);
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -49,7 +48,6 @@ async function sendOnce(base: string, method: string, path: string, sent: Sent):
     redirect: 'manual',
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     ...(form && { body: new URLSearchParams(pairsOf(form)) }),
-    ...(json !== undefined && { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
   });
   const text = await response.text();
   const { status, headers } = response;

@@ -1,31 +1,9 @@
 import { ensure, idsOf, isRefusal, isRow, isSame, isSuccess, listOf, rowOf, tellsMore } from '../expect.ts';
-import {
-  clockOf,
-  listed,
-  makeMany,
-  manyCount,
-  manyReviews,
-  manyUser,
-  noImage,
-  post,
-  records,
-  reviewParams,
-} from '../records.ts';
+import { clockOf, listed, manyCount, manyReviews, manyUser, noImage, post, records, reviewParams } from '../records.ts';
 import type { Kind, Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 
 const says = inSection('Limits');
-const kinds = ['orders', 'categories', 'user_grades', 'reviews'] as const;
-
-async function defaultsToThirty(session: Session, kind: Kind): Promise<void> {
-  const path = `/v1/${kind}`;
-  let answer = await session.call('GET', path);
-  if (listOf(answer).length < 30 && !tellsMore(answer)) {
-    await makeMany(session, kind);
-    answer = await session.call('GET', path);
-  }
-  isSame('items without limit', listOf(answer).length, 30);
-}
 
 async function isNeverOverHundred(session: Session, kind: Kind): Promise<void> {
   const answer = await session.call('GET', `/v1/${kind}`, { query: { limit: 101 } });
@@ -34,13 +12,6 @@ async function isNeverOverHundred(session: Session, kind: Kind): Promise<void> {
   ensure(length <= 100, `${length} items with limit=101`, 'a refusal, or 100 items at most');
   if (length < 100 && !tellsMore(answer)) throw new CannotTell(`needs more than 100 records at /v1/${kind}`);
 }
-
-const lists: Statement[] = kinds.flatMap((kind) => [
-  says(`limit (page size) maximum of ${kind}: no page has more than 100`, (session) =>
-    isNeverOverHundred(session, kind),
-  ),
-  says(`limit default of ${kind}: 30`, (session) => defaultsToThirty(session, kind)),
-]);
 
 /** No page after the 30th gives what the pages up to it did not. */
 async function thirtyPages(session: Session): Promise<void> {
@@ -84,7 +55,11 @@ async function isPreciseToSeconds(session: Session, kind: 'orders' | 'reviews'):
 }
 
 export const limits: readonly Statement[] = [
-  ...lists,
+  ...(['orders', 'categories', 'user_grades', 'reviews'] as const).map((kind) =>
+    says(`limit (page size) maximum of ${kind}: no page has more than 100`, (session) =>
+      isNeverOverHundred(session, kind),
+    ),
+  ),
   says('page maximum of the review list: 30', thirtyPages),
   says('image_urls of review create: at most 4', fourImages),
   says('image_urls of review create: 4 are taken', async (session) => {

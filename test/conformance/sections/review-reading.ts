@@ -12,7 +12,7 @@ import {
   reviewParams,
 } from '../records.ts';
 import type { Resource } from '../resource.ts';
-import type { Session } from '../session.ts';
+import type { Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 import { type FieldTable, fieldStatements } from '../tables.ts';
 
@@ -57,12 +57,16 @@ export async function pictured(session: Session): Promise<Row> {
 export const withImages = (session: Session) =>
   records.reviews.fresh(session, 'with-image', { 'image_urls[]': [session.settings.imageUrl] });
 
-/** The answer to a review with one item of additional information, sent as JSON. */
-export async function optionsAnswer(session: Session) {
-  const created_at = await isoOf(1, '12:00:00')(session);
-  const item = { review_option_type_id: session.settings.optionTypeId, created_at, value: 'Fits well' };
-  return post(session, 'reviews', 'with-options', {}, { ...reviewParams(session), options: [item] });
-}
+/** One item of additional information, as a form. */
+export const itemOf = async (session: Session): Promise<Params> => ({
+  'options[][review_option_type_id]': session.settings.optionTypeId,
+  'options[][created_at]': await isoOf(1, '12:00:00')(session),
+  'options[][value]': 'Fits well',
+});
+
+/** The answer to a review with one item of additional information. */
+export const optionsAnswer = async (session: Session) =>
+  post(session, 'reviews', 'with-options', { ...reviewParams(session), ...(await itemOf(session)) });
 
 /** Which form of the options the shop has, as its reviews show it. */
 export async function optionsFormOf(session: Session): Promise<'default' | 'v2'> {
