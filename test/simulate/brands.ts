@@ -74,7 +74,7 @@ export async function simulateBrands(
   async function restore(disown: (sinceMs: number) => void): Promise<void> {
     if (!backup) return;
     const { atMs, restore: tryTo } = await backup;
-    if (!(await tryTo())) return void scheduler.add(50, 'restore', () => restore(disown), null);
+    if (!(await tryTo())) return void scheduler.add(50, () => restore(disown), null);
     disown(atMs);
     scheduler.tell(`brand ${unlucky} is restored from a backup`, undefined);
   }
@@ -83,7 +83,6 @@ export async function simulateBrands(
     clockErrors: false,
     freezes: false,
     hourly: false,
-    drift: false,
     episodes: seed % 2 === 0 ? 1 : 2,
     kills: seed % 3 > 0,
   };
@@ -98,7 +97,7 @@ export async function simulateBrands(
         brand,
         onStorm(storm, lengthMs, disown) {
           if (brand === unlucky && storm === restoreIn)
-            scheduler.add((lengthMs * (1 + (seed % 7))) / 8, 'restore', () => restore(disown), null);
+            scheduler.add((lengthMs * (1 + (seed % 7))) / 8, () => restore(disown), null);
         },
       }),
     ),

@@ -161,7 +161,6 @@ export async function openSimulatedDatabase(url: string) {
       const session = await new Promise<Session>((resolve) => {
         scheduler.add(
           scheduler.random.next(),
-          'connect',
           async () => {
             const opened = await openSession();
             sessions.add(opened);
@@ -187,7 +186,6 @@ export async function openSimulatedDatabase(url: string) {
           };
           scheduler.add(
             statementMs(scheduler),
-            'statement',
             async () => {
               scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
               if (fault === 'broken before') {
@@ -207,7 +205,7 @@ export async function openSimulatedDatabase(url: string) {
         if (!next) this.#inUse -= 1;
         sessions.delete(session);
         if (!session.isInTransaction) idle.push(session);
-        else scheduler.add(0, 'close', () => drop(session), null);
+        else scheduler.add(0, () => drop(session), null);
         next?.();
       };
       return { query, release };

@@ -74,7 +74,7 @@ export function createQueue(scheduler: Scheduler) {
       for (const one of free.filter(isFree)) hand(one as Run | Step, scheduler.random.pick(able));
     }
   }
-  const pumpLater = (ms: number) => void scheduler.add(ms, 'queue', pump, null);
+  const pumpLater = (ms: number) => void scheduler.add(ms, pump, null);
 
   function hand(one: Run | Step, opened: Opened): void {
     tokens += 1;
@@ -89,7 +89,6 @@ export function createQueue(scheduler: Scheduler) {
     };
     scheduler.add(
       scheduler.random.next() * 5,
-      'take',
       () => within(opened.process, () => doing.run({ run, what: run.job.name }, take)),
       opened.process,
     );

@@ -122,7 +122,6 @@ export function installNetwork(): void {
     const fail = (delayMs: number, error: Error) =>
       scheduler.add(
         delayMs,
-        'failed request',
         () =>
           end(() => {
             scheduler.tell(`http ${shown} fails: ${error.message}`, process);
@@ -135,7 +134,6 @@ export function installNetwork(): void {
       const waitMs = Math.max(0, (answersMs ?? 0) - (arrivesMs ?? 0));
       scheduler.add(
         waitMs,
-        'response',
         () =>
           end(() => {
             scheduler.tell(`http ${shown} -> ${status}`, process);
@@ -157,7 +155,6 @@ export function installNetwork(): void {
       // The network has it: it arrives even where its sender is dead by then.
       scheduler.add(
         arrivesMs,
-        'arrival',
         () => {
           const response = at.serve(process, request);
           scheduler.tell(`service carries out ${shown}: ${response.status}`, process);

@@ -39,7 +39,6 @@ export type WarehouseReview = {
   updatedMs: number;
   isDeleted: boolean;
   comments: number;
-  likes: number | null;
 };
 
 const minuteMs = 60_000;
@@ -461,21 +460,6 @@ const noReviewIsGoneTooSoon = ({ service, reviews }: Facts): Findings =>
 export const neverAllowed = (facts: Facts): Findings =>
   [nobodyIsMailed, nothingIsDestroyed, othersAreLeftAlone, ordersNeverGoBack, noReviewIsGoneTooSoon].flatMap((check) =>
     check(facts),
-  );
-
-/** Each change of the fields is reported once, and nothing else: `expected` and `reported` name field and change. */
-export const driftIsReported = (reported: readonly string[], expected: readonly string[]): Findings =>
-  reported.toSorted().join() === expected.toSorted().join()
-    ? []
-    : [`bi.field_drift tells ${reported.join(', ') || 'nothing'}, and not ${expected.join(', ') || 'nothing'}`];
-
-/** The reviews have these likes in the warehouse. */
-export const likesAre = (
-  reviews: readonly WarehouseReview[],
-  expected: (one: WarehouseReview) => number | null,
-): Findings =>
-  reviews.flatMap((one) =>
-    one.likes === expected(one) ? [] : [`review ${one.id} has ${one.likes} likes, and not ${expected(one)}`],
   );
 
 /** Promise 8: on a quiet day a run ends `done`, unless something is named that cannot be synced. */

@@ -19,7 +19,6 @@ export type Settings = Readonly<{
   batchSize: number;
   rescanDays: number;
   overlapMinutes: number;
-  countsFields: boolean;
 }>;
 
 export type Opened = {
@@ -72,7 +71,6 @@ export async function openProcess(
     if (shared) pools.set(process, shared);
     const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18, brand, shared });
     const fieldShapes = openFieldShapes(warehouse, 60_000);
-    if (settings.countsFields) fieldShapes.begin();
     // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.
     const timeouts = { connectMs: 1000, headersMs: 5000, bodyMs: 5000 };
     const api = openReviewApi({

@@ -14,7 +14,7 @@ export type Process = {
   clockErrorMs: number;
 };
 
-type Action = { atMs: number; place: number; process: Process | undefined; what: string; run(): unknown };
+type Action = { atMs: number; place: number; process: Process | undefined; run(): unknown };
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
@@ -75,18 +75,12 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
     now: () => nowMs,
     steps: () => steps,
     /** Adds something to run. @param process null: of none, it happens whatever becomes of processes. @returns how to take it back. */
-    add(
-      delayMs: number,
-      what: string,
-      run: () => unknown,
-      process: Process | null | undefined = here.getStore(),
-    ): () => void {
+    add(delayMs: number, run: () => unknown, process: Process | null | undefined = here.getStore()): () => void {
       places += 1;
       const action: Action = {
         atMs: nowMs + Math.max(0, delayMs),
         place: places,
         process: process ?? undefined,
-        what,
         run,
       };
       insert(action);
@@ -159,7 +153,6 @@ export function installVirtualTime(): void {
     const start = () => {
       const cancel = scheduler.add(
         ms + scheduler.random.next() * 2,
-        'timer',
         () => {
           if (isRepeated) start();
           within(process, run);
@@ -222,7 +215,6 @@ export function installVirtualTime(): void {
       };
       const cancel = process.scheduler.add(
         ms + process.scheduler.random.next() * 2,
-        'pause',
         () => {
           signal?.removeEventListener('abort', abort);
           resolve(value);

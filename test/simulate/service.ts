@@ -8,10 +8,7 @@ export type SubOrder = {
   price: string;
   options: Record<string, string>;
   status: string;
-  deliveryStartedAt: string | null;
-  deliveredAt: string | null;
   invoice: string | null;
-  deliveryService: string;
   reviews: number;
   /** When the last of them was written. */
   reviewedMs: number;
@@ -25,10 +22,8 @@ export type Order = {
   createdAt: string;
   total: string;
   userCode: string;
-  userName: string;
   email: string;
   phone: string;
-  mileage: string;
   madeMs: number;
   subOrders: Map<number, SubOrder>;
 };
@@ -65,7 +60,7 @@ export type ServiceHabits = {
   /** Records on a page at most. */
   pageSize: number;
   /** Whether a page names the number of the last one. */
-  link: 'always' | 'not on the last' | 'never';
+  link: 'always' | 'not on the last';
   /** How an empty value of an order's field is taken. */
   emptyValues: 'clear' | 'ignored' | 'refused';
   /** Codes of orders that it refuses, and of those on which it fails. */
@@ -78,22 +73,13 @@ export type ServiceHabits = {
   tokenLifeMs: number;
 };
 
-/** The fields of a review as the service shows it. */
-export type Shown = Record<string, unknown>;
-
 /** The fields of an order, and the parameters that write them. */
 const inputs = [
-  ...([
-    ['createdAt', 'created_at'],
-    ['total', 'total_price'],
-    ['userCode', 'user_code'],
-  ] as const),
-  ...([
-    ['userName', 'user_name'],
-    ['email', 'user_email'],
-    ['phone', 'user_phone'],
-    ['mileage', 'mileage'],
-  ] as const),
+  ['createdAt', 'created_at'],
+  ['total', 'total_price'],
+  ['userCode', 'user_code'],
+  ['email', 'user_email'],
+  ['phone', 'user_phone'],
 ] as const;
 
 const failure: Response = { status: 500, body: { error: 'it fails' } };
@@ -108,7 +94,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
   const note = (entry: Unnoted<Entry>) => void ledger.push({ atMs: now(), ...entry } as Entry);
   const tokens = new Map<string, number>();
   let ids = 1000;
-  const counts = { requests: 0, writes: 0, lists: 0 };
+  const counts = { requests: 0, writes: 0 };
   /** Reviews on which it always fails, in a list and by their ids. */
   const failingReviews = new Set<number>();
   const nextId = () => {
@@ -119,19 +105,16 @@ export function createService(habits: ServiceHabits, now: () => number) {
 
   const money = (amount: string) => ({ cents: Math.round(Number(amount) * habits.money), currency_iso: 'KRW' });
   const time = (ms: number) => new Date(ms + zoneMs).toISOString().replace('Z', '+09:00');
-  const shownTime = (value: string | null) =>
-    value === null ? null : time(Math.floor(Date.parse(value) / 1000) * 1000);
-
   const shownSubOrder = (one: SubOrder) => ({
     id: one.id,
     product_id: one.productId,
     product_options: one.options,
     price: money(one.price),
     status: one.status,
-    delivery_started_at: shownTime(one.deliveryStartedAt),
-    delivered_at: shownTime(one.deliveredAt),
+    delivery_started_at: null,
+    delivered_at: null,
     invoice: one.invoice,
-    delivery_service: one.deliveryService,
+    delivery_service: '',
     created_at: time(one.createdMs),
     updated_at: time(one.createdMs),
     reviews_count: one.reviews,
@@ -141,11 +124,11 @@ export function createService(habits: ServiceHabits, now: () => number) {
     code: one.code,
     user_code: one.userCode,
     user_email: one.email,
-    username: one.userName,
+    username: '',
     phone: one.phone,
     total_price: money(one.total),
     sub_orders: [...one.subOrders.values()].map(shownSubOrder),
-    created_at: shownTime(one.createdAt),
+    created_at: time(Math.floor(Date.parse(one.createdAt) / 1000) * 1000),
     updated_at: time(one.madeMs),
   });
 
@@ -159,7 +142,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (habits.emptyValues === 'refused' && emptied.length > 0)
       return { status: 422, body: { error: `${emptied[0]} is empty` } };
     const known = orderOf(code);
-    const empty = { createdAt: '', total: '', userCode: '', userName: '', email: '', phone: '', mileage: '' };
+    const empty = { createdAt: '', total: '', userCode: '', email: '', phone: '' };
     const order: Order = known ?? { id: nextId(), code, ...empty, madeMs: now(), subOrders: new Map() };
     const before = { email: order.email, phone: order.phone };
     for (const [field, name] of inputs) {
@@ -179,14 +162,10 @@ export function createService(habits: ServiceHabits, now: () => number) {
 
   function change(one: SubOrder, given: URLSearchParams): void {
     const text = (name: string, before: string) => given.get(name) ?? before;
-    const nullable = (name: string, before: string | null) => (given.has(name) ? given.get(name) || null : before);
     one.productId = given.has('product_id') ? Number(given.get('product_id')) : one.productId;
     one.price = text('price', one.price);
     one.status = text('status', one.status);
-    one.deliveryStartedAt = nullable('delivery_started_at', one.deliveryStartedAt);
-    one.deliveredAt = nullable('delivered_at', one.deliveredAt);
-    one.invoice = nullable('invoice', one.invoice);
-    one.deliveryService = text('delivery_service', one.deliveryService);
+    if (given.has('invoice')) one.invoice = given.get('invoice') || null;
     if (given.has('product_options[]')) {
       const pairs = given.getAll('product_options[]').filter((pair) => pair !== '');
       one.options = Object.fromEntries(
@@ -196,9 +175,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
   }
 
   function addSubOrder(order: Order, given: URLSearchParams, by: string | undefined): SubOrder {
-    const dates = { deliveryStartedAt: null, deliveredAt: null, createdMs: now(), reviewedMs: 0 };
-    const empty = { productId: 0, price: '0', options: {}, status: 'paid', invoice: null, deliveryService: '' };
-    const one: SubOrder = { id: nextId(), ...empty, ...dates, reviews: 0, by };
+    const empty = { productId: 0, price: '0', options: {}, status: 'paid', invoice: null };
+    const one: SubOrder = { id: nextId(), ...empty, createdMs: now(), reviewedMs: 0, reviews: 0, by };
     change(one, given);
     order.subOrders.set(one.id, one);
     return one;
@@ -249,9 +227,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     return { status: 204 };
   }
 
-  const fields = { change: (shown: Shown, _review: Review): Shown => shown };
-  const shownReview = (one: Review, isList: boolean) => fields.change(reviewShape(one, isList), one);
-  const reviewShape = (one: Review, isList: boolean) => ({
+  const shownReview = (one: Review, isList: boolean) => ({
     id: one.id,
     code: null,
     display: true,
@@ -284,7 +260,6 @@ export function createService(habits: ServiceHabits, now: () => number) {
   });
 
   function listReviews(query: URLSearchParams): Response {
-    counts.lists += 1;
     const [start, end] = [query.get('start_datetime'), query.get('end_datetime')].map((text) =>
       text === null ? Number.NaN : Date.parse(`${text.replace(' ', 'T')}Z`) - zoneMs,
     ) as [number, number];
@@ -305,7 +280,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (page > 30 || page < 1) return { status: 422, body: { error: 'page' } };
     const items = found.slice((page - 1) * limit, page * limit).map((one) => shownReview(one, true));
     if (found.slice((page - 1) * limit, page * limit).some(({ id }) => failingReviews.has(id))) return failure;
-    const isNamed = habits.link === 'always' || (habits.link === 'not on the last' && page < last);
+    const isNamed = habits.link === 'always' || page < last;
     const link = `<https://service.test/v1/reviews?page=${last}>; rel="last", <https://service.test/v1/reviews?page=${Math.min(page + 1, last)}>; rel="next"`;
     return { status: 200, headers: isNamed ? { link } : {}, body: items };
   }
@@ -336,8 +311,6 @@ export function createService(habits: ServiceHabits, now: () => number) {
     nextId,
     orderOf,
     habits,
-    /** Which fields of a review it shows. */
-    fields,
     /** Another integration, or a customer, does something. */
     addSubOrder,
     writeAsOther: (form: URLSearchParams) => write(form, undefined),

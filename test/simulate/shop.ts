@@ -78,7 +78,6 @@ export function createShop(
     return new Promise((resolve, reject) => {
       scheduler.add(
         scheduler.random.next() * 10,
-        what,
         () => {
           scheduler.tell(`shop ${what}`, process);
           let result: T;
@@ -88,7 +87,7 @@ export function createShop(
           } catch (error) {
             return reject(error);
           }
-          scheduler.add(scheduler.random.next() * 10, 'rows', () => resolve(result), process);
+          scheduler.add(scheduler.random.next() * 10, () => resolve(result), process);
         },
         process,
       );

@@ -11,7 +11,6 @@ import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import type { Random } from '../../src/sandbox/sample-shop/random.ts';
 import { inBrand } from '../../src/warehouse/brand.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
-import { acceptGone } from '../../src/warehouse/field-shapes.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import type { RunRights } from '../../src/warehouse/runs/runs.ts';
 import type { SimulatedDatabase, StatementFault } from './database.ts';
@@ -20,7 +19,7 @@ import { type Passage, type Request, useNetwork } from './network.ts';
 import * as oracle from './oracle.ts';
 import { type Opened, openProcess, originOf, type Settings } from './process.ts';
 import { createScheduler, here, type Process, type Scheduler, stepsADay, within } from './scheduler.ts';
-import { createService, type Shown } from './service.ts';
+import { createService } from './service.ts';
 import { createShop, type ShopLine, type ShopOrder } from './shop.ts';
 
 const minuteMs = 60_000;
@@ -101,8 +100,6 @@ function natureOf(random: Random) {
     link: random.pick(['always', 'not on the last'] as const),
     shortTokens: has(0.15),
     batchSize: random.pick([2, 50]),
-    /** In the second episode the service changes which fields of a review it shows. */
-    drift: has(0.03),
     /** In a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms. */
     deadService: false,
     brokenQuery: false,
@@ -115,19 +112,7 @@ export type Nature = ReturnType<typeof natureOf>;
 /** What the installation and the service are: it stays through all days of a long world. */
 const lasting =
   `orders reviews cursed otherSettings deletes feed contactMaxAgeDays emptyValues money deadService brokenQuery
-  healthy pageSize link failingReview shortTokens batchSize growOld massRemovals drift`.split(/\s+/);
-
-/** How the service may change the fields of all reviews, and what bi.field_drift is to tell of it. */
-type Drift = { reported: string; change(shown: Shown): Shown };
-const drifts: readonly Drift[] = [
-  { reported: 'loyalty_tier new', change: (shown) => ({ ...shown, loyalty_tier: 'gold' }) },
-  { reported: 'likes_count gone', change: ({ likes_count: _, ...rest }) => rest },
-  { reported: 'user_name null', change: (shown) => ({ ...shown, user_name: null }) },
-  { reported: 'product_code type', change: (shown) => ({ ...shown, product_code: 7 }) },
-  { reported: 'source value', change: (shown) => ({ ...shown, source: 'kiosk' }) },
-  { reported: 'review_type value', change: (shown) => ({ ...shown, review_type: 'audio' }) },
-  { reported: 'status value', change: (shown) => ({ ...shown, status: 'blocked' }) },
-];
+  healthy pageSize link failingReview shortTokens batchSize growOld massRemovals`.split(/\s+/);
 
 /** What a brand shares with the others of its world: time, the server, and the workers, which have an App of each. */
 export type Among = {
@@ -169,11 +154,6 @@ export async function simulateWorld(
   const origin = originOf(brand);
   const { random } = scheduler;
   const nature: Nature = { ...natureOf(random.fork(`nature${brand ?? ''}`)), ...given };
-  if (days > 0) nature.drift = false;
-  if (nature.drift) {
-    const enough = { reviews: Math.max(60, nature.reviews), crowded: true, failingReview: false };
-    Object.assign(nature, enough, { episodes: 2, hourly: false });
-  }
   if (!among) await database.reset();
   const statementsBefore = database.counts.statements;
   const findings: oracle.Findings = [];
@@ -184,7 +164,6 @@ export async function simulateWorld(
     batchSize: nature.batchSize,
     rescanDays: 7,
     // What a run reads again by chance hides what another has missed. A change is seen at most 8 minutes late.
-    countsFields: nature.drift,
     overlapMinutes: days > 0 || nature.lateCommits || nature.clockErrors ? 15 : 1,
   };
   const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
@@ -237,7 +216,7 @@ export async function simulateWorld(
   };
   const pass = async (ms: number): Promise<void> => {
     let isOver = false;
-    scheduler.add(ms, 'time passes', () => (isOver = true), null);
+    scheduler.add(ms, () => (isOver = true), null);
     await scheduler.until(() => isOver, { withinMs: ms + hourMs, what: 'time passes' });
   };
 
@@ -259,7 +238,7 @@ export async function simulateWorld(
       ...{ settings: ofProcess, shop: shop.shop, queues: queue.queues, warehouseUrl, brand },
     }).catch((error: unknown) => {
       // The worker goes on with the other brands, and opens this one again later.
-      if (among && kind === 'worker') at(10_000, 'restart', () => start(startWorker()));
+      if (among && kind === 'worker') at(10_000, () => start(startWorker()));
       else process.isDead = true;
       busy.delete(process);
       throw error;
@@ -279,7 +258,7 @@ export async function simulateWorld(
   /** What happens in another brand has killed a worker. */
   const lost = () => {
     queue.lookAgain();
-    if (!isOver) at(random.integer(1, 40) * 1000, 'restart', () => start(startWorker()));
+    if (!isOver) at(random.integer(1, 40) * 1000, () => start(startWorker()));
   };
   among?.onKill(lost);
 
@@ -292,7 +271,7 @@ export async function simulateWorld(
     const { method, path, form } = request;
     noteFirstPost(process, request);
     const isList = method === 'GET' && path === '/v1/reviews';
-    if (isStormy && isList && random.chance(0.1)) at(random.next() * 100, 'review', review);
+    if (isStormy && isList && random.chance(0.1)) at(random.next() * 100, review);
     if (isStormy && request.method !== 'GET') disturb(process, orderOf(request), 1);
     const answersMs = respondMs();
     const arrivesMs = random.next() * answersMs;
@@ -309,7 +288,7 @@ export async function simulateWorld(
     const code = orderOf(request) ?? '';
     // The worst moment for what is late: between a look at the order and the next creation.
     if (isCreation && random.chance(0.4))
-      for (const one of onTheirWay.splice(0)) if (one.code === code) scheduler.add(0, 'arrival', one.arrive, null);
+      for (const one of onTheirWay.splice(0)) if (one.code === code) scheduler.add(0, one.arrive, null);
     if (isSubOrder && obstacle.untilMs > now() && obstacle.code === code && obstacle.method === method)
       return { arrivesMs: undefined, answersMs, instead: { status: obstacle.status, body: { error: 'it fails' } } };
     const share = isCreation && nature.lostCreations ? Math.max(0.35, nature.faults) : nature.faults;
@@ -353,7 +332,7 @@ export async function simulateWorld(
       scheduler.tell(`service carries out ${request.method} ${request.path}, late: ${status}`, process);
     };
     onTheirWay.push({ code, arrive });
-    scheduler.add(random.integer(1, 50) * minuteMs, 'arrival', arrive, null);
+    scheduler.add(random.integer(1, 50) * minuteMs, arrive, null);
     return { arrivesMs: undefined, answersMs: random.pick([100, undefined]), fails: 'reset' };
   }
 
@@ -366,27 +345,27 @@ export async function simulateWorld(
     const isAlone = alive().every((one) => one.process === process || one.process.frozenUntilMs <= now());
     if (nature.kills && accidents > 0 && random.chance((isAlone ? 0.06 : 0.5) * weight)) {
       accidents -= 1;
-      at(random.next() * random.pick([5, 60, 1500]), 'kill', async () => {
+      at(random.next() * random.pick([5, 60, 1500]), async () => {
         const one = alive().find((other) => other.process === process);
         if (!one) return;
         await kill(one, 'is killed');
         changeMeanwhile(code);
-        at(random.integer(1, 40) * 1000, 'restart', () => start(startWorker()));
+        at(random.integer(1, 40) * 1000, () => start(startWorker()));
       });
     }
     if (nature.endsRuns && accidents > 0 && random.chance(0.05 * weight)) {
       accidents -= 1;
-      at(random.next() * 50, 'end', endSomeRun);
+      at(random.next() * 50, endSomeRun);
     }
     if (nature.freezes && accidents > 0 && random.chance(0.08 * weight)) {
       accidents -= 1;
-      at(random.next() * random.pick([0, 5, 60]), 'freeze', () => {
+      at(random.next() * random.pick([0, 5, 60]), () => {
         freeze(process);
         changeMeanwhile(code);
       });
     }
     if (nature.changes && code !== undefined && random.chance(0.12 * weight))
-      at(random.next() * random.pick([50, 5000, 60_000]), 'change', () => changeOrder(code));
+      at(random.next() * random.pick([50, 5000, 60_000]), () => changeOrder(code));
   }
   let accidents = 0;
 
@@ -395,8 +374,8 @@ export async function simulateWorld(
     if (!nature.changes || !random.chance(share)) return;
     const isDeleted = nature.deletions && random.chance(0.4);
     const changedMs = random.next() * random.pick([1000, 20_000, 60_000]);
-    at(changedMs, 'change', () => changeOrder(code, isDeleted ? 'is marked as deleted' : undefined));
-    at(changedMs + random.integer(10, 40) * 1000, 'schedule', () => {
+    at(changedMs, () => changeOrder(code, isDeleted ? 'is marked as deleted' : undefined));
+    at(changedMs + random.integer(10, 40) * 1000, () => {
       if (random.chance(0.5)) startDue('sync-orders');
       else start(runCommand('sync-orders'));
     });
@@ -427,8 +406,8 @@ export async function simulateWorld(
     process.frozenUntilMs = now() + forMs;
     scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
     queue.lookAgain();
-    at(forMs + 1, 'goes on', queue.pump);
-    if (!nature.secondWorker) at(5000, 'restart', () => start(startWorker()));
+    at(forMs + 1, queue.pump);
+    if (!nature.secondWorker) at(5000, () => start(startWorker()));
   }
 
   /** Which run first sent anything about an order. */
@@ -585,22 +564,6 @@ export async function simulateWorld(
     const how = { commented: `has ${one.comments} comments`, hidden: 'is hidden from the lists' };
     scheduler.tell(`review ${one.id} ${how[kinds as 'hidden'] ?? `is ${kinds}`}`, undefined);
   }
-  const hasBadge = ({ id }: { id: number }) => id % 3 === 0;
-  let [drifted, likesBefore]: [readonly Drift[], Map<number, number | null>] = [[], new Map()];
-  // The grade is null at first, and then has its first value: that is no change of its type.
-  let grade: string | null = null;
-  if (nature.drift)
-    service.fields.change = (shown, { id }) => ({
-      ...{ ...shown, status: 'visible', grade },
-      ...(id % 3 === 0 && { badge: 'top' }),
-    });
-  function drift(): void {
-    const before = service.fields.change;
-    drifted = random.sample(drifts, random.integer(1, drifts.length));
-    grade = 'gold';
-    service.fields.change = (shown, one) => drifted.reduce((all, { change }) => change(all), before(shown, one));
-    scheduler.tell(`the service changes fields: ${drifted.map(({ reported }) => reported).join(', ')}`, undefined);
-  }
   const newReview = (id: number, createdMs: number) => ({
     ...{ id, createdMs, updatedMs: createdMs, listedFromMs: 0, productId: random.integer(1, 3) },
     ...{ score: random.chance(0.9) ? random.integer(1, 5) : null, message: `review ${id}`, comments: 0 },
@@ -645,9 +608,8 @@ export async function simulateWorld(
     );
     // The process that works on it dies with it.
     const holders = [run, ...run.steps].flatMap(({ holder }) => holder ?? []);
-    for (const one of alive())
-      if (nature.kills && holders.includes(one.process)) at(0, 'kill', () => kill(one, 'is killed'));
-    at(2000, 'restart', () => start(startWorker()));
+    for (const one of alive()) if (nature.kills && holders.includes(one.process)) at(0, () => kill(one, 'is killed'));
+    at(2000, () => start(startWorker()));
   }
 
   /** The command of a run: it starts it and carries it out, together with workers. */
@@ -697,7 +659,7 @@ export async function simulateWorld(
   const start = (work: Promise<unknown>) =>
     void work.catch((error: unknown) => scheduler.tell(`it ends with ${String(error).slice(0, 160)}`, undefined));
 
-  const at = (ms: number, what: string, run: () => unknown) => scheduler.add(ms, what, run, null);
+  const at = (ms: number, run: () => unknown) => scheduler.add(ms, run, null);
   const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
   const startWorker = async () => queue.join(await open('worker', ownSettings()));
   /** Processes may be set otherwise: then the stricter of the run's rights and their own settings holds. */
@@ -707,7 +669,7 @@ export async function simulateWorld(
       : settings;
 
   const backfill = (ms: number) =>
-    at(ms, 'backfill', () => {
+    at(ms, () => {
       const trigger = nature.withEmail && random.chance(0.5) ? 'backfill with e-mail' : 'backfill';
       start(runCommand('backfill-orders', { trigger }, { key: 'backfill-orders_first_last', replaces: true }));
     });
@@ -715,8 +677,8 @@ export async function simulateWorld(
   /** The first backfill cannot read an order, so nobody has decided about its contact when a person tries it again. */
   function retryFirst(lengthMs: number): void {
     shop.unreadable.add(random.pick(codes));
-    at(lengthMs * 0.3, 'change', () => shop.unreadable.clear());
-    at(lengthMs * 0.35, 'command', () => start(command('retry')));
+    at(lengthMs * 0.3, () => shop.unreadable.clear());
+    at(lengthMs * 0.35, () => start(command('retry')));
   }
 
   /** Minutes in which much goes wrong. */
@@ -744,25 +706,25 @@ export async function simulateWorld(
     if (nature.backfillFirst && isFirst) backfill(0);
     const firstMs = nature.backfillFirst && isFirst ? lengthMs * 0.6 : 0;
     for (let ms = firstMs + random.next() * minuteMs; ms < lengthMs; ms += random.integer(60, 180) * 1000)
-      at(ms, 'schedule', () => startDue('sync-orders'));
+      at(ms, () => startDue('sync-orders'));
     if (nature.reviews > 0)
       for (let ms = random.next() * minuteMs; ms < lengthMs; ms += random.integer(90, 300) * 1000)
-        at(ms, 'schedule', () => startDue('sync-reviews'));
+        at(ms, () => startDue('sync-reviews'));
     if (random.chance(0.4))
-      at(moment(), 'schedule', () => {
+      at(moment(), () => {
         startDue('rescan-orders');
         if (nature.reviews > 0) startDue('reconcile-reviews');
       });
     if (nature.backfill) backfill(moment());
     if (nature.backfill && nature.reviews > 0)
-      at(moment(), 'backfill', () => start(runCommand('backfill-reviews', {}, { key: 'backfill-reviews_first_last' })));
+      at(moment(), () => start(runCommand('backfill-reviews', {}, { key: 'backfill-reviews_first_last' })));
     for (const code of isFirst ? imported : [])
-      at(lengthMs * (0.3 + random.next() * 0.3), 'import', () => {
+      at(lengthMs * (0.3 + random.next() * 0.3), () => {
         place(code, random.integer(8, 30) * dayMs, true);
         if (random.chance(0.5)) backfill(random.next() * lengthMs * 0.3);
       });
     if (nature.stubborn)
-      at(moment(), 'obstacle', () => {
+      at(moment(), () => {
         const untilMs = now() + random.integer(10, 200) * 1000;
         obstacle = {
           ...{ code: random.pick(codes), method: random.pick(['POST', 'PUT', 'DELETE', 'DELETE']), untilMs },
@@ -770,18 +732,17 @@ export async function simulateWorld(
         };
         scheduler.tell(`the service fails for each ${obstacle.method} of order ${obstacle.code}`, undefined);
       });
-    if (nature.drift && !isFirst) at(moment(), 'drift', drift);
-    if (nature.allowRemovals) at(moment(), 'command', () => start(runCommand('sync-orders', { allowRemovals: true })));
-    if (nature.repair) at(moment(), 'command', () => start(command('repair')));
-    if (nature.repair && nature.reviews > 0) at(moment(), 'command', () => start(command('verify reviews')));
-    if (nature.retry) at(moment(), 'command', () => start(command('retry')));
+    if (nature.allowRemovals) at(moment(), () => start(runCommand('sync-orders', { allowRemovals: true })));
+    if (nature.repair) at(moment(), () => start(command('repair')));
+    if (nature.repair && nature.reviews > 0) at(moment(), () => start(command('verify reviews')));
+    if (nature.retry) at(moment(), () => start(command('retry')));
     if (nature.changes)
-      for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), 'change', () => changeOrder());
-    if (nature.reviews > 0) for (let n = random.integer(0, 8); n > 0; n -= 1) at(moment(), 'review', review);
-    if (nature.reviewed) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'review', reviewSubOrder);
-    if (nature.endsRuns) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), 'end', endSomeRun);
+      for (let n = random.integer(1, 3 + nature.orders); n > 0; n -= 1) at(moment(), () => changeOrder());
+    if (nature.reviews > 0) for (let n = random.integer(0, 8); n > 0; n -= 1) at(moment(), review);
+    if (nature.reviewed) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), reviewSubOrder);
+    if (nature.endsRuns) for (let n = random.integer(1, 3); n > 0; n -= 1) at(moment(), endSomeRun);
     if (nature.outages)
-      at(moment(), 'outage', () => {
+      at(moment(), () => {
         outageUntilMs = now() + random.integer(10, 200) * 1000;
         scheduler.tell('the service is down', undefined);
       });
@@ -820,7 +781,6 @@ export async function simulateWorld(
     const reviews = await ask<oracle.WarehouseReview>(`
       select id::float8, message, score, (extract(epoch from created_at) * 1000)::float8 as "createdMs",
         round(extract(epoch from updated_at) * 1000)::float8 as "updatedMs", deleted_at is not null as "isDeleted",
-        likes_count as likes,
         (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments
       from warehouse.reviews r`);
     return {
@@ -910,55 +870,11 @@ export async function simulateWorld(
         found('on a quiet day', oracle.nothingCostsNothing(cost, of, run.report?.counts ?? {}));
       }
     }
-    if (nature.drift) await judgeDrift(opened, facts);
     queue.leave(opened);
     await scheduler.alone(() => kill(opened, 'ends'));
     processes.delete('settles');
     untouchable.clear();
     undated.clear();
-  }
-
-  /** What bi.field_drift tells of reviews. Whether a process saw an unrated one among its first is chance. */
-  async function toldDrift(): Promise<string[]> {
-    for (const { process, app } of alive()) {
-      const written = within(process, () => app.fieldShapes.close());
-      await wait('fields are written', written);
-    }
-    const reported = await database.ask<{ text: string }>(
-      `select field || ' ' || change as text from bi.field_drift where record = 'review' and field <> 'score'`,
-    );
-    return reported.map(({ text }) => text);
-  }
-
-  /**
-   * Promise 5: what the service leaves out of all reviews stays, until somebody says that it is gone. A field that comes
-   * and goes by record is no drift.
-   */
-  async function judgeDrift(opened: Opened, { reviews }: oracle.Facts): Promise<void> {
-    const expected = drifted.map(({ reported }) => reported);
-    // A field that some records of a while lacked is gone once a hundred lack it.
-    if (expected.includes('likes_count gone')) await runNow(opened, 'reconcile-reviews');
-    found('after a drift', oracle.driftIsReported(await toldDrift(), expected));
-    const kept = oracle.likesAre(reviews, ({ id, likes }) => likesBefore.get(id) ?? likes);
-    found('after a drift', kept);
-    likesBefore = new Map(reviews.map(({ id, likes }) => [id, likes]));
-    const isGone = expected.includes('likes_count gone');
-    if (isGone) {
-      const { process, app } = opened;
-      const accepted = within(process, () => acceptGone(app.warehouse.db, 'likes_count'));
-      await wait('it is accepted', accepted);
-      // Each process learns it as it writes.
-      await toldDrift();
-    }
-    const touched = [...service.reviews.values()].filter((one) => one.listedFromMs === 0 && !hasBadge(one));
-    for (const one of touched) one.updatedMs = Math.floor(now() / 1000) * 1000;
-    await pass(2 * minuteMs);
-    await runNow(opened, 'sync-reviews');
-    const rest = expected.filter((text) => text !== 'likes_count gone');
-    found('after it was accepted', oracle.driftIsReported(await toldDrift(), rest));
-    const held = (await factsNow()).reviews.filter(({ id }) => touched.some((one) => one.id === id));
-    const cleared = oracle.likesAre(held, () => null);
-    if (isGone) found('after it was accepted', cleared);
   }
 
   try {
@@ -990,8 +906,6 @@ export async function simulateWorld(
         reviewSubOrder();
         await pass(10 * minuteMs);
       }
-      // A change counts from a day after the first count; what was counted in the first storm may have died with its process.
-      if (episode > 0 && nature.drift) await pass(25 * hourMs);
       await storm(episode);
       await judgeDone();
       if (episode + 1 < nature.episodes && nature.hourly) await pass(random.integer(55, 80) * minuteMs);
