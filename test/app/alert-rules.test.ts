@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { issuesOf } from '../../src/app/alert-rules.ts';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { flowOf, type StatusReport, statusReport } from '../../src/app/status-report.ts';
-import { brief, countsText, statusNotes, statusTables } from '../../src/app/status-view.ts';
+import { countsText, statusTables } from '../../src/app/status-view.ts';
 import { openWorld, runOf } from '../harness/world.ts';
 
 /** The report of a warehouse in which all is well. */
@@ -230,16 +230,6 @@ test('status shows each figure of the report in its column', () => {
   ]);
 });
 
-test('the notes of the status are a sentence each', () => {
-  expect(statusNotes(calm)).toEqual([]);
-  expect(statusNotes({ ...troubled(), suspectedGone: 1200 })).toEqual([
-    `${waiting}. No failure for 14 days (ALERT_WAITING_DAYS).`,
-    '1,200 reviews were not found by a reconcile; the next one asks the service for each.',
-    expect.stringMatching(/^Webhooks: the last one came 1970-01-01 00:00:01, 2 waiting since 20[-\d]{8} [:\d]{8}\.$/),
-  ]);
-  expect(statusNotes({ ...calm, webhooks: { ...troubled().webhooks, waiting: 0 } })[0]).toContain(', all are applied.');
-});
-
 test('counts are said with their nouns, in the singular too', () => {
   expect(countsText({ orders: 1200, sub_orders_added: 2, requests: 0 })).toBe('1,200 orders, 2 sub-orders added');
   const kinds = 'orders lines categories user_grades reviews windows spans requests removals records sub_orders_added';
@@ -277,10 +267,8 @@ test('each gauge has the value of the report', async () => {
   });
   // What is over is not shown with its last value.
   shown = { ...calm, flows: [], queue: { kind: 'postgres', jobs: {}, error: 'down' } };
-  const gone = Object.fromEntries(
-    ['lag_seconds', 'dead_letters', 'queue_jobs', 'last_run_timestamp_seconds'].map((name) => [name, undefined]),
-  );
-  expect(await values()).toEqual({ ...gone, queue_up: ' 0', coverage_missing_days: ' 0', webhooks_waiting: ' 0' });
+  const none = { queue_up: ' 0', coverage_missing_days: ' 0', webhooks_waiting: ' 0' };
+  expect(Object.entries(await values()).filter(([, value]) => value !== undefined)).toEqual(Object.entries(none));
 });
 
 test('metrics count each request, by its route, and each step once, timed in seconds', async () => {
@@ -299,16 +287,4 @@ test('metrics count each request, by its route, and each step once, timed in sec
     'review_sync_step_duration_seconds_sum{step="read-window",outcome="failed"} 3',
     'review_sync_step_duration_seconds_count{step="read-window",outcome="failed"} 1',
   ]);
-});
-
-test('the last year and earlier months with holes are a row each, all others are one', () => {
-  const months = Array.from({ length: 36 }, (_, n) => {
-    const month = `${2024 + Math.floor(n / 12)}-${String((n % 12) + 1).padStart(2, '0')}`;
-    const readDays = month === '2024-05' || month === '2024-06' ? 29 : 30;
-    return { month, days: 30, readDays, holes: 30 - readDays, reviews: month === '2024-06' ? 0 : 2, firstHole: null };
-  });
-  const rows = brief(months);
-  expect(rows.map(({ month }) => month).slice(0, 3)).toEqual(['earlier', '2024-05', '2026-01']);
-  expect(rows[0]).toMatchObject({ days: 690, readDays: 689, holes: 1, reviews: 44 });
-  expect(rows).toHaveLength(14);
 });

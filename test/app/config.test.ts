@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { Command as Commander } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { systemsOf } from '../../src/app/run-rights.ts';
@@ -11,7 +10,6 @@ import { parseEnvFile } from '../../src/base/parse-env-file.ts';
 import { graceMs } from '../../src/cli/attended.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
-import { createDatabase } from '../harness/database.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 import { refusalOf } from './refusal.ts';
 
@@ -195,14 +193,6 @@ describe('the command line', () => {
     },
   );
 
-  test('each command shows how it is used', async () => {
-    for (const name of Object.keys(summaries)) {
-      const commander = new Commander(name);
-      (await loadCommand(name)).define(commander, async () => {});
-      expect(commander.helpInformation()).toContain(`Usage: ${name}`);
-    }
-  });
-
   test('Ctrl-C ends each command within eight seconds, and within twenty those with servers', async () => {
     const slow: string[] = [];
     for (const name of Object.keys(summaries)) {
@@ -221,14 +211,5 @@ describe('the command line', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('SCHEDULE_ORDERS');
     expect(stderr).not.toContain('SCHEDULE_REVIEWS');
-  });
-
-  test('a warehouse that is not there, or not migrated, is told with what to do', async () => {
-    const bare = { ...right, WAREHOUSE_DATABASE_URL: await createDatabase('empty') };
-    for (const [environment, said] of [
-      [right, 'WAREHOUSE_DATABASE_URL'],
-      [bare, 'review-sync migrate'],
-    ] as const)
-      expect(await runCli(['status'], environment)).toMatchObject({ status: 1, stderr: expect.stringContaining(said) });
   });
 });

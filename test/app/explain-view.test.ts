@@ -42,18 +42,21 @@ test('each kind of difference has its sentence, and a deletion only one', () => 
   ]);
 });
 
-/** Parts of an explanation as `explain` draws them, a row each. */
+/** Parts of an explanation as `explain` draws them: each table is its title and its rows. */
 const drawn = (parts: Part[]) =>
   parts.flatMap(({ title, lines, tables }) => [
     `# ${title}`,
     ...lines,
-    ...tables.flatMap((one) => [one.title, ...[one.head, ...one.rows].map((row) => row.join('|'))]),
+    ...tables.map((one) => [one.title, ...[one.head, ...one.rows].map((row) => row.join('|'))].join(' / ')),
   ]);
 const at = (second: number) => new Date(second * 1000);
 const letters = [
   { id: 1, kind: 'order', resolvedAt: null, lastFailedAt: at(1), reason: 'odd' },
   { id: 2, kind: 'line', resolvedAt: at(3), lastFailedAt: at(2), reason: 'old' },
 ];
+
+const letterHead = 'id|kind|state|last failed|reason';
+const closed = '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old';
 
 test('what is known of an order is said part by part, and so is what is not', () => {
   const unknown = { code: 'A', lines: [], deadLetters: [] };
@@ -82,34 +85,17 @@ test('what is known of an order is said part by part, and so is what is not', ()
   expect(said(known)).toEqual([
     '# The shop',
     'It cannot be read: no date',
-    'The order',
-    'field|value',
-    'code|A',
-    'total_price|9',
-    'Lines',
-    'line_code|status',
-    '1|',
-    '2|paid',
+    'The order / field|value / code|A / total_price|9',
+    'Lines / line_code|status / 1| / 2|paid',
     '# Pushed',
     'Pushed: last recorded at 1970-01-01 00:00:01, with e-mail and phone.',
     'Due again: 1970-01-01 00:00:02. Failed in a row: 3.',
-    'Lines',
-    'line|sub-order|as last sent',
-    '1|7|{"price":"9"}',
-    '2|being added|nothing',
+    'Lines / line|sub-order|as last sent / 1|7|{"price":"9"} / 2|being added|nothing',
     '# The service',
-    'The order',
-    'field|value',
-    'id|1',
-    'code|A',
-    'Sub-orders',
-    'id|product_id|cents|status|reviews_count|updated_at',
-    '7|8|900|paid|2|now',
+    'The order / field|value / id|1 / code|A',
+    'Sub-orders / id|product_id|cents|status|reviews_count|updated_at / 7|8|900|paid|2|now',
     '# Dead letters',
-    'Dead letters',
-    'id|kind|state|last failed|reason',
-    '1|order|open|1970-01-01 00:00:01|odd',
-    '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old',
+    `Dead letters / ${letterHead} / 1|order|open|1970-01-01 00:00:01|odd / ${closed}`,
     '# Difference',
     'Nothing was compared: the shop or the service does not have the order, or could not be asked, or it cannot be read.',
   ]);
@@ -141,22 +127,14 @@ test('what is known of a review is said part by part, and so is what is not', ()
   const said = (review: object) => drawn(reviewParts(review as never));
   expect(said(known)).toEqual([
     '# The service',
-    'The review',
-    'field|value',
-    'id|1',
+    'The review / field|value / id|1',
     '# The warehouse',
-    'The review',
-    'field|value',
-    'score|5',
+    'The review / field|value / score|5',
     '# Windows that held its dates',
     'Suspected gone: missed at 1970-01-01 00:00:04 by r2.',
-    'Windows',
-    'axis|from|to|read at|run',
-    'created|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1',
+    'Windows / axis|from|to|read at|run / created|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1',
     '# Dead letters',
-    'Dead letters',
-    'id|kind|state|last failed|reason',
-    '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old',
+    `Dead letters / ${letterHead} / ${closed}`,
     '# Difference',
     'Service and warehouse agree.',
   ]);

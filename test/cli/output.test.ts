@@ -4,7 +4,6 @@ import { existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { drawForecast } from '../../src/cli/ui/dry-run.ts';
 import { table } from '../../src/cli/ui/table.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -58,21 +57,6 @@ test('numbers stand below each other, and a Korean letter takes two columns', ()
   );
 });
 
-test('a dry run names five reasons of dead letters, and counts the others', () => {
-  const said = (reasons: number) => {
-    const faults = Array.from({ length: reasons }, (_, n) => ({ reason: `reason ${n}`, count: 2, example: 'A' }));
-    const none = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, waitingLines: 0 };
-    const text = drawForecast({ ...none, faults, faulty: 2 * reasons, reachable: 0, withContact: 0 }, 'nobody');
-    return text.split('\n').filter((one) => one.startsWith('  '));
-  };
-  const named = Array.from({ length: 5 }, (_, n) => `  2 × reason ${n} (A)`);
-  expect([5, 6, 1200].map(said)).toEqual([
-    named,
-    [...named, '  and 1 more reason'],
-    [...named, '  and 1,195 more reasons'],
-  ]);
-});
-
 test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take ends the command with 1', () => {
   const main = packagePath('src', 'cli', 'main.ts');
   const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
@@ -105,9 +89,7 @@ test('a queue that was never migrated is named by every command that needs it', 
   ]) {
     const { status, stderr } = await world.cli(command);
     expect([command, status, stderr]).toEqual([command, 1, said]);
-    expect(stderr).not.toContain('node_modules');
   }
   const { stdout } = await world.cli('status');
   expect(stdout).toMatch(/lacks its tables[^→]*→ Run: review-sync migrate/);
-  expect(stdout).not.toMatch(/start its server/i);
 });

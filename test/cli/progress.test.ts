@@ -40,30 +40,26 @@ test('a wait is said once until there is progress, or a much longer wait', () =>
     'waiting until 00:00:01 UTC: order 1: status 503',
     'waiting until 00:05:00 UTC: the review service asked for fewer requests',
   ]);
-  const endless = openLines();
-  endless.progress.wait('the queue does not respond', undefined);
-  expect(endless.lines).toEqual(['waiting: the queue does not respond']);
 });
 
 test('a rate is a whole number, a minute where less than one a second is done', () => {
   const { lines, clock, progress } = openLines();
-  clock.ms = 10_000;
-  progress.update(1834, 4000);
-  clock.ms = 20_000;
-  progress.update(1836, 4000);
-  const slow = openLines();
-  slow.clock.ms = 60_000;
-  slow.progress.update(22, 40);
-  // Without a known total, and where nothing is planned.
-  const endless = openLines();
-  endless.clock.ms = 10_000;
-  endless.progress.update(200, undefined, '3 differ');
-  endless.progress.update(0, 0);
-  expect([...lines, ...slow.lines, ...endless.lines]).toEqual([
+  for (const [ms, done, total, note] of [
+    [10_000, 1834, 4000],
+    [20_000, 1836, 4000],
+    [60_000, 22, 40],
+    // Without a known total, and where nothing is planned.
+    [70_000, 210, undefined, '3 differ'],
+    [80_000, 0, 0],
+  ] as const) {
+    clock.ms = ms;
+    progress.update(done, total, note);
+  }
+  expect(lines).toEqual([
     'sync orders: 1834/4000 orders · 10 s, 183/s, 12 s left',
     'sync orders: 1836/4000 orders · 20 s, 92/s, 24 s left',
     'sync orders: 22/40 orders · 1 min, 22/min, 49 s left',
-    'sync orders: 200 orders · 3 differ · 10 s, 20/s',
+    'sync orders: 210 orders · 3 differ · 1 min 10 s, 3/s',
   ]);
 });
 
@@ -197,22 +193,6 @@ test('a command ends with the row of its run, though a dead process has its job'
   };
   const following = { onProgress() {}, onRetry() {}, signal: new AbortController().signal };
   expect(await followRun({ warehouse, queues: { progress } as never }, 'held', following)).toEqual(report);
-});
-
-test('what a run has brought is asked for once a line, and at its end', async () => {
-  fakeClock();
-  const after =
-    (ms: number, at: RunProgress = running) =>
-    () => {
-      vi.advanceTimersByTime(ms);
-      return at;
-    };
-  let asked = 0;
-  const notes: unknown[] = [];
-  const onProgress: Following['onProgress'] = (_n, _of, note) => void notes.push(note);
-  const looks = [after(0), after(1999), after(1), after(200), after(0, ended)];
-  await followed(looks, { onProgress, note: async () => `note ${++asked}` });
-  expect(notes).toEqual(['note 1', 'note 1', 'note 2', 'note 2', 'note 3']);
 });
 
 test('a queue that does not respond for a moment is waited for', async () => {

@@ -34,11 +34,3 @@ test('status, export parquet and migrate --rebuild need the address of the wareh
   expect(stdout).toContain('Shop or service is not configured here: queue, schedules and holds are not shown.');
   expect(await cli('migrate')).toMatchObject({ status: 2 });
 });
-
-test('on a terminal the failure of a run is said once, and not as a line of the log', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const environment = { ...world.environment, REVIEW_API_CLIENT_SECRET: 'another', LOG_LEVEL: '' };
-  const { status, stderr } = await startHere(['sync', 'reviews'], environment, true).ended;
-  expect([status, stderr]).toEqual([1, expect.not.stringContaining('"level"')]);
-  expect(stderr.match(/did not accept the credentials/g)).toHaveLength(1);
-});
