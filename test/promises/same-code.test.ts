@@ -5,12 +5,10 @@ import type { ProxiedRequest } from '../harness/proxy.ts';
 const isOrders = ({ path }: ProxiedRequest) => path === '/v1/orders';
 const isPost = (request: ProxiedRequest) => request.method === 'POST' && isOrders(request);
 
+type Fold = (code: string, method: string) => string;
+
 /** The service holds codes for one that are equal after `fold`. */
-function folds(
-  world: OrderWorld,
-  fold: (code: string, method: string) => string,
-  created: 'pass' | 'lose' = 'pass',
-): void {
+function folds(world: OrderWorld, fold: Fold, created: 'pass' | 'lose' = 'pass'): void {
   world.serviceRule((request) => {
     if (!isOrders(request)) return 'pass';
     request.form.set('code', fold(request.form.get('code') ?? '', request.method));
@@ -29,37 +27,39 @@ const contents = `
 const mailed = (world: OrderWorld) =>
   world.requests().flatMap(({ path, form }) => (path === '/v1/orders' ? form.getAll('user_email') : []));
 
-test.for([
-  ['all kept in lower case', 'xK3f', 'Xk3F', lower],
-  [
-    'all kept in lower case, looked up exactly',
-    'xK3f',
-    'Xk3F',
-    (code: string, method: string) => (method === 'POST' ? lower(code) : code),
-  ],
-  ['the first in lower case', 'xk3f', 'Xk3F', same],
-  ['a column that ignores case', 'xK3f', 'Xk3F', (code: string) => (lower(code) === 'xk3f' ? 'xK3f' : code)],
-  ['outer spaces', 'T-1', 'T-1 ', same],
-  ['wide letters', 'AB1', 'ＡＢ１', same],
-  ['inner spaces', 'AB 1', 'AB\u00a0\u200b 1', same],
-  ['forms of Unicode', '주문-1', '주문-1'.normalize('NFD'), same],
-  ['accents', 'Cafe', 'Café', same],
-] as const)('nothing is sent of an order whose code another order has in another form: %s', async (row, { world }) => {
-  const [, first, second, fold] = row;
-  await world.place(of(first, 'kim', 1));
+/** The first code, another one that the service may hold for it, and what the service makes of both. */
+const forms: readonly [first: string, second: string, fold: Fold][] = [
+  ['xK3f', 'Xk3F', lower],
+  // Looked up exactly.
+  ['xL3f', 'Xl3F', (code, method) => (method === 'POST' ? lower(code) : code)],
+  ['xm3f', 'Xm3F', same],
+  // A column that ignores case.
+  ['xN3f', 'Xn3F', () => 'xN3f'],
+  ['T-1', 'T-1 ', same],
+  ['AB1', 'ＡＢ１', same],
+  ['AB 1', 'AB\u00a0\u200b 1', same],
+  ['주문-1', '주문-1'.normalize('NFD'), same],
+  ['Cafe', 'Café', same],
+];
+
+test('nothing is sent of an order whose code another order has in another form', async ({ world }) => {
+  const foldOf = (code: string) => forms.find(([first, second]) => first === code || second === code)?.[2] ?? same;
+  const fold: Fold = (code, method) => foldOf(code)(code, method);
+  await world.place(...forms.map(([first]) => of(first, 'kim', 1)));
   folds(world, fold);
   await world.sync();
-  const before = await world.atService(customers);
-  await world.place(of(second, 'lee', 3));
+  const before = await world.atService(contents);
+  await world.place(...forms.map(([, second]) => of(second, 'lee', 3)));
   folds(world, fold);
   expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
-  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: second }]);
-  const preview = await world.prints('preview order', second);
-  expect(preview).toContain(`the service may hold this code and ${JSON.stringify(first)} for one`);
+  for (const [first, second] of forms) {
+    const preview = await world.prints('preview order', second);
+    expect(preview).toContain(`the service may hold this code and ${JSON.stringify(first)} for one`);
+  }
   await world.syncDaily(2);
   expect(world.writes()).toEqual([]);
-  expect(await world.atService(customers)).toEqual(before);
-  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: second }]);
+  expect(await world.atService(contents)).toEqual(before);
+  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(forms.map(([, second]) => second).sort());
 });
 
 test('codes that differ in case are two orders where the service shows two', async ({ world }) => {
@@ -90,8 +90,8 @@ test('of two new orders that two processes begin at once, one that stands back i
       insert into sync.order_links (order_code, contact, lease_owner, lease_expires_at)
       values ('pQ', 'allowed', 'other', now() + interval '1 minute');
       return new;
-    end $$`);
-  await world.warehouse(`create trigger begin_other before insert on sync.order_links for each row
+    end $$;
+    create trigger begin_other before insert on sync.order_links for each row
     when (new.order_code = 'Pq' and new.lease_owner is not null) execute function sync.begin_other()`);
   await world.place(of('Pq', 'lee', 3));
   expect(await world.sync()).toMatchObject({ orders_failed: 1 });
@@ -116,10 +116,7 @@ test('a service that holds two codes for one, and looks them up exactly, mixes n
   await world.place(of('Xk3F', 'lee', 3));
   await world.shop(`update o set total_price = 7 where code = 'Xk3F'`);
   for (let run = 1; run <= 2; run += 1) {
-    world.serviceRule((request) => {
-      if (isPost(request) && request.form.get('code') === 'Xk3F') request.form.set('code', 'xK3f');
-      return 'pass';
-    });
+    folds(world, (code, method) => (method === 'POST' && code === 'Xk3F' ? 'xK3f' : code));
     await world.sync();
     expect(mailed(world)).not.toContain('lee@example.com');
   }
@@ -131,27 +128,22 @@ test('a service that holds two codes for one, and looks them up exactly, mixes n
 
 /** The service drops leading zeros and dashes, and looks codes up as it keeps them, or exactly. */
 const strips = (looksUp: 'as kept' | 'exactly') => (request: ProxiedRequest) => {
-  const stripped = (request.form.get('code') ?? '').replace(/^0+|-/g, '').replace('ß', 'ss');
+  const stripped = (request.form.get('code') ?? '').replace(/^0+|-/g, '');
   if (isPost(request) || (isOrders(request) && looksUp === 'as kept')) request.form.set('code', stripped);
   return 'pass' as const;
 };
 
 test.for([
   ['123', '00123', 'before', 'as kept'],
-  ['123', '00123', 'at once', 'exactly'],
-  ['A1', 'A-1', 'before', 'exactly'],
-  ['Gross', 'Groß', 'at once', 'as kept'],
+  ['A1', 'A-1', 'at once', 'exactly'],
 ] as const)(
   'an order that the service takes for another one is a dead letter: %s, %s %s, %s',
   async (row, { world }) => {
     const [first, second, when, looksUp] = row;
     const rule = strips(looksUp);
     const two = [of(first, 'kim', 1), of(second, 'lee', 3)];
-    await world.place(...two.slice(0, when === 'before' ? 1 : 2));
-    world.serviceRule(rule);
-    await world.sync();
-    if (when === 'before') {
-      await world.place(...two.slice(1));
+    for (const placed of when === 'before' ? two.map((one) => [one]) : [two]) {
+      await world.place(...placed);
       world.serviceRule(rule);
       await world.sync();
     }
@@ -182,11 +174,7 @@ test.for([
 
 test('an order that is shown by a code that the shop does not have is mailed once', async ({ world }) => {
   await world.place(of('2026-EU-01', 'kim', 1), of('2026-EU-02', 'lee', 3));
-  const cuts = () =>
-    world.serviceRule((request) => {
-      if (isPost(request)) request.form.set('code', (request.form.get('code') ?? '').slice(0, 8));
-      return 'pass';
-    });
+  const cuts = () => folds(world, (code, method) => (method === 'POST' ? code.slice(0, 8) : code));
   cuts();
   await world.sync();
   expect(mailed(world)).toHaveLength(2);
@@ -201,21 +189,6 @@ test('an order that is shown by a code that the shop does not have is mailed onc
   await world.syncDaily(1);
   expect(await world.openDeadLetters()).toEqual([]);
   expect(mailed(world)).toHaveLength(2);
-});
-
-test('a service that fails on the look at two codes makes no dead letter about them', async ({ world }) => {
-  await world.place(of('xK3f', 'kim', 1));
-  await world.sync();
-  await world.place(of('Xk3F', 'lee', 3));
-  for (const failing of [/^\/v1\/orders\/\d+$/, /^\/v1\/orders$/]) {
-    world.serviceRule(({ method, path }) => (method === 'GET' && failing.test(path) ? { status: 500 } : 'pass'));
-    expect(await world.sync()).toMatchObject({ orders_failed: 1 });
-    expect(await world.openDeadLetters()).toMatchObject([{ key: 'Xk3F', reason: expect.stringContaining('500') }]);
-  }
-  world.serviceRule(() => 'pass');
-  await world.timePasses('1 day');
-  await world.sync();
-  expect(await world.openDeadLetters()).toEqual([]);
 });
 
 test('the second of two codes is not sent while nobody knows what became of the first', async ({ world }) => {
@@ -261,7 +234,11 @@ test('an order that has lines at the service keeps its place after it has left t
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'Xk3F' }]);
 });
 
-test.for(['off', 'send'].flatMap((deletes) => ['xK3f', 'Xk3F'].map((code) => [deletes, code] as const)))(
+test.for([
+  ['off', 'xK3f'],
+  ['send', 'xK3f'],
+  ['send', 'Xk3F'],
+] as const)(
   'one of two codes that are one order is cancelled: deletes %s, %s',
   async ([deletes, code], { openWorld }) => {
     const world = await openWorld({ environment: { ORDER_DELETES: deletes } });

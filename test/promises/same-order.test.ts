@@ -74,18 +74,3 @@ test('a shop that is numbered again is sent nothing of until a person accepts it
     stderr: expect.stringContaining('9 of 9 orders'),
   });
 });
-
-test('an order is looked at again after its lease: another process may have pushed it', async ({ world }) => {
-  await world.place(order('A', { created_at: daysAgo(9) }, line('1', 7)));
-  await world.sync();
-  world.serviceRule(() => 'pass');
-  // As if the row had been read before the order of nine days ago was pushed.
-  await world.warehouse(`create function sync.forget_date() returns trigger language plpgsql as $$
-    begin new.ordered_at := now() - interval '9 days'; return new; end $$;
-    create trigger late before update on sync.order_links for each row when (new.lease_owner is not null)
-      execute function sync.forget_date()`);
-  await world.warehouse('update sync.order_links set ordered_at = now()');
-  await world.shop(`update o set created_at = now(), updated_at = now(), total_price = 7`);
-  await world.sync();
-  expect(world.writes()).toEqual([]);
-});
