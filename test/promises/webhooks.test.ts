@@ -1,10 +1,9 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
-import { openLog } from '../../src/base/log.ts';
-import { openOutage } from '../../src/base/outage.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
-import { startRuleProxy } from '../harness/proxy.ts';
+import { valuesOf } from '../harness/database.ts';
+import { type Fate, startRuleProxy } from '../harness/proxy.ts';
 import { openServe, openWorld, reviewAt, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
@@ -26,10 +25,7 @@ const send = (url: string, body: unknown) =>
   });
 
 const applied = (world: World) =>
-  until(async () => {
-    const rows = await world.warehouse<{ n: number }>('select count(*)::integer as n from sync.changed_reviews');
-    return rows[0]?.n === 0;
-  });
+  until(async () => (await world.warehouse('select from sync.changed_reviews')).length === 0);
 
 /** Adds reviews at the service; gives what an event would tell of them. */
 async function addReviews(world: World, count: number) {
@@ -42,17 +38,14 @@ async function addReviews(world: World, count: number) {
 }
 
 const addIds = async (world: World, count: number) => (await addReviews(world, count)).map(({ id }) => id);
-
 const hints = (rows: { id: number; updated_at: Date }[]) =>
-  rows.map((row) => ({ id: row.id, updated_at: row.updated_at.toISOString() }));
+  rows.map(({ id, updated_at }) => ({ id, updated_at: updated_at.toISOString() }));
 
 const held = async (world: World, columns = 'count(*)::integer as n') =>
   world.warehouse<Record<string, unknown>>(`select ${columns} from warehouse.reviews`);
 
 const requests = (world: World) =>
-  Object.entries(world.service.requests())
-    .filter(([route]) => route.includes('/reviews'))
-    .reduce((sum, [, n]) => sum + n, 0);
+  Object.entries(world.service.requests()).reduce((sum, [route, n]) => sum + (route.includes('/reviews') ? n : 0), 0);
 
 test('a changed review is in the warehouse soon, and teaches no product link', async () => {
   await using serve = await openReceiver();
@@ -60,64 +53,53 @@ test('a changed review is in the warehouse soon, and teaches no product link', a
   const [row] = hints(await addReviews(world, 1));
   expect(await serve.post([{ brand_id: 1, reviews: [row] }])).toMatchObject({ status: 200 });
   await until(async () => (await held(world))[0]?.n === 1);
-  const whole = { message: 'r1', user_id: 77, comments_count: 1 };
-  expect(await held(world, 'message, user_id::integer as user_id, comments_count')).toEqual([whole]);
   // Read by its id, it is no difference to verify.
-  const { status, stdout } = await world.cli('verify', 'reviews');
-  expect([status, stdout]).toEqual([0, expect.not.stringContaining('differs')]);
+  expect(await world.cli('verify', 'reviews')).toMatchObject({ status: 0 });
 
   // Many events of the same reviews, twice and in any order, cost at most one request for each review and webhook.
-  const flood = Array(10)
-    .fill(hints(await addReviews(world, 60)))
-    .flat()
-    .reverse();
+  const flood = Array(10).fill(hints(await addReviews(world, 60)));
   let before = requests(world);
-  const answers = await Promise.all([1, 2].map(() => serve.post([{ brand_id: 1, reviews: flood }])));
-  expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+  for (const reviews of [flood.flat(), flood.flat().reverse()]) await serve.post([{ brand_id: 1, reviews }]);
   await applied(world);
   expect(await held(world)).toEqual([{ n: 61 }]);
   expect(requests(world) - before).toBeLessThanOrEqual(2 * 60);
 
-  // A run that reads a review unasked learns the link.
+  // A run that reads a review unasked learns the link. One that a webhook names does not.
   await world.atService('delete from reference_service.reviews');
   await world.warehouse(`delete from warehouse.reviews;
     insert into sync.product_links (product_code, product_id) values ('OLD', 0)`);
   const seeds = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000, { product_code: 'OLD' }));
   await seedReviews(world.serviceDatabaseUrl, seeds);
-  const [product] = await world.atService<{ id: number }>(
-    `select id::integer from reference_service.products where code = 'OLD'`,
-  );
+  const [product] = await world.atService(`select id::integer from reference_service.products where code = 'OLD'`);
   const [shown] = await world.atService('select max(id)::integer as id from reference_service.reviews');
-  const links = () => world.warehouse('select product_code, product_id::integer from sync.product_links');
+  const links = async () =>
+    valuesOf(await world.warehouse(`select product_code || ' ' || product_id from sync.product_links`));
   await serve.post([{ brand_id: 1, reviews: [shown] }]);
   await applied(world);
-  expect(await held(world, 'product_id::integer, product_code')).toEqual([
-    { product_id: product?.id, product_code: 'OLD' },
-  ]);
-  expect(await links()).toEqual([{ product_code: 'OLD', product_id: 0 }]);
+  expect(await held(world, 'product_code as code')).toEqual([{ code: 'OLD' }]);
+  expect(await links()).toEqual(['OLD 0']);
   expect(await runCli(['sync', 'reviews'], serve.environment)).toMatchObject({ status: 0 });
-  expect(await links()).toEqual([{ product_code: 'OLD', product_id: product?.id }]);
+  expect(await links()).toEqual([`OLD ${product?.id}`]);
   // If a product changed, its newest review is read, and its code is not learned from that.
   await world.atService(`update reference_service.products set code = 'NEW' where code = 'OLD'`);
   before = requests(world);
   await serve.post([{ brand_id: 1, products: [product, { id: 999_999 }] }]);
   await applied(world);
   expect(requests(world) - before).toBe(1);
-  const codes = await world.warehouse('select product_code as code from warehouse.reviews order by created_at desc');
-  expect(codes.map(({ code }) => code)).toEqual(['NEW', 'OLD', 'OLD']);
-  expect(await links()).toEqual([{ product_code: 'OLD', product_id: product?.id }]);
+  const codes = await world.warehouse('select product_code from warehouse.reviews order by created_at desc');
+  expect(valuesOf(codes)).toEqual(['NEW', 'OLD', 'OLD']);
+  expect(await links()).toEqual([`OLD ${product?.id}`]);
 });
 
 test('what was answered 200 survives kill -9, and is applied by a worker, too', async () => {
-  const world = await openWorld({ shop: 'empty' });
+  await using world = await openWorld({ shop: 'empty' });
   // A service that is down: nothing can be applied before the process is killed.
   const down = { REVIEW_API_BASE_URL: 'http://127.0.0.1:9' };
   const environment = { ...world.environment, ...down, LOG_LEVEL: 'info', PORT: '0', WEBHOOK_SECRET: secret };
   const cli = startCli(['serve'], environment);
   const url = await addressOf(cli);
   const rows = hints(await addReviews(world, 30));
-  const posts = rows.map((row) => send(url, [{ brand_id: 1, reviews: [row] }]));
-  expect((await Promise.all(posts)).map((answer) => answer.status)).toEqual(rows.map(() => 200));
+  expect(await send(url, [{ brand_id: 1, reviews: rows }])).toMatchObject({ status: 200 });
   cli.kill('SIGKILL');
   await cli.ended;
   await world.warehouse(`update sync.changed_reviews set due_at = now()`);
@@ -126,7 +108,6 @@ test('what was answered 200 survives kill -9, and is applied by a worker, too', 
   expect(await held(world)).toEqual([{ n: 30 }]);
   worker.kill('SIGTERM');
   expect((await worker.ended).status).toBe(0);
-  await world[Symbol.asyncDispose]();
 });
 
 test('a summary of another brand is ignored, or a dead letter if none is named ours', async () => {
@@ -137,35 +118,31 @@ test('a summary of another brand is ignored, or a dead letter if none is named o
     const { world } = serve;
     await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('1234', 5)`);
     await serve.post(both);
-    await serve.post([
-      { brand_id: 2, products: [{ ...product, id: 8, code: 'NEW', score: 8 / 3, meta_score: 4.125 }] },
-    ]);
+    await serve.post([{ brand_id: 2, products: [{ ...product, id: 8, score: 8 / 3, meta_score: 4.125 }] }]);
     await applied(world);
     const ratings = 'select reviews_count from warehouse.product_ratings where product_id = 7';
     expect(await world.warehouse(ratings)).toEqual([{ reviews_count: 2 }]);
     // In bi, averages of the service have as many digits as ours.
-    expect(
-      await world.warehouse('select service_score, service_meta_score from bi.product_ratings where product_id = 8'),
-    ).toEqual([{ service_score: '2.67', service_meta_score: '4.13' }]);
+    const shown =
+      'select service_score as score, service_meta_score as meta from bi.product_ratings where product_id = 8';
+    expect(await world.warehouse(shown)).toEqual([{ score: '2.67', meta: '4.13' }]);
     // Neither teaches a product id, so no order changes.
-    expect(await world.warehouse('select product_code, product_id::integer from sync.product_links')).toEqual([
-      { product_code: '1234', product_id: 5 },
-    ]);
+    expect(await world.warehouse('select product_id::integer as id from sync.product_links')).toEqual([{ id: 5 }]);
   }
   await using serve = await openReceiver();
   await serve.post(both);
   await applied(serve.world);
   expect(await serve.world.warehouse('select from warehouse.product_ratings')).toEqual([]);
-  const deadLetters = await runCli(['dead-letters'], serve.environment);
-  expect(deadLetters.stdout).toContain('webhooks of several brands come here (1, 2): set WEBHOOK_BRAND_IDS');
+  const letters = expect.stringContaining('webhooks of several brands come here (1, 2): set WEBHOOK_BRAND_IDS');
+  expect(await runCli(['dead-letters'], serve.environment)).toMatchObject({ stdout: letters });
   await serve.world.warehouse(`update sync.dead_letters set first_failed_at = '2026-01-01T00:00:00Z'`);
   expect(await runCli(['dead-letters', 'retry'], serve.environment)).toMatchObject({ status: 1 });
   const ours = { ...serve.environment, WEBHOOK_BRAND_IDS: '2' };
   expect(await runCli(['dead-letters', 'retry'], ours)).toMatchObject({ status: 0 });
-  expect(
-    await serve.world.warehouse(`select product_id::integer as id, product_code as code, reviews_count, score::float8,
-      meta_reviews_count, meta_score::float8, received_at from warehouse.product_ratings`),
-  ).toEqual([{ ...product, code: '1234', reviews_count: 2, received_at: new Date('2026-01-01T00:00:00Z') }]);
+  const stored = `select product_id::integer as id, product_code as code, reviews_count, score::float8,
+    meta_reviews_count, meta_score::float8, received_at from warehouse.product_ratings`;
+  const received_at = new Date('2026-01-01T00:00:00Z');
+  expect(await serve.world.warehouse(stored)).toEqual([{ ...product, code: '1234', reviews_count: 2, received_at }]);
 });
 
 test('a bad event is a dead letter, and stops no other; an older event undoes nothing', async () => {
@@ -183,28 +160,11 @@ test('a bad event is a dead letter, and stops no other; an older event undoes no
   expect(await held(world)).toEqual([{ n: 3 }]);
 });
 
-test('dead-letters retry goes on past reviews that cannot be asked for or shown', async ({ world }) => {
-  const [bad, good] = await addReviews(world, 2);
-  const proxy = await world.through(startRuleProxy);
-  proxy.use(({ path }) => (path === `/v1/reviews/${bad?.id}` ? { status: 422 } : 'pass'));
-  await world.warehouse(
-    `insert into sync.dead_letters (kind, key, reason, payload) select 'review', key, 'test', '{}' from unnest($1::text[]) key`,
-    [['0', '9007199254740993', String(bad?.id), String(good?.id)]],
-  );
-  const { status, stderr } = await world.cli('dead-letters', 'retry');
-  expect([status, stderr]).toEqual([1, expect.not.stringContaining('expected id')]);
-  expect(await held(world)).toEqual([{ n: 1 }]);
-  expect(await world.warehouse('select key from sync.dead_letters where resolved_at is not null')).toEqual([
-    { key: String(good?.id) },
-  ]);
-});
-
 test('while the warehouse does not answer a webhook is 503, so that it is sent again', async () => {
   await using serve = await openReceiver();
   const { world } = serve;
   const database = new URL(world.warehouseUrl).pathname.slice(1);
-  const [row] = hints(await addReviews(world, 1));
-  const body = [{ brand_id: 1, reviews: [row] }];
+  const body = [{ brand_id: 1, reviews: hints(await addReviews(world, 1)) }];
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
@@ -229,13 +189,10 @@ const waiting = (world: World) =>
 test('a review that cannot be read holds back no other, and is left to the runs', async ({ world }) => {
   const [bad = 0, good = 0, later = 0] = await addIds(world, 3);
   const proxy = await world.through(startRuleProxy);
-  let release = () => {};
-  let hang: Promise<'lose'> | undefined = new Promise((resolve) => {
-    release = () => resolve('lose');
-  });
   // At first no response, then one without a review.
-  const noReview = { status: 200, body: '["no review"]' };
-  proxy.use(({ path }) => (path === `/v1/reviews/${bad}` ? (hang ?? noReview) : 'pass'));
+  const hang = Promise.withResolvers<'lose'>();
+  let fate: Fate | Promise<Fate> = hang.promise;
+  proxy.use(({ path }) => (path === `/v1/reviews/${bad}` ? fate : 'pass'));
   const environment = { ...world.environment, LOG_LEVEL: 'info', PORT: '0' };
   const serve = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   const url = await addressOf(serve);
@@ -251,8 +208,8 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await post(0);
   // The request for the bad review is still under way.
   await until(() => isHeld(good));
-  hang = undefined;
-  release();
+  fate = { status: 200, body: '["no review"]' };
+  hang.resolve('lose');
   const failed = (attempts: number) => serve.says(`"review":"${bad}","attempts":${attempts},`);
   await failed(1);
   expect(await waiting(world)).toEqual([{ attempts: 1, isFar: false }]);
@@ -264,76 +221,37 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await until(() => isHeld(later));
   await world.warehouse('update sync.changed_reviews set attempts = 8, due_at = now()');
   await until(async () => (await waiting(world)).length === 0, 40);
-  expect(await world.warehouse('select kind, attempts from sync.dead_letters')).toEqual([
-    { kind: 'webhook', attempts: 1 },
-  ]);
-  // Webhooks use two of the requests that the client may have in flight.
+  expect(await world.warehouse('select kind, key from sync.dead_letters')).toMatchObject([{ kind: 'webhook' }]);
+});
+
+test('a process ends what it began, and reads two at a time, twenty a second at most', async ({ world }) => {
+  const proxy = await world.through(startRuleProxy);
+  const note = 'insert into sync.changed_reviews (review_id) select unnest($1::bigint[])';
+  await world.warehouse(note, [await addIds(world, 22)]);
+  const answered = Promise.withResolvers<void>();
   let [running, most] = [0, 0];
-  const released = Promise.withResolvers<void>();
-  proxy.use(async (): Promise<'pass'> => {
+  const atMs: number[] = [];
+  proxy.use(async ({ path }) => {
+    if (path.startsWith('/v1/reviews/')) atMs.push(performance.now());
     running += 1;
     most = Math.max(most, running);
-    await released.promise;
-    running -= 1;
-    return 'pass';
-  });
-  for (const id of await addIds(world, 8)) await post(id);
-  await until(async () => running === 2);
-  // Another loop would look within a second.
-  const [{ at } = { at: 0 }] = await world.warehouse<{ at: Date }>(`select now() + interval '1.2 seconds' as at`);
-  await until(async () => (await world.warehouse('select where clock_timestamp() > $1', [at])).length === 1);
-  released.resolve();
-  await until(async () => (await waiting(world)).length === 0);
-  expect(most).toBe(2);
-  serve.kill('SIGTERM');
-  await serve.ended;
-});
-
-test('what fails for one review is no outage of the warehouse', async ({ world }) => {
-  const app = await world.openApp();
-  const said: string[] = [];
-  const log = openLog('info', (line) => void said.push(line));
-  await world.warehouse('alter table warehouse.reviews rename to away');
-  await world.warehouse('insert into sync.changed_reviews (review_id) select unnest($1::bigint[])', [
-    await addIds(world, 1),
-  ]);
-  const applier = startWebhookApplier({ ...app, log, warehouseOutage: openOutage(log, 'warehouse') });
-  await until(async () => said.length > 0);
-  await applier.close();
-  expect(said).toEqual([
-    expect.stringMatching(/reviews\\" does not exist.*a changed review could not be read and stored/),
-  ]);
-});
-
-test('a process ends what it began, and reads twenty reviews a second at most', async ({ world }) => {
-  const proxy = await world.through(startRuleProxy);
-  const applier = startWebhookApplier(await world.openApp());
-  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  proxy.use(async () => {
-    asked.resolve();
     await answered.promise;
+    running -= 1;
     return 'pass' as const;
   });
-  const note = 'insert into sync.changed_reviews (review_id) select unnest($1::bigint[])';
-  await world.warehouse(note, [await addIds(world, 1)]);
-  await asked.promise;
+  const applier = startWebhookApplier(await world.openApp());
+  await until(async () => running === 2);
   const closed = applier.close().then(() => 'closed');
-  expect(await Promise.race([closed, waiting(world)])).toMatchObject([{ attempts: 1 }]);
+  expect(await Promise.race([closed, waiting(world)])).toHaveLength(22);
   answered.resolve();
   await closed;
-  expect(await waiting(world)).toEqual([]);
-  expect(await held(world)).toEqual([{ n: 1 }]);
+  expect(await held(world)).toEqual([{ n: 2 }]);
+  expect(await waiting(world)).toHaveLength(20);
 
-  await world.warehouse(note, [await addIds(world, 20)]);
-  const atMs: number[] = [];
-  proxy.use(({ path }) => {
-    if (path.startsWith('/v1/reviews/')) atMs.push(performance.now());
-    return 'pass';
-  });
   const next = startWebhookApplier(await world.openApp());
   await until(async () => (await waiting(world)).length === 0);
   await next.close();
-  expect(atMs).toHaveLength(20);
+  expect([most, atMs.length]).toEqual([2, 22]);
   // 50 ms from one review to the next; the first waits for a token.
-  expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThan(750);
+  expect(Math.max(...atMs) - Math.min(...atMs.slice(2))).toBeGreaterThan(750);
 });
