@@ -1,21 +1,15 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
-import { openApp } from '../../src/app/app.ts';
-import { readConfig } from '../../src/app/config.ts';
 import { sameShop } from '../../src/app/require-same-shop.ts';
-import { openLog } from '../../src/base/log.ts';
 import { openRunChoice } from '../../src/runs/carry-out.ts';
-import { runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli, until } from '../harness/cli.ts';
-import { createDatabase, query } from '../harness/database.ts';
-import { createOrderShop, insertOf, line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import { createDatabase } from '../harness/database.ts';
+import { createOrderShop, line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import { daysAgo } from '../harness/world.ts';
 
 /** Orders O0 to O39, one a day, as the service has them. */
@@ -48,18 +42,13 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   expect(await verdict(world)).toBe('same');
   await world.shop(`update o set created_at = created_at - interval '2 days'`);
   expect(await verdict(world)).toBe('other');
-  // Dates that cannot be read prove nothing.
-  const { shop, warehouse } = await world.openApp();
-  const orders = async (codes: readonly string[]) =>
-    (await shop.orders(codes)).map((one) => ({ ...one, order: { ...one.order, created_at: 'once' } }));
-  expect(await sameShop({ shop: { ...shop, orders }, db: warehouse.db })).toMatchObject({ verdict: 'unknown' });
   // What was never accepted, and what is known to be gone, shows nothing.
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
   await world.warehouse(`update sync.order_links set absent_since = now() where order_code = 'O5'`);
   expect(await verdict(world)).toBe('unknown');
 });
 
-test('nothing of another shop is sent by a repair or a retry; verify and doctor say so', async ({ world }) => {
+test('nothing of another shop is sent by any command; verify and doctor say so', async ({ world }) => {
   await pushForty(world);
   const other = await createDatabase();
   await createOrderShop(other);
@@ -67,70 +56,29 @@ test('nothing of another shop is sent by a repair or a retry; verify and doctor 
   await world.warehouse(
     `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'X', 'X', 'bad', '{}')`,
   );
-  for (const command of ['verify orders', 'verify orders --repair', 'dead-letters retry']) {
-    const end = await runCli(command.split(' '), environment);
-    expect(end.status).toBe(1);
-    expect(end.stderr).toMatch(/none of 12 orders of all ages.*review-sync migrate --same-shop/s);
+  for (const command of [
+    'sync orders',
+    'backfill orders',
+    'verify orders',
+    'verify orders --repair',
+    'dead-letters retry',
+  ]) {
+    const stderr = expect.stringMatching(/none of 12 orders of all ages.*review-sync migrate --same-shop/s);
+    expect([command, await runCli(command.split(' '), environment)]).toMatchObject([command, { status: 1, stderr }]);
   }
+  expect(await world.warehouse('select distinct outcome from sync.runs')).toEqual([{ outcome: 'failed' }]);
   expect((await runCli(['doctor'], environment)).stdout).toContain('none of 12 orders of all ages');
   expect(await world.prints('doctor')).not.toContain('orders of all ages');
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 });
 
-test('a command on another shop takes no step that a worker planned from the right one', async ({ world }) => {
+test('a run that is left because the shop was empty is carried out once the shop is back', async ({ world }) => {
   await pushForty(world);
-  await world.place(order('NEW', { user_email: 'ours@example.com' }, line('1', 7)));
-  const other = await createDatabase();
-  await createOrderShop(other);
-  await query(other, ...insertOf([order('NEW', { user_email: 'theirs@example.com' }, line('1', 7))]));
-  const ours = await world.openApp();
-  const config = readConfig({ ...world.environment, SHOP_DATABASE_URL: other });
-  await using theirs = await openApp(config, { log: openLog('fatal') });
-  const job = {
-    ...syncOrders,
-    async plan(...[, ...at]: Parameters<typeof syncOrders.plan>) {
-      return { ...(await syncOrders.plan(ours, ...at)), steps: [{ codes: ['NEW'] }] };
-    },
-  };
-  const { signal } = new AbortController();
-  const end = runToEnd(theirs, { job }, { signal, onProgress: () => {}, onRetry: () => {} });
-  await expect(end).rejects.toThrow('none of 12 orders of all ages');
-  expect(await world.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'failed' }]);
-  expect(await world.atService(`select from reference_service.orders where code = 'NEW'`)).toEqual([]);
-});
-
-test('a shop that does not respond delays no other run, and its runs until it is back', async ({ world }) => {
-  await pushForty(world);
-  const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
-  onTestFinished(() => void silent.close());
-  await once(silent, 'listening');
-  const asked = once(silent, 'connection');
-  const address = `postgres://a@127.0.0.1:${(silent.address() as AddressInfo).port}/shop`;
-  const config = readConfig({ ...world.environment, SHOP_DATABASE_URL: address });
-  await using app = await openApp(config, { log: openLog('fatal') });
-  await startDueRun(app, syncOrders, 'orders');
-  await startDueRun(app, syncReviews, 'reviews');
-  expect(await openRunChoice(app, jobs).runsToCarryOut()).toEqual(['reviews']);
-  const [socket] = (await asked) as [Socket];
-  expect(socket.destroyed).toBe(false);
-  socket.destroy();
-  // A run that is left because the shop was empty is carried out once the shop is back.
+  await startDueRun(await world.openApp(), syncOrders, 'orders');
+  await startDueRun(await world.openApp(), syncReviews, 'reviews');
   await world.shop('create table kept as table o; delete from o');
   const choice = openRunChoice(await world.openApp(), jobs);
   expect(await choice.runsToCarryOut()).toEqual(['reviews']);
   await world.shop('insert into o select * from kept');
   await until(async () => (await choice.runsToCarryOut()).includes('orders'));
-});
-
-test('a person says that an empty shop is the same; a third shop is noticed then', async ({ world }) => {
-  await pushForty(world);
-  await world.shop('delete from o; delete from l');
-  expect(await verdict(world)).toBe('other');
-  expect(await world.cli('migrate --same-shop')).toMatchObject({ status: 0 });
-  expect(await verdict(world)).toBe('unknown');
-  await world.place(order('NEW', line('1', 7)));
-  await world.sync();
-  expect(await verdict(world)).toBe('same');
-  await world.shop('delete from o');
-  expect(await verdict(world)).toBe('other');
 });
