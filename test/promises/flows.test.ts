@@ -44,15 +44,3 @@ test('an interrupted backfill goes on where it stopped', async () => {
       and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
   expect(twice).toEqual([]);
 });
-
-redisTest('a command whose queue goes away says what it waits for, and Ctrl-C ends its run', async () => {
-  const redis = await startRedis();
-  await using here = await openWorld({ environment: { QUEUE_URL: redis.url }, service: { latencyMs: 500 } });
-  const sync = startCli(['sync', 'reviews'], here.environment);
-  await sync.says('planning');
-  await redis.close();
-  await sync.says('waiting: the queue cannot be used; trying again: ');
-  sync.kill('SIGINT');
-  expect(await sync.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted. ') });
-  expect(await here.warehouse('select outcome from sync.runs')).toEqual([{ outcome: 'abandoned' }]);
-});
