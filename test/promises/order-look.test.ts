@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { valuesOf } from '../harness/database.ts';
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import { eachObject, startChangingProxy } from '../harness/proxy.ts';
 import { daysAgo } from '../harness/world.ts';
@@ -32,13 +33,11 @@ test('preview and explain show rows, requests and differences, and send nothing'
   );
   // The shop has no mileage: there is nothing to compare.
   expect(end).toMatchObject({ status: 0, stderr: '', stdout: expect.not.stringContaining('mileage') });
-  const previewed = await world.json('preview order A');
-  expect(previewed.requests).toMatchObject([
+  expect((await world.json('preview order A')).requests).toMatchObject([
     { method: 'POST', path: '/v1/orders', body: { code: 'A', total_price: '150', user_email: 'A@example.com' } },
     { method: 'PUT', path: '/v1/orders/1/sub_orders/1', body: { status: 'delivered' } },
     { method: 'POST', path: '/v1/orders/1/sub_orders', body: { product_id: 9 } },
   ]);
-  expect(previewed.nothingToSend).toBeUndefined();
 
   // Explain compares with the same function, and shows nobody's name or address.
   await world.atService(`update reference_service.orders set user_phone = '010-1234-5678' where code = 'A'`);
@@ -59,30 +58,27 @@ test('preview and explain show rows, requests and differences, and send nothing'
 
 test('preview says what the next run would really send, and what it leaves out', async ({ world }) => {
   await pushThree(world);
-  expect(await world.json('preview order B')).toMatchObject({ nothingToSend: 'unchanged', withheld: [] });
   const notSent = 'The next run sends nothing: the order has not changed since it was pushed. A push would send:\nPOST';
   await world.says('preview order B', notSent);
   await world.shop(`insert into o (code, created_at, user_email, user_phone)
     values ('OLD', now() - interval '60 days', 'old@example.com', '010-1111-2222')`);
   const old = await world.json('preview order OLD');
-  const requests = [{ method: 'POST', path: '/v1/orders', body: { code: 'OLD' } }];
-  expect(old).toMatchObject({ atService: 'absent', withheld: ['user_email', 'user_phone'], requests });
+  expect(old).toMatchObject({ atService: 'absent', withheld: ['user_email', 'user_phone'], requests: [{}] });
   expect(old.requests[0].body).not.toHaveProperty('user_email');
   const tooOld =
     /Left out by the contact rule: user_email and user_phone\. The order is too old \(.*\n\nThe service has no such order\./;
   await world.says('preview order OLD', tooOld);
   await world.place(order('WAITS', line('1', 'P404'), line('2', 'P404')));
-  const waits = 'Line 1 is not sent: it waits until the service is known to have product P404.';
-  await world.says('preview order WAITS', waits);
+  await world.says(
+    'preview order WAITS',
+    'Line 1 is not sent: it waits until the service is known to have product P404.',
+  );
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge'), ('BAD2', 'fridge');
     insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[1]')`);
   await world.says('preview order BAD', 'would be a dead letter: order_device');
   expect(await world.json('sync orders --dry-run')).toMatchObject({
     ...{ orders: 7, unchanged: 3, toSend: 2, waitingLines: 2, faulty: 3 },
-    faults: [
-      { count: 2, example: 'BAD', reason: expect.stringContaining('order_device') },
-      { count: 1, example: 'OLD/1', reason: expect.stringContaining('product_options') },
-    ],
+    faults: [{ count: 2, example: 'BAD', reason: expect.stringContaining('order_device') }, { example: 'OLD/1' }],
   });
   await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
   const deleted = 'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off';
@@ -109,57 +105,46 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
       'a difference in what the service shows, 0 could not be compared, 1 cannot be sent and would become dead letters.\nNothing',
   );
   // What the service does not show is said once for all orders.
-  expect([status, stdout]).toEqual([0, expect.not.stringContaining(notShown)]);
-  expect(stdout).not.toContain('@example.com');
+  expect(status).toBe(0);
+  for (const text of [notShown, '@example.com']) expect(stdout).not.toContain(text);
   expect(await world.json(`${diff} --limit 1`)).toMatchObject({ isCut: true, orders: [{}] });
   const cut =
     /1 order looked at: .*\nOnly the first 1 order were looked at: there may be more \(--limit\)\.\nNothing was sent or written\.\n$/;
   await world.says(`${diff} --limit 1`, cut);
   // Neither --diff nor --limit alone begins a backfill.
   for (const options of ['--diff', '--limit 100'])
-    expect(await world.cli(`backfill orders ${options}`)).toMatchObject({ status: 0, stdout });
+    expect(await world.prints('backfill orders', ...options.split(' '))).toBe(stdout);
   expect(world.writes()).toEqual([]);
-  expect(await world.cli(`${diff} --limit many`)).toMatchObject({ status: 2 });
 });
 
-test('verify reads the total of an order without lines in the unit that other orders show', async ({ world }) => {
+test('verify reads amounts in the unit of other lines, or else of the order’s total', async ({ world }) => {
   const inWholeUnits = (fields: Record<string, unknown>) => {
     if (typeof fields.cents === 'number') fields.cents /= 100;
   };
   await world.through((url) => startChangingProxy(url, { answer: ({ body }) => eachObject(body, inWholeUnits) }));
-  await world.place(order('A', { total_price: 1_990_000 }), order('B', line('1', 7, { price: 500 })));
-  await world.cli('sync', 'orders');
-  expect((await world.cli('verify', 'orders')).stdout).toContain('2 the same');
-  await world.shop(`update o set total_price = 19900 where code = 'A'`);
-  const verified = (await world.cli('verify', 'orders', '--repair')).stdout;
-  expect(verified).toContain('total_price: the shop has 19900, the service 1990000 cents of KRW');
-  expect(await world.atService('select code, total_price::int from reference_service.orders order by 1')).toEqual([
-    { code: 'A', total_price: 19_900 },
-    { code: 'B', total_price: 100 },
-  ]);
-});
-
-test('verify reads the lines that another system made in the unit of their order’s total', async ({ world }) => {
+  // Another system made both.
   await world.place(order('A', line('1', 7)), order('B', line('1', 7)));
-  const [made] = await world.shop<{ at: Date }>(
-    `update o set created_at = date_trunc('second', created_at) returning created_at as at`,
-  );
+  await world.atService(`insert into reference_service.products (id) values (7)`);
   await world.atService(
-    `insert into reference_service.products (id) values (7);
-    insert into reference_service.orders (code, total_price, created_at, updated_at)
-      select code, 100, '${made?.at.toISOString()}', now() from unnest(array['A', 'B']) code;
-    insert into reference_service.sub_orders (order_id, product_id, price, status, created_at, updated_at)
-      select id, 7, case code when 'A' then 10 else 0.10 end, 'paid', now(), now() from reference_service.orders`,
+    `insert into reference_service.orders (code, total_price, created_at, updated_at)
+      select o.code, 100, date_trunc('second', o.created_at), now() from o`,
   );
-  await world.says('verify orders', '1 the same, 1 different', 'price: the shop has 10, the service 10 cents of KRW');
+  await world.atService(`insert into reference_service.sub_orders (order_id, product_id, price, status, created_at, updated_at)
+    select id, 7, case code when 'A' then 10 else 1000 end, 'paid', now(), now() from reference_service.orders`);
+  await world.says('verify orders', '1 the same, 1 different', 'price: the shop has 10, the service 1000 cents of KRW');
+  // An order without lines.
+  await world.place(order('C', { total_price: 1_990_000 }));
+  await world.cli('sync', 'orders');
+  await world.shop(`update o set total_price = 19900 where code = 'C'`);
+  await world.says('verify orders --repair', 'total_price: the shop has 19900, the service 1990000 cents of KRW');
+  await world.says('verify orders', '3 the same');
 });
 
 test('verify finds what differs or is missing, and repairs it without any address', async ({ world }) => {
   await pushThree(world);
   const verify = (...more: string[]) => world.cli('verify orders', ...more);
   const report = (...more: string[]) => world.json('verify orders', ...more);
-  const same = 'Shop and service agree in all that could be compared.';
-  expect(await world.says('verify orders', same)).toMatchObject({ status: 0 });
+  await world.says('verify orders', 'Shop and service agree in all that could be compared.');
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
   await world.place(order('NEW', { user_email: 'new@example.com' }));
@@ -170,17 +155,12 @@ test('verify finds what differs or is missing, and repairs it without any addres
     ...['A differs', 'B missing', 'NEW missing'],
   ]);
   expect(found.fieldsNotCompared).toEqual({ order_device: 1 });
-  expect(found.differences[0].difference.subOrders.matched[0].fields).toMatchObject([
-    { field: 'price', shop: '10', isShown: true },
-    { field: 'status', shop: 'paid', service: 'lost', isShown: true },
-  ]);
   const text = await world.says(
     'verify orders',
     /^order A\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
     /: order_device \(1 order\)\.\n\nTo push again what is missing or differs: review-sync verify orders --repair\n$/,
   );
-  expect(text.status).toBe(1);
-  expect(world.writes()).toEqual([]);
+  expect([text.status, world.writes()]).toEqual([1, []]);
 
   await world.atService(`update reference_service.sub_orders set invoice = 'X' where order_id = 1`);
   let due: Promise<unknown> | undefined;
@@ -194,16 +174,14 @@ test('verify finds what differs or is missing, and repairs it without any addres
   expect(await due).toEqual([{ code: 'A' }, { code: 'B' }]);
   expect(JSON.parse(repaired.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
   expect(repaired.status).toBe(0);
-  expect(await world.atService('select status, price::text, invoice from reference_service.sub_orders')).toEqual(
-    Array.from({ length: 3 }, () => ({ status: 'paid', price: '10', invoice: null })),
-  );
-  const emails = await world.atService('select code, user_email as email from reference_service.orders order by code');
-  const expected = ['A A@example.com', 'B null', 'C C@example.com', 'NEW null'];
-  expect(emails.map(({ code, email }) => `${code} ${email}`)).toEqual(expected);
-  expect(await verify()).toMatchObject({ status: 0 });
+  expect(
+    await world.atService('select distinct status, price::text, invoice from reference_service.sub_orders'),
+  ).toEqual([{ status: 'paid', price: '10', invoice: null }]);
+  const emails = await world.atService('select user_email from reference_service.orders order by code');
+  expect(valuesOf(emails)).toEqual(['A@example.com', null, 'C@example.com', null]);
   await world.atService('update reference_service.orders set total_price = 5');
-  const all = expect.stringMatching(/\n3 orders repaired; none differs any more\.\n$/);
-  expect(await verify('--repair')).toMatchObject({ status: 0, stdout: all });
+  const all = await world.says('verify orders --repair', /\n3 orders repaired; none differs any more\.\n$/);
+  expect(all.status).toBe(0);
 
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
   await world.warehouse(`update sync.order_links set ordered_at = now() - interval '40 days' where order_code = 'A'`);
@@ -226,10 +204,9 @@ test('verify names contact that was sent and is another one at the service, and 
   await world.warehouse(
     `update sync.order_links set contact = lower(order_code) where order_code in ('WITHHELD', 'FORGOTTEN')`,
   );
-  for (const end of [world.shop, world.atService]) {
-    const orders = end === world.shop ? 'o' : 'reference_service.orders';
-    await end(`update ${orders} set created_at = '2020-01-01T00:00:00Z' where code = 'OLD'`);
-  }
+  // The shop and the service are in one database.
+  for (const orders of ['o', 'reference_service.orders'])
+    await world.shop(`update ${orders} set created_at = '2020-01-01T00:00:00Z' where code = 'OLD'`);
   await world.rememberDates();
   await world.shop(`update o set deleted_at = now() where code = 'DELETED'`);
   for (const [email, phone, which] of [
@@ -251,7 +228,6 @@ test('verify names contact that was sent and is another one at the service, and 
   expect(found.status).toBe(1);
   expect(found.stdout + (await verify('--json')).stdout).not.toMatch(/@example|1111|02-9/);
 
-  // Promise 7: a repair carries no contact.
   const left = /0 orders repaired; 1 still differs: A\. .* are sent by the next: review-sync sync orders\n$/;
   expect(await verify('--repair')).toMatchObject({ status: 1, stdout: expect.stringMatching(left) });
   const contacts = `select user_email, user_phone from reference_service.orders where code = 'A'`;
@@ -267,29 +243,18 @@ test('verify says which orders it could not compare', async ({ world }) => {
     insert into l (order_code, line_code, product_code) values ('C', '2', 'not yet known')`);
   await world.shop(`insert into o (code, order_device) values ('E', 'fridge')`);
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/2' ? { status: 403 } : 'pass'));
-  const end = await world.cli('verify orders --json');
-  expect(end.status).toBe(1);
-  expect(JSON.parse(end.stdout)).toMatchObject({ orders: 4, equal: 1, differing: 0, notCompared: 3 });
-  expect(JSON.parse(end.stdout).fieldsNotCompared).toEqual({ 'lines: product_id': 1 });
-  await world.says(
+  const counts = { orders: 4, equal: 1, differing: 0, notCompared: 3, fieldsNotCompared: { 'lines: product_id': 1 } };
+  expect(await world.json('verify orders')).toMatchObject(counts);
+  const end = await world.says(
     'verify orders',
     ...['A could not be compared: line 2: ', 'B could not be compared', 'E could not be compared: order_device'],
     'No order is known to differ; 3 could not be compared.',
   );
+  expect(end.status).toBe(1);
   world.serviceRule(() => 'pass');
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
-  const repair = await world.cli('verify orders --repair --json');
-  expect(repair.status).toBe(1);
-  expect(JSON.parse(repair.stdout)).toMatchObject({ differing: 1, repair: { repaired: 0, left: 1, leftCodes: ['A'] } });
-  await world.atService(`update reference_service.orders set total_price = 6 where code = 'A'`);
   const left = '0 orders repaired; 1 still differs: A. See why with: review-sync explain';
   expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
-  // A deleted order has no dead letter for its bad line either.
-  await world.shop(
-    `update o set deleted_at = now(), updated_at = now() where code = 'A'; delete from o where code = 'E'`,
-  );
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
-  expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });
 
 test('verify counts what stays at the service, or names the command that deletes it', async ({ world }) => {
@@ -303,60 +268,26 @@ test('verify counts what stays at the service, or names the command that deletes
     'verify orders',
     '2 sub-orders at the service without a line in the shop, kept, in 1 order: B.',
     '1 pushed order left the shop: C. Nothing is deleted at the service with ORDER_DELETES=off.',
-    '2 orders of the shop: 2 the same, 0 different, 0 not compared.',
   );
   expect(off.status).toBe(0);
   world.environment.ORDER_DELETES = 'send';
-  const hint = /each without reviews .*: review-sync sync reconcile\. Delete older ones at the service by hand\./;
-  const send = await world.says(
-    'verify orders',
-    hint,
-    /^Shop and service agree but for the orders that left the shop\.$/m,
-  );
-  expect(send).toMatchObject({ status: 1, stdout: expect.not.stringMatching(/--repair|ORDER_DELETES/) });
-  await world.warehouse(`insert into sync.order_links (order_code, order_id, contact, ordered_at)
-    select 'X' || n, n, 'allowed', now() from generate_series(1, 30) n`);
-  const { extra, extraCodes } = await world.json('verify orders');
-  expect([extra, extraCodes.length]).toEqual([31, 20]);
+  const agree =
+    /sync reconcile\. Delete older ones .*^Shop and service agree but for the orders that left the shop\.$/ms;
+  expect((await world.says('verify orders', agree)).status).toBe(1);
 });
 
 test('of an order that neither the shop nor the service has nothing is missing', async ({ world }) => {
   await pushThree(world);
   await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'B'`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
-  const verified = await world.says('verify orders --repair', '1 deleted in the shop, not compared');
-  expect(verified.status).toBe(0);
-  const nothing = { nothingToSend: 'deleted in the shop', requests: [] };
-  expect(await world.json('preview order B')).toMatchObject(nothing);
+  await world.says('verify orders --repair', '1 deleted in the shop, not compared');
+  expect(await world.json('preview order B')).toMatchObject({ nothingToSend: 'deleted in the shop', requests: [] });
   const orders = [{ code: 'B', kind: 'deleted' }];
   expect(await world.json('backfill orders --dry-run --diff')).toMatchObject({ orders });
-  await world.sync();
   expect(world.writes()).toEqual([]);
   // One that a repair deletes does not differ any more.
   await world.shop(`update o set deleted_at = now() where code = 'C'`);
   world.environment.ORDER_DELETES = 'send';
   const repair = { repaired: 1, left: 0, counts: { orders_deleted: 1 } };
   expect(await world.json('verify orders --repair')).toMatchObject({ repair });
-  await world.shop(`delete from o where code = 'C'`);
-  const gone = 'the shop does not have the order any more, nor has the service';
-  expect(await world.says('explain order C', gone)).toMatchObject({ status: 0 });
-  expect(await world.openDeadLetters()).toEqual([]);
-});
-
-test('where the shop ignores case, explain and preview show the shop’s own code', async ({ world }) => {
-  await world.shop(`create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-    alter table o alter column code type text collate nocase;
-    insert into o (code) values ('a1'), ('B1')`);
-  await world.sync();
-  // The other order was pushed under a spelling that the shop has no more.
-  await world.shop(`delete from o where code = 'B1'; insert into o (code) values ('b1')`);
-  for (const command of ['explain order', 'preview order']) {
-    const { stdout } = await world.says(`${command} A1`, 'The shop’s code of A1 is a1.');
-    expect(stdout).not.toContain('Never pushed');
-    expect(await world.json(command, 'A1')).toMatchObject({ code: 'a1', shop: { order: { code: 'a1' } } });
-    expect(await world.prints(command, 'a1')).not.toContain('The shop’s code of');
-    await world.says(`${command} B1`, 'The shop’s code of B1 is b1.');
-    expect(await world.json(command, 'B1')).toMatchObject({ code: 'b1' });
-  }
-  expect(await world.json('explain order A1')).toMatchObject({ link: { orderCode: 'a1' } });
 });
