@@ -23,12 +23,12 @@ async function pushOrders(world: OrderWorld, count = 5): Promise<void> {
 }
 
 const rescan = (world: OrderWorld) => world.run('rescan-orders');
+const dayPasses = (world: OrderWorld) => world.warehouse(aDayPasses);
 /** A rescan beside the reconcile of reviews, as a user starts it; what its run of orders reports. */
 async function reconcile(world: OrderWorld, ...args: string[]) {
   const end = await world.cli('sync reconcile --json', ...args);
   return { ...JSON.parse(end.stdout).runs.orders, status: end.status, all: JSON.parse(end.stdout) };
 }
-const dayPasses = (world: OrderWorld) => world.warehouse(aDayPasses);
 /** A rescan misses what the statement deletes, and a day passes. */
 async function missForADay(world: OrderWorld, statement: string): Promise<void> {
   await world.shop(statement);
@@ -42,39 +42,27 @@ test('what the feed missed is pushed once; orders that did not change cost no re
   expect(await reconcile(world)).toMatchObject({ outcome: 'done', status: 0, counts, all: { counts } });
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 
-  // Changes without a date, an order that was committed late, and dates of change that cannot be used.
+  // Changes without a date, an order that was committed late, and one without a date of change.
   await world.shop(`
     update l set status = 'delivered' where order_code in ('O1', 'O2'); alter table o alter updated_at drop not null;
     insert into o (code, created_at, updated_at) values ('LATE', now() - interval '2 days', now() - interval '2 days');
-    insert into o (code, updated_at) values ('UNDATED', null), ('ENDLESS', 'infinity');
+    insert into o (code, updated_at) values ('UNDATED', null);
     insert into l (order_code, line_code, product_id) values ('LATE', '1', 7)`);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete', counts: { orders_failed: 1 } });
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'ENDLESS' }]);
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.codesAtService()).not.toContain('LATE');
-  const found = { orders_pushed: 3, orders_failed: 2 };
+  const found = { orders_pushed: 3, orders_failed: 1 };
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: found });
   expect(await world.codesAtService()).toContain('LATE');
-  const delivered = `select from reference_service.sub_orders where status = 'delivered'`;
-  expect(await world.atService(delivered)).toHaveLength(2);
-  expect(await world.openDeadLetters()).toMatchObject([
-    { key: 'ENDLESS', reason: expect.stringContaining('updated_at is out of range (infinity), expected') },
-    { key: 'UNDATED', reason: 'updated_at is null, expected a value' },
-  ]);
-  await world.shop(`update o set updated_at = created_at where code in ('UNDATED', 'ENDLESS')`);
-  // The second failure of ENDLESS waits for ten minutes.
-  await world.timePasses('10 minutes');
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done', counts: { orders_pushed: 2 } });
-  expect(await world.openDeadLetters()).toEqual([]);
-  expect((await rescan(world)).counts.orders_pushed ?? 0).toBe(0);
+  expect(await world.atService(`select from reference_service.sub_orders where status = 'delivered'`)).toHaveLength(2);
+  const reason = 'updated_at is null, expected a value';
+  expect(await world.openDeadLetters()).toMatchObject([{ key: 'UNDATED', reason }]);
 });
 
 test('a rescan reads ORDER_RESCAN_DAYS, and nothing before orders were synced', async ({ openWorld }) => {
   const world = await openWorld({ environment: { ORDER_RESCAN_DAYS: '10', ORDER_CONTACT_MAX_AGE_DAYS: '5' } });
-  await world.shop(
-    `insert into o (code, created_at, user_email)
-     select n::text, now() - make_interval(days => n), case when n <> 5 then n || '@example.com' end
-     from generate_series(1, 20) n`,
-  );
+  await world.shop(`insert into o (code, created_at, user_email)
+    select n::text, now() - make_interval(days => n), case when n <> 5 then n || '@example.com' end
+    from generate_series(1, 20) n`);
   expect((await rescan(world)).counts).toEqual({});
   expect(await world.codesAtService()).toEqual([]);
   await world.run('sync-orders');
@@ -96,18 +84,8 @@ test('an order that vanished is reported, and stays while ORDER_DELETES is off',
     expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
     await dayPasses(world);
   }
-  const issues = expect.arrayContaining([expect.objectContaining({ key: 'absent orders', isUrgent: false })]);
-  const absentOrders = { orders: 2, examples: ['O1', 'O2'] };
-  expect(await world.json('status')).toMatchObject({ issues, absentOrders });
   await world.says('status', '2 pushed orders (O1, O2) left the shop');
   expect(world.writes()).toEqual([]);
-  // The service takes no order at that moment, and removals of one were held back before.
-  await world.shop(`update l set status = 'delivered'`);
-  await world.warehouse(
-    `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'O3', 'O3', 'bad', '{"removals_held": 2}')`,
-  );
-  world.serviceRule(({ path }) => (path.startsWith('/v1/orders') ? { status: 401 } : 'pass'));
-  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: { orders_absent: 2 } });
 });
 
 test('what vanished is deleted by a rescan that misses it a day later', async ({ world }) => {
@@ -215,8 +193,6 @@ test('a rescan that was stopped in part, or ends on another shop, deletes nothin
   await missForADay(world, `delete from o where code in ('O2', 'O3')`);
   expect(await rescanBefore(`insert into o (code) values ('O2')`)).toMatchObject({ counts: { orders_deleted: 1 } });
   expect(await world.codesAtService()).toContain('O2');
-  expect(await world.json('status')).toMatchObject({ absentOrders: { orders: 0 } });
-
   await missForADay(world, `delete from o where code = 'O2'`);
   const error = expect.stringContaining('looks like another shop');
   expect(await rescanBefore('truncate o, l')).toMatchObject({ outcome: 'incomplete', error });
@@ -245,11 +221,7 @@ test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async 
   });
   const stderr = expect.stringContaining('Interrupted. Finished work is kept.');
   expect(await command.ended).toMatchObject({ status: 1, stdout: '', stderr });
-  const begun = `select job, outcome from sync.runs where job <> 'sync-orders'`;
-  expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
-  // Nobody continues it.
-  world.serviceRule(() => 'pass');
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
-  expect(world.requests().filter(({ path }) => path.startsWith('/v1/reviews'))).toEqual([]);
-  expect(await world.warehouse(begun)).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
+  expect(await world.warehouse(`select job, outcome from sync.runs where job <> 'sync-orders'`)).toEqual([
+    { job: 'reconcile-reviews', outcome: 'abandoned' },
+  ]);
 });
