@@ -32,18 +32,16 @@ test('contact goes with young orders of the regular sync, whatever becomes of th
   const world = await openWorld({ environment: { ORDER_DELETES: 'send' } });
   const contactOf = (code: string) => ({ user_email: `${code}@example.com`, user_phone: `010-${code}` });
   const entries = Object.entries(lives);
-  const place = (isPlaced: (code: string) => boolean) =>
+  const place = (...placed: typeof entries) =>
     world.place(
-      ...entries
-        .filter(([code]) => isPlaced(code))
-        .map(([code, { age, isLate }]) =>
-          order(code, { created_at: daysAgo(age[0]), ...(!isLate && contactOf(code)) }),
-        ),
+      ...placed.map(([code, { age, isLate }]) =>
+        order(code, { created_at: daysAgo(age[0]), ...(!isLate && contactOf(code)) }),
+      ),
     );
   /** The orders that went with an address since the last `serviceRule`. */
   const carriers = () =>
     new Set(world.requests().flatMap(({ form }) => (form.get('user_email') ? [form.get('code')] : [])));
-  await place((code) => code !== 'REFUSED');
+  await place(...entries.slice(0, -1));
   await world.says('preview order AHEAD', 'or its created_at lies in the future');
   await world.says('doctor', '2 of 10 rows have created_at in the future');
   await world.sync({ now: () => daysAgo(50) });
@@ -63,7 +61,7 @@ test('contact goes with young orders of the regular sync, whatever becomes of th
   expect((await world.cli('backfill orders')).stderr).toContain('nobody is mailed');
   expect(await world.cli('verify orders --repair')).toMatchObject({ status: 0 });
   expect(carriers()).toEqual(new Set());
-  await place((code) => code === 'REFUSED');
+  await place(...entries.slice(-1));
   world.serviceRule(({ form }) => (form.get('code') === 'REFUSED' ? { status: 422 } : 'pass'));
   expect(await world.cli('backfill orders')).toMatchObject({ status: 1 });
   world.serviceRule(() => 'pass');
@@ -153,17 +151,12 @@ test('a dry run says to how many customers contact would go, and sends nothing',
   );
   await world.says('backfill orders --dry-run --with-email', 'the service could mail all 3 customers.');
   const day = daysAgo(20).toISOString().slice(0, 10);
-  await world.says(`backfill orders --dry-run --from ${day}`, /^3 orders: /);
   await world.says(`backfill orders --dry-run --to ${day}`, /^1 order: /);
   await world.sync();
-  expect(await dry()).toMatchObject({ toSend: 0, withContact: 0 });
   await world.says('sync orders --dry-run', 'nobody is mailed.');
-  await world.shop(`update o set total_price = 7, updated_at = now() where code in ('A', 'OLD')`);
-  expect(await dry()).toMatchObject({ toSend: 2, reachable: 2, withContact: 1 });
   // What a backfill has pushed first goes without for good.
   await world.place(order('D', { user_email: 'd@example.com' }));
   await world.cli('backfill orders');
-  await world.says('preview order D', 'A backfill left it out before, or forget masked');
   await world.shop(touchAll);
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
 });
@@ -173,17 +166,14 @@ test('on a terminal the first sync says who can be mailed, and can be stopped', 
   const first = startHere(['sync', 'orders'], world.environment, true);
   await first.says('The first run begins in 10 seconds; Ctrl-C stops it.');
   first.kill('SIGINT');
-  const { status, stderr } = await first.ended;
-  expect(status).toBe(1);
-  expect(stderr).toContain('E-mail and phone of 1 customer GO TO THE SERVICE, with orders younger than 30 days');
-  expect(stderr).toContain('Stopped before anything was sent');
+  const said =
+    /E-mail and phone of 1 customer GO TO THE SERVICE, .* younger than 30 days.*Stopped before anything was sent/s;
+  expect(await first.ended).toMatchObject({ status: 1, stderr: expect.stringMatching(said) });
   expect(await world.atService(contacts)).toEqual([]);
 
   await world.sync();
-  const second = startHere(['sync', 'orders'], world.environment, true);
-  const end = await second.ended;
-  expect(end).toMatchObject({ status: 0 });
-  expect(end.stderr).not.toContain('begins in');
+  const stderr = expect.not.stringContaining('begins in');
+  expect(await startHere(['sync', 'orders'], world.environment, true).ended).toMatchObject({ status: 0, stderr });
 });
 
 test('an order that grows old while it is pushed is sent without contact from then on', async ({ world }) => {

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { previewOrder, type SentRequest } from '../../src/orders/compare/show-order.ts';
-import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
@@ -139,22 +138,3 @@ test.for(['off', 'send'])(
       expect(methods.filter((one) => one === method).length).toBeGreaterThan(count / 20);
   },
 );
-
-test('preview and verify judge the age by the same clock as the push', async ({ world }) => {
-  // Computed once: the shop and the service hold the same instant.
-  const old = new Date(Math.floor(Date.now() / 1000) * 1000 - 60 * 86_400_000);
-  await world.place(order('OLD', { created_at: old, user_email: 'old@example.com' }));
-  // Another integration pushed it without contact.
-  await world.atService(
-    `insert into reference_service.orders (code, total_price, created_at, updated_at) values ('OLD', 100, $1, now())`,
-    [old],
-  );
-  const now = () => new Date(Date.now() - 50 * 86_400_000);
-  const app = await world.openApp();
-  const deps = { ...orderDeps(app), now, onProgress() {} };
-  const shown = await previewOrder(deps, 'OLD', rightsOf(app, { trigger: 'show' }));
-  expect(shown).toMatchObject({ withheld: ['user_email'], isYoung: false });
-  // The e-mail address differs, and no repair may send it.
-  const verified = await verifyOrders(deps, { repair: false, rights: rightsOf(app, { trigger: 'repair' }) });
-  expect(verified.differences).toEqual([]);
-});
