@@ -102,7 +102,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'check whether it hangs or is overloaded, and whether host and port in {address} are right',
   ],
   [
-    /^(ECONNRESET|EPIPE|PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|socket hang up)/,
+    /^(ECONNRESET|EPIPE|PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|Client .* is not queryable|socket hang up)/,
     'the server closed the connection',
     'check whether it restarts, whether a proxy ends connections, and whether the port is right (TLS or not)',
   ],

@@ -41,6 +41,7 @@ test.each([
   ['Connection terminated due to connection timeout', 'does not respond', 'check whether it hangs'],
   ['ECONNRESET|EPIPE|UND_ERR_SOCKET|Connection terminated|socket hang up', 'closed the connection', 'it restarts'],
   ['PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|Connection is closed', 'closed the connection', 'it restarts'],
+  ['Client has encountered a connection error and is not queryable', 'closed the connection', 'it restarts'],
 ])('the error %s is shown in plain words (%s) with the next step (%s)', (errors, what, hint) => {
   for (const one of errors.split('|')) {
     // A code, or a message where there are spaces.
