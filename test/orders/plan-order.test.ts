@@ -308,6 +308,10 @@ describe('an order that the shop has deleted', () => {
     const memory = { ...memoryOf(orderLink(), []), failedDeletion };
     const requests = (isClearable: boolean) => planDeletion(atService(), memory, { deletes: 'send' }, isClearable);
     expect([requests(true), requests(false)]).toMatchObject([undefined, { requests: [] }]);
+    // The service may carry the deletion out later: another request could make the order again.
+    const unknown = { ...memory, failedDeletion: { ...failedDeletion, isUnknown: true } } as const;
+    const stopped = { requests: [], memory: { stop: { reason: 'held' } } };
+    expect(planDeletion(atService(), unknown, { deletes: 'send' }, true)).toMatchObject(stopped);
   });
 
   test('is not deleted if the service shows another order for it', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isSameCode, isTooLong } from '../../src/base/codes.ts';
+import type { Logger } from '../../src/base/log.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
 import {
@@ -24,7 +25,7 @@ import {
   optionsText,
 } from '../../src/orders/plan/same-value.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
-import { findOrder, learn, type Result } from '../../src/orders/push/send.ts';
+import { findOrder, learn, type Result, sendAll } from '../../src/orders/push/send.ts';
 import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
@@ -35,6 +36,7 @@ import {
   NotFoundError,
   type OrderBody,
   RefusedError,
+  type ReviewApi,
   type SubOrderPatch,
   UnavailableError,
   UnknownOutcomeError,
@@ -249,6 +251,18 @@ describe('what is known after a request', () => {
     const of = { lineCode: '1', subOrderId: 4, content: { ...content, price: '6' } };
     return { kind: 'change', ...of, body, fields: [], isHidden } as const;
   };
+
+  test.each([
+    [{ id: 1, code: 'A' }, 2],
+    [{ id: 2, code: 'A' }, 1],
+    [{ id: 1, code: 'B' }, 1],
+  ])('after a POST that shows order %j, %i requests of two are sent', async (shown, sent) => {
+    const requests = [{ kind: 'post order', body: { code: 'A' } as OrderBody } as const, change(false)];
+    const planned = { requests, memory: { ...memoryOf(orderLink(), [known]), orderId: 1 } };
+    const deps = { api: {} as ReviewApi, log: { info() {} } as unknown as Logger };
+    const results = await sendAll(deps, 'A', planned, async () => done(shown) as Sent<never>);
+    expect(results).toHaveLength(sent);
+  });
 
   test.each([
     [done({ id: 9 }), false, { subOrderId: 9, idsBefore: null }],

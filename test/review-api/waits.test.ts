@@ -248,6 +248,22 @@ test('a hold for one record that another client began ends by one request of thi
   expect((await stuck).status).toBe(503);
 });
 
+test('a call that the ceiling fails gives up its turn to look whether a hold is over', async () => {
+  const service = await hourFor(isNineOrOverview);
+  let isFailing = true;
+  const acquire = async () => {
+    if (isFailing) throw new Error('no ceiling');
+  };
+  const { stuck, isHeld, first, second, session } = openMany(service.url, 2);
+  stuck.push(failureOf(first.orders.get(9, { giveUpAfterMs: 200 })));
+  await isHeld();
+  const limited = client(service.url, { session, acquire, retry: { ...quick, maxRetryAfterMs: 1000 } });
+  expect((await failureOf(limited.orders.get(1))).message).toBe('no ceiling');
+  isFailing = false;
+  expect(await limited.orders.get(2)).toMatchObject({ id: 2 });
+  expect(await second.orders.get(3)).toMatchObject({ id: 3 });
+});
+
 test.each([1, 8])('records that fail with a wait of an hour, %i in all places, hold no others', async (concurrency) => {
   const service = await hourFor(({ path }) => Number(path.split('/').at(-1)) <= concurrency);
   const { stuck, first } = openMany(service.url, 1, { concurrency, session: undefined });

@@ -177,6 +177,23 @@ test('a review that is a 404 once, as of a gateway, is not gone', async ({ world
   expect(await world.warehouse(deleted)).toEqual([]);
 });
 
+test('a service that forgets what it lists, at any of three looks, has lost nothing', async ({ world }) => {
+  for (const forgetsAt of [1, 2, 3]) {
+    let looks = 0;
+    const deps = await depsWith(world, () => ({
+      async getRaw(id) {
+        if (id === 1) looks += 1;
+        if (id !== 1 || looks >= forgetsAt) throw new NotFoundError(at(404, id));
+        return { rawBody: Buffer.from('{"id":1}'), item: { id } };
+      },
+    }));
+    const options = { ...quietly, suspected: 1, others: [1] };
+    const problems = [expect.stringContaining('answers 404 for the ids of other reviews')];
+    expect(await confirmDeleted(deps, absentFrom(2, 1), options)).toMatchObject({ gone: [], problems });
+    expect(looks).toBe(forgetsAt);
+  }
+});
+
 test('twenty reviews that are gone are believed, more only up to half of all', async ({ world }) => {
   const deps = await depsWith(world, () => ({ getRaw: (id) => Promise.reject(new NotFoundError(at(404, id))) }));
   for (const [held, lost, marked] of [

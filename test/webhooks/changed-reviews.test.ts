@@ -125,14 +125,19 @@ test('events of a brand that cannot be served now come again, without a dead let
     accepted.push((body as { brand_id: number }[]).map(({ brand_id }) => brand_id));
     return acceptWebhook(db, { brandIds: [1] }, body);
   };
-  const statusOf = async (ids: number[], unserved = [2], receivers = [{ db, brandIds: [1], accept }]) => {
+  const receivers = [{ db, brandIds: [1], accept }];
+  const statusOf = async (ids: (number | undefined)[], unserved = [2], served = receivers) => {
     const body = ids.map((brand_id) => ({ brand_id, reviews: [{ id: 4711 }] }));
-    return (await acceptForBrands(receivers, unserved, body)).status;
+    return (await acceptForBrands(served, unserved, body)).status;
   };
   expect([await statusOf([1]), await statusOf([2]), await statusOf([1, 2])]).toEqual([200, 503, 503]);
   // A file of a brand that claims the brand_id of another one stops none of its webhooks.
   expect(await statusOf([1], [1])).toBe(200);
   expect(await statusOf([1], [2], [])).toBe(503);
-  expect(accepted).toEqual([[1], [1], [1]]);
+  expect(accepted.splice(0)).toEqual([[1], [1], [1]]);
   expect(await openDeadLetters(db)).toEqual([]);
+  // A part without a brand_id is that of the first brand.
+  const refused = () => Promise.reject(new Error('not the first'));
+  expect(await statusOf([1, undefined], [], [...receivers, { db, brandIds: [3], accept: refused }])).toBe(200);
+  expect(accepted).toEqual([[1, undefined]]);
 });
