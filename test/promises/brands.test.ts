@@ -168,15 +168,19 @@ test('bi shows all brands, a question about one reads only that one, and a role 
 });
 
 test('a brand under a new name is refused: all its orders would be pushed again', async () => {
-  await rename(join(both.folder, 'sued.env'), join(both.folder, 'neu.env'));
-  await cp(join(both.folder, 'sued'), join(both.folder, 'neu'), { recursive: true });
-  // The views over all brands cannot be made either, which must not hide the reason.
+  await rename(join(both.folder, 'sued.env'), join(both.folder, 'zwei.env'));
+  await cp(join(both.folder, 'sued'), join(both.folder, 'zwei'), { recursive: true });
+  // The views over all brands are made again, although the last brand fails.
+  await both.warehouse('drop view bi.reviews');
+  expect((await both.cli('migrate')).status).toBe(2);
+  expect(await both.warehouse('select distinct brand from bi.reviews')).toHaveLength(2);
+  // The views over all brands cannot be made now, which must not hide the reason.
   await both.warehouse('drop view bi.reviews; create table bi.reviews ()');
-  expect(await both.cli('migrate', '--brand', 'neu')).toMatchObject({
+  expect(await both.cli('migrate', '--brand', 'zwei')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining('belongs to the brand sued of this warehouse'),
   });
-  expect(await both.warehouse(`select to_regnamespace('sync_neu') is null as none`)).toEqual([{ none: true }]);
+  expect(await both.warehouse(`select to_regnamespace('sync_zwei') is null as none`)).toEqual([{ none: true }]);
 });
 
 const fileOf = (name: string, more: Record<string, string>) => {
