@@ -27,28 +27,10 @@ const place = (world: OrderWorld, orders: number) =>
     [orders],
   );
 
-test('a command carries out its own run only, and names the run that waits', async ({ world }) => {
+test('what a stopped worker left is named with what it may do, and left alone until a person ends it', async ({
+  world,
+}) => {
   await place(world, 30);
-  // Begun by a worker that was killed in its midst.
-  await startDueRun(await world.openApp(), syncOrders, 'due');
-  await (await (await world.openApp()).queues.ofRun('due')).add('push-orders', { payload: { codes: ['O1', 'O2'] } });
-  await world.warehouse(`update sync.runs set started_at = now() - interval '1 minute'`);
-  for (const command of ['sync reviews', 'backfill orders --to 2001-01-01']) {
-    const stderr = expect.stringMatching(
-      /Another run waits, and this command leaves it alone: due\. It may send contact/,
-    );
-    expect(await world.cli(command)).toMatchObject({ status: 0, stderr });
-  }
-  // All of it, without contact: the orders of the other run among them.
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
-  expect(await world.codesAtService()).toHaveLength(27);
-  expect(await addresses(world)).toEqual([]);
-  expect(await openRuns(world)).toEqual([{ id: 'due' }]);
-});
-
-test('status names what a stopped worker left and what it may do; a person ends it', async ({ openWorld }) => {
-  const world = await openWorld();
-  await place(world, 600);
   const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   world.serviceRule(async ({ path }): Promise<Fate> => {
     if (path !== '/v1/orders') return 'pass';
@@ -62,20 +44,32 @@ test('status names what a stopped worker left and what it may do; a person ends 
   worker.kill('SIGTERM');
   end.resolve();
   await worker.ended;
+  world.serviceRule(() => 'pass');
   await world.says(
     'status',
-    /sync-orders \(begun .*\) has not ended and no process carries it out, 2 steps wait\./,
+    /sync-orders \(begun .*\) has not ended and no process carries it out, 1 step waits\./,
     'It may send contact of orders younger than 30 days and deletes no order',
     'review-sync runs end due ends it',
   );
   await world.says('runs', /due .* nobody/);
-  // A process may go on asking an empty queue for the steps of a run whose job is lost, also one that it had in hand.
-  await (await (await world.openApp()).queues.ofRun('due')).obliterate({ force: true });
-  await world.warehouse(`update sync.runs set attended_at = now() + interval '1 minute'`);
-  await world.says('status', /sync-orders \(begun .*\) has not ended and no process carries it out/);
+  await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute'`);
+  // The backfill pushes all of it, without contact.
+  for (const command of ['sync reviews', 'backfill orders']) {
+    const stderr = expect.stringMatching(
+      /Another run waits, and this command leaves it alone: due\. It may send contact/,
+    );
+    expect(await world.cli(command)).toMatchObject({ status: 0, stderr });
+  }
+  expect(await world.codesAtService()).toHaveLength(27);
+  expect(await addresses(world)).toEqual([]);
+  expect(await openRuns(world)).toEqual([{ id: 'due' }]);
+  const left = await (await (await world.openApp()).queues.ofRun('due')).getJobs();
+  expect(left.map(({ name, failedReason }) => [name, failedReason])).toEqual(
+    expect.arrayContaining([['push-orders', undefined]]),
+  );
   expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 0 });
   expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 2 });
-  expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
+  expect(await world.warehouse(`select outcome, error from sync.runs where id = 'due'`)).toEqual([
     { outcome: 'abandoned', error: 'a person ended it: runs end' },
   ]);
   await world.says('runs', 'Every run has ended.');
