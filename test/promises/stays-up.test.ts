@@ -61,11 +61,11 @@ test('a worker whose connections are cut again and again completes everything', 
 });
 
 /** Locks a table of the warehouse until the test ends. @returns waits for a statement that waits for it. */
-async function holdUp(world: World, table: string, mode = 'access exclusive'): Promise<() => Promise<unknown>> {
+async function holdUp(world: World, table: string): Promise<() => Promise<unknown>> {
   const other = new pg.Client({ connectionString: world.warehouseUrl });
   await other.connect();
   onTestFinished(() => other.end());
-  await other.query(`begin; lock table ${table} in ${mode} mode`);
+  await other.query(`begin; lock table ${table}`);
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   return () => until(async () => (await world.warehouse(waiting)).length > 0);
 }
