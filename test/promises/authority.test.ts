@@ -27,9 +27,7 @@ const place = (world: OrderWorld, orders: number) =>
     [orders],
   );
 
-test('what a stopped worker left is named with what it may do, and left alone until a person ends it', async ({
-  world,
-}) => {
+test('what a stopped worker left is named, and left alone until a person ends it', async ({ world }) => {
   await place(world, 30);
   const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   world.serviceRule(async ({ path }): Promise<Fate> => {

@@ -17,6 +17,22 @@ type PlanNode = { 'Actual Loops': number; Schema?: string; Plans?: PlanNode[] };
 const nodesOf = (node: PlanNode | undefined): PlanNode[] =>
   node ? [node, ...(node.Plans ?? []).flatMap(nodesOf)] : [];
 
+/** The command ends with status 2, and says this. */
+async function refuses(brands: Brands, command: string, text: string): Promise<void> {
+  expect([command, await brands.cli(command)]).toMatchObject([
+    command,
+    { status: 2, stderr: expect.stringContaining(text) },
+  ]);
+}
+
+/** Locks tables of the warehouse; closing ends that. */
+async function lock({ warehouseUrl }: Brands, tables: string) {
+  const holder = new pg.Client({ connectionString: warehouseUrl, application_name: 'psql of somebody' });
+  await holder.connect();
+  await holder.query(`begin; lock table ${tables}`);
+  return { release: () => holder.query('rollback'), [Symbol.asyncDispose]: () => holder.end() };
+}
+
 /** Every order and line of a brand's shop is at its service, and every review of its service in its warehouse. */
 async function expectExact(brands: Brands, name: string): Promise<void> {
   const world = brands.worlds[name];
@@ -44,7 +60,7 @@ beforeAll(async () => {
 });
 afterAll(() => both[Symbol.asyncDispose]());
 
-test('two brands with the same order numbers, product ids and review ids end exact, with forget in one', async () => {
+test('two brands with equal numbers and ids end exact, with forget in one', async () => {
   for (const name of ['nord', 'sued']) await expectExact(both, name);
   const [customer] = await both.warehouse<{ code: string }>(
     `select user_code as code from warehouse_nord.reviews where user_code is not null and order_code is not null limit 1`,
@@ -55,18 +71,18 @@ test('two brands with the same order numbers, product ids and review ids end exa
   expect(await named('nord')).toEqual([]);
   expect(await named('sued')).not.toEqual([]);
   // The next run of the brand that was not touched has nothing to do.
-  const again = await both.cli('sync', 'orders', '--brand', 'sued', '--json');
+  const again = await both.cli('sync orders --brand sued --json');
   expect(JSON.parse(again.stdout)).toEqual({ outcome: 'done', counts: { lines_waiting: 0 } });
   for (const name of ['nord', 'sued']) {
     expect(await both.cli('verify', 'orders', '--brand', name)).toMatchObject({ status: 0 });
   }
 });
 
-test('a brand whose query is broken changes nothing for the other, and one that is not named is asked for', async () => {
+test('a broken query of one brand changes nothing for the other; a brand is asked for', async () => {
   const query = join(both.folder, 'sued', 'orders.sql');
   const right = await readFile(query, 'utf8');
   await writeFile(query, 'select nothing from nowhere');
-  const synced = await both.cli('sync', 'orders', '--json');
+  const synced = await both.cli('sync orders --json');
   // A query that does not fit the contract is a wrong configuration.
   expect({ status: synced.status, ...documentOf(synced) }).toMatchObject({
     status: 2,
@@ -75,29 +91,23 @@ test('a brand whose query is broken changes nothing for the other, and one that 
   });
   await writeFile(query, right);
   await chmod(join(both.folder, 'nord.env'), 0o644);
-  expect(await both.cli('doctor', '--brand', 'nord')).toMatchObject({
+  expect(await both.cli('doctor --brand nord')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('nord.env, which holds passwords, can be read by other users'),
   });
   await chmod(join(both.folder, 'nord.env'), 0o600);
-  for (const command of ['explain order 1', 'preview order 1', 'dead-letters show 1', 'forget user 1 --apply']) {
-    const stderr = expect.stringContaining('add --brand and one of nord, sued');
-    expect(await both.cli(...command.split(' '))).toMatchObject({ status: 2, stderr });
-  }
-  const unknown = await both.cli('status', '--brand', 'd');
-  expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('expected one of: nord, sued') });
+  for (const command of ['explain order 1', 'preview order 1', 'dead-letters show 1', 'forget user 1 --apply'])
+    await refuses(both, command, 'add --brand and one of nord, sued');
+  await refuses(both, 'status --brand d', 'expected one of: nord, sued');
   const misplaced = await runCli(['status'], { ...both.environment, REVIEW_API_CLIENT_ID: 'demo' });
   const stderr = expect.stringMatching(/REVIEW_API_CLIENT_ID must not be in the environment or in \.env: expected in /);
   expect(misplaced).toMatchObject({ status: 2, stderr });
 });
 
-test('commands over all brands go on with the others where one is locked, and name it and the session', async () => {
-  const holder = new pg.Client({ connectionString: both.warehouseUrl, application_name: 'psql of somebody' });
-  await holder.connect();
-  await using _ = { [Symbol.asyncDispose]: () => holder.end() };
-  await holder.query('begin; lock table sync_nord.runs, sync_nord.settings');
-  const commands = [['status'], ['doctor'], ['verify', 'reviews'], ['sync', 'reviews'], ['sync', 'orders']];
-  const ends = await Promise.all(commands.map((args) => both.cli(...args, '--json')));
+test('commands over all brands go on where one is locked, and name the session', async () => {
+  await using held = await lock(both, 'sync_nord.runs, sync_nord.settings');
+  const commands = ['status', 'doctor', 'verify reviews', 'sync reviews', 'sync orders'];
+  const ends = await Promise.all(commands.map((command) => both.cli(command, '--json')));
   for (const [at, end] of ends.entries()) {
     const { nord, sued } = documentOf(end);
     expect({ at, status: end.status, sued: sued?.error }).toEqual({ at, status: 1, sued: undefined });
@@ -107,12 +117,12 @@ test('commands over all brands go on with the others where one is locked, and na
   const [status, doctor] = ends;
   expect(status?.stderr).toMatch(/^brand nord: a transaction is open in its schemas: .*application psql of somebody/m);
   expect(doctor?.stdout).toContain('let it finish, or end that session');
-  await holder.query('rollback');
+  await held.release();
   const after = await both.cli('status');
   expect([after.status, after.stdout.match(/^brand \w+$/gm)]).toEqual([0, ['brand nord', 'brand sued']]);
 });
 
-test('two brands whose accounts are swapped are refused, although each account knows the records of the other', async () => {
+test('two brands whose accounts are swapped are refused', async () => {
   const [nord, sued] = [both.worlds.nord, both.worlds.sued];
   const requests = () => [nord?.service.requests(), sued?.service.requests()];
   const before = requests();
@@ -128,10 +138,10 @@ test('two brands whose accounts are swapped are refused, although each account k
   }
   expect(requests()).toEqual(before);
   for (const name of ['nord', 'sued']) await both.write(name);
-  expect(await both.cli('sync', 'reviews')).toMatchObject({ status: 0 });
+  expect(await both.cli('sync reviews')).toMatchObject({ status: 0 });
 });
 
-test('bi shows all brands, a question about one reads only that one, and a role reads one or all', async () => {
+test('bi shows all brands, or reads only one; a role reads one or all', async () => {
   const counts = 'select brand, count(*)::integer from bi.reviews group by 1 order by 1';
   expect(await both.warehouse(counts)).toEqual(['nord', 'sued'].map((brand) => ({ brand, count: 200 })));
   const views = `select relname from pg_class where relnamespace = 'bi'::regnamespace and relkind = 'v'`;
@@ -160,7 +170,7 @@ test('bi shows all brands, a question about one reads only that one, and a role 
     { brand: 'nord', tier: null },
     { brand: 'sued', tier: 'gold' },
   ];
-  const promoted = await both.cli('migrate', '--promote', 'extra.tier:text', '--brand', 'sued');
+  const promoted = await both.cli('migrate --promote extra.tier:text --brand sued');
   expect([promoted.status, await tiers()]).toEqual([0, expected]);
   await both.warehouse('drop view bi.reviews');
   expect(await both.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
@@ -176,10 +186,7 @@ test('a brand under a new name is refused: all its orders would be pushed again'
   expect(await both.warehouse('select distinct brand from bi.reviews')).toHaveLength(2);
   // The views over all brands cannot be made now, which must not hide the reason.
   await both.warehouse('drop view bi.reviews; create table bi.reviews ()');
-  expect(await both.cli('migrate', '--brand', 'zwei')).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('belongs to the brand sued of this warehouse'),
-  });
+  await refuses(both, 'migrate --brand zwei', 'belongs to the brand sued of this warehouse');
   expect(await both.warehouse(`select to_regnamespace('sync_zwei') is null as none`)).toEqual([{ none: true }]);
 });
 
@@ -226,7 +233,7 @@ test.each<[what: string, given: Given, faults: Partial<Record<string, string | R
   ],
   ['one source of orders', { b: shop }, { a: orders, b: orders }],
   ['two sources in one database', { b: shop, queries: { b: `where shop = 'b'` } }, {}],
-])('of the files of two brands with %s it is said which brand cannot be used', async (_, given, faults) => {
+])('with %s in the files of two brands, it is said which cannot be used', async (_, given, faults) => {
   const folder = await temporaryFolder();
   for (const name of ['a', 'b'] as const) {
     await writeFile(join(folder, `${name}.env`), fileOf(name, given[name] ?? {}), { mode: 0o600 });
@@ -244,7 +251,7 @@ test.each<[what: string, given: Given, faults: Partial<Record<string, string | R
   }
 });
 
-test('one worker runs all brands: a dead service and a broken query change nothing for the third, nor a new brand', async () => {
+test('one worker runs all brands, whichever is dead, broken, new or gone', async () => {
   const every = '*/2 * * * * *';
   const schedules = { ...noSchedules, SCHEDULE_ORDERS: every, SCHEDULE_REVIEWS: every };
   const environment = { ...schedules, LOG_LEVEL: 'info' };
@@ -276,7 +283,7 @@ test('one worker runs all brands: a dead service and a broken query change nothi
 
   // A brand is added without stopping anything, and another one leaves.
   await brands.write('neu');
-  expect(await brands.cli('migrate', '--brand', 'neu')).toMatchObject({ status: 0 });
+  expect(await brands.cli('migrate --brand neu')).toMatchObject({ status: 0 });
   await until(async () => (await done('neu')).length === 2);
   await rm(join(brands.folder, 'neu.env'));
   await worker.says('the brand is not served any more');
@@ -284,7 +291,7 @@ test('one worker runs all brands: a dead service and a broken query change nothi
   expect((await worker.ended).status).toBe(0);
 });
 
-test('one serve takes the webhooks of all brands: each part by its brand_id, and an unknown one is one dead letter', async () => {
+test('one serve takes the webhooks of all brands, each part by its brand_id', async () => {
   const secret = 'a-secret-part-of-the-path';
   const token = 'a-token-of-the-page';
   const environment = { WEBHOOK_SECRET: secret, STATUS_TOKEN: token, PORT: '0', LOG_LEVEL: 'info' };
@@ -292,10 +299,7 @@ test('one serve takes the webhooks of all brands: each part by its brand_id, and
   const special = { nord: withIds('1'), sued: withIds('2,3'), zu: withIds('8') };
   await using brands = await openBrands(Object.keys(special), { shop: 'empty', environment }, special);
   expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
-  const holder = new pg.Client({ connectionString: brands.warehouseUrl });
-  await holder.connect();
-  await using _ = { [Symbol.asyncDispose]: () => holder.end() };
-  await holder.query('begin; lock table sync_zu.settings');
+  await using _ = await lock(brands, 'sync_zu.settings');
   const serve = startHere(['serve'], brands.environment);
   const url = await addressOf(serve);
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
@@ -339,15 +343,11 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
   const bleibt = brands.worlds.bleibt;
   if (!bleibt) throw new Error('there is no world bleibt');
   const plain = { ...bleibt.environment, WAREHOUSE_DATABASE_URL: brands.warehouseUrl };
-  for (const args of [['migrate'], ['sync', 'reviews'], ['sync', 'catalog'], ['sync', 'orders']]) {
-    expect(await runCli(args, plain)).toMatchObject({ status: 0 });
-  }
-  expect(await brands.cli('migrate', '--brand', 'geht')).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('migrate --as-brand NAME'),
-  });
-  expect(await brands.cli('migrate', '--as-brand', 'geht')).toMatchObject({ status: 2 });
-  expect(await brands.cli('migrate', '--as-brand', 'bleibt')).toMatchObject({ status: 0 });
+  for (const command of ['migrate', 'sync reviews', 'sync catalog', 'sync orders'])
+    expect(await runCli(command.split(' '), plain)).toMatchObject({ status: 0 });
+  await refuses(brands, 'migrate --brand geht', 'migrate --as-brand NAME');
+  await refuses(brands, 'migrate --as-brand geht', '');
+  expect(await brands.cli('migrate --as-brand bleibt')).toMatchObject({ status: 0 });
   expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
   const schemas = await brands.warehouse(
     `select nspname from pg_namespace where nspname ~ '^(sync|warehouse|bi)(_|$)' order by 1`,
@@ -357,8 +357,8 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
   const writes = () =>
     Object.entries(bleibt.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
   const before = writes();
-  for (const args of [['reviews'], ['catalog', '--brand', 'bleibt'], ['orders', '--brand', 'bleibt']])
-    expect(await brands.cli('sync', ...args)).toMatchObject({ status: 0 });
+  for (const what of ['reviews', 'catalog --brand bleibt', 'orders --brand bleibt'])
+    expect(await brands.cli(`sync ${what}`)).toMatchObject({ status: 0 });
   expect(writes()).toEqual(before);
   await expectExact(brands, 'bleibt');
   // Bodies of functions name the schemas, too.
@@ -367,10 +367,7 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
     update sync_bleibt.dead_letters set resolved_at = now() where key = 'x'`,
   );
 
-  expect(await brands.cli('migrate', '--drop-brand', 'geht', '--apply')).toMatchObject({
-    status: 2,
-    stderr: expect.stringContaining('the brand is in use'),
-  });
+  await refuses(brands, 'migrate --drop-brand geht --apply', 'the brand is in use');
   await rm(join(brands.folder, 'geht.env'));
   // Without BRANDS_DIR nobody says that the brand is not in use, and a plain warehouse would stand beside the brands.
   const { BRANDS_DIR: _, ...without } = brands.environment;
@@ -378,13 +375,12 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
     const end = await runCli(['migrate', ...args], { ...plain, ...without });
     expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('BRANDS_DIR is not set') });
   }
-  const other = await brands.cli('migrate', '--drop-brand', 'geht', '--apply', '--brand', 'bleibt');
-  expect(other).toMatchObject({ status: 2, stderr: expect.stringContaining('cannot be used with') });
+  await refuses(brands, 'migrate --drop-brand geht --apply --brand bleibt', 'cannot be used with');
   // A schema of somebody else that is named like one of a brand.
   await brands.warehouse('create schema sync_alt; create table sync_alt.settings ()');
-  const said = await brands.cli('migrate', '--drop-brand', 'geht');
+  const said = await brands.cli('migrate --drop-brand geht');
   expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 0 orders') });
-  expect(await brands.cli('migrate', '--drop-brand', 'geht', '--apply')).toMatchObject({ status: 0 });
+  expect(await brands.cli('migrate --drop-brand geht --apply')).toMatchObject({ status: 0 });
   const left = `select to_regnamespace('sync_geht') as schema, to_regrole('bi_reader_geht') as role`;
   expect(await brands.warehouse(left)).toEqual([{ schema: null, role: null }]);
   expect(await brands.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'bleibt' }]);

@@ -114,7 +114,7 @@ test('each field that changes or is cleared is sent alone, and nothing else is',
   expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });
 
-test('a phone number that the service keeps is named, and keeps no e-mail address there', async ({ world }) => {
+test('a phone number that the service keeps is named, and keeps no e-mail address', async ({ world }) => {
   await world.place(order('A', { user_phone: '010-0000-0000' }, line('1', 1)));
   await world.sync();
   await world.atService(`update reference_service.orders set user_email = 'other@example.com'`);

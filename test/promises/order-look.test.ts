@@ -193,9 +193,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
   expect(await verify('--from', 'monday')).toMatchObject({ status: 2 });
 });
 
-test('verify names contact that was sent and is another one at the service, and the next sync sends it', async ({
-  world,
-}) => {
+test('verify names contact that the service shows otherwise; the next sync sends it', async ({ world }) => {
   const contact = (code: string) => ({ user_email: `${code}@example.com`, user_phone: '010-1111-2222' });
   // None of the others may be sent by the next sync.
   const others = ['OLD', 'WITHHELD', 'FORGOTTEN', 'DELETED'];

@@ -77,7 +77,7 @@ test('a service that shows no comments costs five requests a run, until it does'
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 
-test('a review that is gone is asked for no more, and one that is shown by no id neither', async ({ world }) => {
+test('a review that is gone, or that no id shows, is asked for no more', async ({ world }) => {
   await world.cli('sync reviews');
   const due = async () =>
     valuesOf(await world.warehouse('select review_id::integer from sync.comments_due order by 1'));

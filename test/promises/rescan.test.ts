@@ -124,7 +124,7 @@ test('what vanished is deleted by a rescan that misses it a day later', async ({
   expect(await reconcile(world, '--allow-removals')).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });
 });
 
-test('an order that vanished before its id was known deletes no order of a code like its own', async ({ world }) => {
+test('an order that vanished without an id deletes no order of a code like its own', async ({ world }) => {
   await pushOrders(world, 2);
   await world.warehouse(`insert into sync.order_links (order_code, contact, ordered_at, absent_since)
     select 'o1', contact, ordered_at, now() - interval '2 days' from sync.order_links where order_code = 'O1'`);

@@ -84,7 +84,7 @@ test('of two new orders whose codes differ in case the first by its code is sent
   await world.says('verify orders', '1 the same, 0 different, 1 not compared');
 });
 
-test('of two new orders that two processes begin at once, one that stands back is tried again', async ({ world }) => {
+test('of two new orders that two processes begin at once, one is tried again', async ({ world }) => {
   await world.warehouse(`
     create function sync.begin_other() returns trigger language plpgsql as $$ begin
       insert into sync.order_links (order_code, contact, lease_owner, lease_expires_at)
@@ -100,16 +100,14 @@ test('of two new orders that two processes begin at once, one that stands back i
   expect(await world.warehouse(due)).toEqual([{ order_code: 'Pq' }]);
 });
 
-test('an order that the shop has deleted before any push of it goes before no other one', async ({ world }) => {
+test('an order that the shop has deleted before its push goes before no other one', async ({ world }) => {
   await world.place(of('AbC', 'kim', 1), of('aBc', 'lee', 3));
   await world.shop(`update o set deleted_at = now() where code = 'AbC'`);
   expect(await world.sync()).toMatchObject({ orders_pushed: 1, orders_deleted_kept: 1, orders_failed: 0 });
   expect(mailed(world)).toEqual(['lee@example.com']);
 });
 
-test('a service that holds two codes for one, and looks them up exactly, mixes no customers and lines', async ({
-  world,
-}) => {
+test('a service that holds two codes for one, looked up exactly, mixes no customers', async ({ world }) => {
   await world.place(of('xK3f', 'kim', 1));
   await world.sync();
   const before = await world.atService(contents);
@@ -208,7 +206,7 @@ test('the second of two codes is not sent while nobody knows what became of the 
 });
 
 test.for([422, 500])(
-  'an order whose code the shop corrects after the service answered %i is sent with its customer',
+  'an order whose code the shop corrects after a %i is sent with its customer',
   async (status, { world }) => {
     await world.place(of('T-1 ', 'kim', 1));
     world.serviceRule((request) => (isPost(request) ? { status } : 'pass'));
@@ -221,7 +219,7 @@ test.for([422, 500])(
   },
 );
 
-test('an order that has lines at the service keeps its place after it has left the shop', async ({ world }) => {
+test('an order with lines at the service keeps its place after it has left the shop', async ({ world }) => {
   await world.place(order('xK3f', {}, line('1', 1)));
   folds(world, lower);
   await world.sync();

@@ -72,7 +72,7 @@ test('nothing of another shop is sent by any command; verify and doctor say so',
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 });
 
-test('a run that is left because the shop was empty is carried out once the shop is back', async ({ world }) => {
+test('a run that is left since the shop was empty is carried out once it is back', async ({ world }) => {
   await pushForty(world);
   await startDueRun(await world.openApp(), syncOrders, 'orders');
   await startDueRun(await world.openApp(), syncReviews, 'reviews');

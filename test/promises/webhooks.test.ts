@@ -110,7 +110,7 @@ test('what was answered 200 survives kill -9, and is applied by a worker, too', 
   expect((await worker.ended).status).toBe(0);
 });
 
-test('summaries of two brands are a dead letter until one is named ours, and teach no product id', async () => {
+test('summaries of two brands are a dead letter until one is named ours', async () => {
   await using serve = await openReceiver();
   const { world } = serve;
   await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('1234', 5)`);
