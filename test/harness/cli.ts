@@ -61,42 +61,30 @@ process.once('exit', killAll);
 // Vitest itself is gone.
 process.once('disconnect', killAll);
 
-/** No process outlives the test that started it, nor, where it was started for several tests, their file. */
-function killAtTheEnd(child: ChildProcess): void {
-  running.add(child);
-  child.once('close', () => running.delete(child));
+/** Registers what is to happen at the end of the test. Outside of a test, as in a hook of a file, nothing happens. */
+function inTest(register: () => void): void {
   try {
-    onTestFinished(() => void child.kill('SIGKILL'));
-  } catch {
-    // Started outside of a test.
-  }
+    register();
+  } catch {}
 }
 
 /** A test that fails shows what its process said last: most that hang have said why. */
-function showWhenFailed(command: string, stderr: () => string): void {
-  try {
+const showWhenFailed = (command: string, stderr: () => string) =>
+  inTest(() =>
     onTestFailed(() => {
-      process.stderr.write(`\nthe last words of review-sync ${command}:\n${stderr().slice(-lastWords)}\n`);
-    });
-  } catch {
-    // Started outside of a test.
-  }
-}
-const lastWords = 3000;
+      process.stderr.write(`\nthe last words of review-sync ${command}:\n${stderr().slice(-3000)}\n`);
+    }),
+  );
 
 async function untilSaid(text: string, saidSoFar: () => string, ended: Promise<CliEnd>): Promise<void> {
-  let end: CliEnd | undefined;
-  void ended.then((ending) => {
-    end = ending;
+  let hasEnded = false;
+  void ended.then(() => {
+    hasEnded = true;
   });
-  const hasSaid = async () => {
-    const has = saidSoFar().includes(text);
-    if (end && !has) throw new Error(`ended without saying ${JSON.stringify(text)}:\n${saidSoFar()}`);
-    return has;
-  };
-  await until(hasSaid).catch((cause: unknown) => {
-    throw new Error(`did not say ${JSON.stringify(text)}, but:\n${saidSoFar()}`, { cause });
-  });
+  const hasSaid = async () => saidSoFar().includes(text) || (hasEnded && 'no');
+  const found = await until(hasSaid).catch(() => 'no');
+  if (found === 'no' && !saidSoFar().includes(text))
+    throw new Error(`did not say ${JSON.stringify(text)}, but:\n${saidSoFar()}`);
 }
 
 /** Starts the real command line with plain node, in nothing but the environment given. */
@@ -106,7 +94,10 @@ export function startCli(args: readonly string[], environment: Record<string, st
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd !== undefined && { cwd }),
   });
-  killAtTheEnd(child);
+  // No process outlives the test that started it, nor, where it was started for several tests, their file.
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  inTest(() => onTestFinished(() => void child.kill('SIGKILL')));
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
@@ -132,22 +123,15 @@ export async function addressOf(cli: RunningCli): Promise<string> {
 }
 
 /** Runs the real command line with plain node to its end. */
-export function runProcess(
-  args: readonly string[],
-  environment: Record<string, string>,
-  cwd?: string,
-): Promise<CliEnd> {
-  return startCli(args, environment, cwd).ended;
-}
+export const runProcess = (...command: Parameters<typeof startCli>): Promise<CliEnd> => startCli(...command).ended;
 
 /**
  * Runs a command to its end in the process of the test: the same arguments, environment, output and exit status,
  * without the half second of processor time that a start of Node costs. Where the process itself matters, because it is
  * killed, runs beside another one or reads its own environment, use `startCli` or `runProcess`.
  */
-export function runCli(args: readonly string[], environment: Record<string, string>): Promise<CliEnd> {
-  return begin(args, environment).ended;
-}
+export const runCli = (args: readonly string[], environment: Record<string, string>): Promise<CliEnd> =>
+  begin(args, environment).ended;
 
 /**
  * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end
@@ -160,14 +144,12 @@ export function startHere(
 ): RunningCli {
   const running = begin(args, environment, isTerminal);
   showWhenFailed(args.join(' '), running.saidSoFar);
-  try {
+  inTest(() =>
     onTestFinished(async () => {
       running.kill('SIGTERM');
       await running.ended;
-    });
-  } catch {
-    // Started outside of a test.
-  }
+    }),
+  );
   return running;
 }
 

@@ -5,37 +5,14 @@ import type { Counts } from '../../src/base/counts.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import type { PushRecord } from '../../src/warehouse/orders/order-store.ts';
 import { queryAgain, valuesOf } from './database.ts';
-import { type ProxiedRequest, type Rule, startRuleProxy } from './proxy.ts';
+import { type Rule, startRuleProxy } from './proxy.ts';
 import { type SyncRun, syncOrdersOnce } from './sync-orders.ts';
 import { openWorld, testIn, type World, type WorldOptions } from './world.ts';
 
-export type OrderWorld = World & {
-  /** From now on the service treats requests as the rule says. */
-  serviceRule(rule: Rule): void;
-  /** What was sent since the last rule was set, without requests for a token. */
-  requests(): readonly ProxiedRequest[];
-  /** The same without GET. */
-  writes(): readonly ProxiedRequest[];
-  /** The codes of the orders at the service, in their order. */
-  codesAtService(): Promise<unknown[]>;
-  /** Inserts orders of the shop with their lines, see shop-orders.ts. */
-  place(...orders: readonly ShopOrder[]): Promise<void>;
-  /** One incremental run in this process, without the queue. */
-  sync(run?: SyncRun): Promise<Counts>;
-  /** So many incremental runs, each a day after what was before. */
-  syncDaily(runs: number): Promise<void>;
-  /**
-   * Moves what is remembered of the orders, the next attempts of failed ones, the ends of leases and the last readings
-   * of dead letters into the past. @param interval of Postgres.
-   */
-  timePasses(interval: string): Promise<void>;
-  /** The orders count as pushed with the dates of creation that the shop shows now, as where time has passed. */
-  rememberDates(): Promise<void>;
-  openDeadLetters(): Promise<{ kind: string; key: string; reason: string }[]>;
-};
+export type OrderWorld = Awaited<ReturnType<typeof openOrderWorld>>;
 
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
-export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderWorld> {
+export async function openOrderWorld(options: WorldOptions = {}) {
   // Each day that a rescan reads costs ten statements, and the orders of most tests are an hour old. There are no
   // reviews, so a run of them reads all days since this year began.
   const days = { ORDER_RESCAN_DAYS: '2', REVIEW_YEARS_FROM: String(new Date().getFullYear()) };
@@ -44,36 +21,46 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
   await createOrderShop(world.shopUrl);
   const proxy = await world.through(startRuleProxy);
   let app: ReturnType<World['openApp']> | undefined;
-  const sync: OrderWorld['sync'] = async (run) => {
+  /** One incremental run in this process, without the queue. */
+  const sync = async (run?: SyncRun): Promise<Counts> => {
     app ??= world.openApp();
     return syncOrdersOnce(await app, run);
   };
+  /**
+   * Moves what is remembered of the orders, the next attempts of failed ones and the ends of leases into the past.
+   * @param interval of Postgres.
+   */
   const timePasses = async (interval: string) => {
-    await world.warehouse(
-      `update sync.order_links set due_at = due_at - $1::interval, absent_since = absent_since - $1::interval, lease_expires_at = lease_expires_at - $1::interval,
-        pushed_at = pushed_at - $1::interval`,
-      [interval],
-    );
+    const columns = ['due_at', 'absent_since', 'lease_expires_at', 'pushed_at'];
+    const earlier = columns.map((column) => `${column} = ${column} - $1::interval`);
+    await world.warehouse(`update sync.order_links set ${earlier.join(', ')}`, [interval]);
     await world.warehouse('update sync.sub_order_links set linked_at = linked_at - $1::interval', [interval]);
   };
   return {
     ...world,
-    async place(...orders) {
+    /** Inserts orders of the shop with their lines. */
+    async place(...orders: readonly ShopOrder[]) {
       if (orders.length > 0) await world.shop(...insertOf(orders));
     },
-    serviceRule: (rule) => proxy.use(rule),
+    /** From now on the service treats requests as the rule says. */
+    serviceRule: (rule: Rule) => proxy.use(rule),
+    /** What was sent since the last rule was set, without requests for a token. */
     requests: () => proxy.requests,
+    /** The same without GET. */
     writes: () => proxy.requests.filter(({ method }) => method !== 'GET'),
+    /** The codes of the orders at the service, in their order. */
     codesAtService: async () =>
       valuesOf(await world.atService('select code from reference_service.orders order by code')),
     sync,
     timePasses,
-    async syncDaily(runs) {
+    /** So many incremental runs, each a day after what was before. */
+    async syncDaily(runs: number) {
       for (let run = 1; run <= runs; run += 1) {
         await timePasses('1 day');
         await sync();
       }
     },
+    /** The orders count as pushed with the dates of creation that the shop shows now, as where time has passed. */
     async rememberDates() {
       const dates = JSON.stringify(await world.shop('select code, created_at as at from o'));
       await world.warehouse(
@@ -83,7 +70,7 @@ export async function openOrderWorld(options: WorldOptions = {}): Promise<OrderW
       );
     },
     openDeadLetters: () =>
-      world.warehouse(
+      world.warehouse<{ kind: string; key: string; reason: string }>(
         'select kind, key, reason from sync.dead_letters where resolved_at is null order by kind, key collate "C"',
       ),
   };
@@ -199,7 +186,7 @@ export const orders = (count: number, lines: (n: number) => number = () => 1): S
   });
 
 /** One statement that inserts the orders and their lines, with its values. */
-export function insertOf(placed: readonly ShopOrder[]): [text: string, values: string[]] {
+function insertOf(placed: readonly ShopOrder[]): [text: string, values: string[]] {
   const rows = placed.map(({ fields }) => fields);
   const lines = placed.flatMap(({ fields, lines }) => lines.map((one) => ({ order_code: fields.code, ...one })));
   const parts = [...byColumns('o', rows), ...byColumns('l', lines)];

@@ -65,16 +65,14 @@ const json = { 'content-type': 'application/json' };
 
 /**
  * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
- * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out,
- * and the response has this status and no body; `carriedOutAfter`, the response is 504, and the service carries the
- * request out once the promise has resolved; `form`, the service gets these fields instead.
+ * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out, and
+ * the response has this status and no body; `form`, the service gets these fields instead.
  */
 export type Fate =
   | 'pass'
   | 'lose'
   | { status: number; body?: string }
   | { carriedOutWith: number }
-  | { carriedOutAfter: Promise<unknown> }
   | { form: URLSearchParams };
 
 export type ProxiedRequest = Pick<Call, 'method' | 'path' | 'form'>;
@@ -95,10 +93,6 @@ export async function startRuleProxy(target: string) {
       return undefined;
     }
     if ('status' in fate) return { status: fate.status, headers: json, text: fate.body ?? '{}' };
-    if ('carriedOutAfter' in fate) {
-      void fate.carriedOutAfter.then(passOn).catch(() => {});
-      return { status: 504, headers: { 'content-type': 'text/html' }, text: '<html>Gateway Timeout</html>' };
-    }
     if ('form' in fate)
       Object.assign(call, form === call.query ? { query: fate.form, form: fate.form } : { form: fate.form });
     const response = await passOn();
@@ -140,12 +134,11 @@ const is = (call: Call, method: string, path: RegExp) => call.method === method 
 export const all = (noun: string) => new RegExp(`^/v1/${noun}$`);
 
 export type Fields = Record<string, unknown>;
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
 /** Changes each object of the answer, at any depth. */
 export function eachObject(value: unknown, change: (fields: Fields) => void): void {
-  if (!isFields(value)) return;
-  change(value);
+  if (typeof value !== 'object' || value === null) return;
+  change(value as Fields);
   for (const inner of Object.values(value)) eachObject(inner, change);
 }
 
@@ -166,14 +159,7 @@ export const inCalls = (method: string, path: RegExp, change: (call: Call) => vo
 /**
  * Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it.
  */
-export async function startTcpProxy(port: number): Promise<{
-  port: number;
-  /** New connections go to this port. */
-  passTo(port: number): void;
-  sent(): number;
-  at(n: number, then: () => void): void;
-  close(): Promise<void>;
-}> {
+export async function startTcpProxy(port: number) {
   let target = port;
   let sent = 0;
   let plan: { n: number; then: () => void } | undefined;
@@ -200,11 +186,12 @@ export async function startTcpProxy(port: number): Promise<{
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    passTo(to) {
+    /** New connections go to this port. */
+    passTo(to: number) {
       target = to;
     },
     sent: () => sent,
-    at(n, then) {
+    at(n: number, then: () => void) {
       sent = 0;
       plan = { n, then };
     },

@@ -12,16 +12,14 @@ import { until } from './cli.ts';
 import { createDatabase } from './database.ts';
 import { hasRedis, startRedis } from './servers.ts';
 
-export type TestQueue = {
-  /** The Redis of these tests; undefined on Postgres. */
-  redisUrl(): string | undefined;
-};
-
 /** A test that is skipped where there is no redis-server. */
 export const redisTest = test.skipIf(!hasRedis);
 
-/** Declares the same tests on both queues, with one Redis for those on Redis, which are skipped where there is none. */
-export function onEachQueue(declare: (queue: TestQueue) => void): void {
+/**
+ * Declares the same tests on both queues, with one Redis for those on Redis, which are skipped where there is none.
+ * `redisUrl`: the Redis of these tests; undefined on Postgres.
+ */
+export function onEachQueue(declare: (queue: { redisUrl(): string | undefined }) => void): void {
   for (const queue of ['postgres', 'redis']) {
     const isRedis = queue === 'redis';
     describe.skipIf(isRedis && !hasRedis)(`on the ${queue} queue`, () => {
@@ -37,7 +35,8 @@ export function onEachQueue(declare: (queue: TestQueue) => void): void {
 
 /** Empty queues, in Redis where its address is given, and the runs of a test in them. `url`: where the queues are. */
 export async function openTestQueues(redisUrl?: string) {
-  if (redisUrl !== undefined) await emptyRedis(redisUrl);
+  // Several tests share a Redis.
+  if (redisUrl !== undefined) await withRedis(redisUrl, (client) => client.flushall());
   const url = redisUrl ?? (await createDatabase('migrated'));
   const queues = await openQueues(url, { installation: 'test' });
   onTestFinished(() => queues.close());
@@ -92,8 +91,3 @@ export const runEnded = (queues: Queues, id: string) =>
     const progress = await queues.progress(id);
     return ['ended', 'failed', 'lost'].includes(progress.state) && progress;
   });
-
-/** Forgets every job and schedule of a Redis that several tests share. */
-export async function emptyRedis(url: string): Promise<void> {
-  await withRedis(url, (client) => client.flushall());
-}

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -76,16 +76,33 @@ export async function execute(url: string, statements: readonly string[]): Promi
   }
 }
 
-/** Whether the path has a redis-server. With REQUIRE_REDIS=1 its absence is an error: CI must not skip. */
-export const hasRedis: boolean = (() => {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    if (process.env.REQUIRE_REDIS === '1') throw new Error('REQUIRE_REDIS=1, but there is no redis-server on the path');
-    return false;
-  }
-})();
+const path = process.env.PATH ?? '';
+const onPath = (...programs: string[]): string | undefined =>
+  path
+    .split(delimiter)
+    .flatMap((folder) => programs.map((program) => join(folder, program)))
+    .find((file) => existsSync(file));
+
+/** The program, which must be there with REQUIRE_…=1: CI must not skip. */
+function required(name: string, program: string | undefined): string | undefined {
+  if (program === undefined && process.env[`REQUIRE_${name}`] === '1')
+    throw new Error(`REQUIRE_${name}=1, but there is no ${name.toLowerCase()} on the path`);
+  return program;
+}
+
+/** Whether the path has a redis-server. */
+export const hasRedis = required('REDIS', onPath('redis-server')) !== undefined;
+/** The Chromium of the path. */
+export const chromiumPath = required(
+  'CHROMIUM',
+  onPath('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'),
+);
+const programs: Readonly<Record<MysqlKind, string | undefined>> = {
+  mariadb: required('MARIADB', findMysqlProgram('mariadb', path)),
+  mysql: findMysqlProgram('mysql', path),
+};
+/** Whether the path has a mariadbd. */
+export const hasMariadb = programs.mariadb !== undefined;
 
 /** A Redis of its own on a free port, which keeps nothing. */
 export async function startRedis(more: readonly string[] = []): Promise<{ url: string; close(): Promise<void> }> {
@@ -117,28 +134,8 @@ declare module 'vitest' {
   }
 }
 
-const path = process.env.PATH ?? '';
-const programs: Readonly<Record<MysqlKind, string | undefined>> = {
-  mariadb: findMysqlProgram('mariadb', path),
-  mysql: findMysqlProgram('mysql', path),
-};
-
-/** Whether the path has a mariadbd. With REQUIRE_MARIADB=1 its absence is an error: CI must not skip. */
-export const hasMariadb: boolean = programs.mariadb !== undefined;
-if (!hasMariadb && process.env.REQUIRE_MARIADB === '1')
-  throw new Error('REQUIRE_MARIADB=1, but there is no mariadbd on the path');
-
 /** The servers that can be tested here: MariaDB, MySQL, both or none. */
 export const mysqlKinds: readonly MysqlKind[] = (['mariadb', 'mysql'] as const).filter((kind) => programs[kind]);
-
-/** A database of its own for the calling test. `url` is one for SHOP_DATABASE_URL. */
-export type MysqlDatabase = {
-  url: string;
-  name: string;
-  /** Runs statements, separated by semicolons, and gives the rows of the last one as the database's own text. */
-  query(statements: string): Promise<Record<string, string | null>[]>;
-  drop(): Promise<void>;
-};
 
 /**
  * A new, empty database (utf8mb4). The first call of a test run starts the server; the others share it.
@@ -149,10 +146,7 @@ export type MysqlDatabase = {
  * const shop = await createMysqlDatabase();
  * await shop.query('create table o (code varchar(20) primary key); insert into o values (1)');
  */
-export async function createMysqlDatabase(
-  kind: MysqlKind = 'mariadb',
-  { timeZone = 'UTC' }: { timeZone?: string } = {},
-): Promise<MysqlDatabase> {
+export async function createMysqlDatabase(kind: MysqlKind = 'mariadb', { timeZone = 'UTC' } = {}) {
   const response = await fetch(`${inject('mysqlServersUrl')}/${kind}?${new URLSearchParams({ timeZone })}`);
   const server = await response.text();
   if (!response.ok) throw new Error(server);
@@ -160,9 +154,11 @@ export async function createMysqlDatabase(
   await queryOf(server, `create database ${name} character set utf8mb4`);
   const url = `${server}/${name}`;
   return {
+    /** For SHOP_DATABASE_URL. */
     url,
     name,
-    query: (statements) => queryOf(url, statements),
+    /** Runs statements, separated by semicolons, and gives the rows of the last one as the database's own text. */
+    query: (statements: string) => queryOf(url, statements),
     drop: async () => void (await queryOf(server, `drop database if exists ${name}`)),
   };
 }
@@ -183,7 +179,7 @@ async function queryOf(url: string, statements: string): Promise<Record<string, 
 }
 
 /** Serves the address of each server to the processes of a test run, and starts a server when it is asked for first. */
-export async function serveMysqlServers(): Promise<{ url: string; close(): Promise<void> }> {
+export async function serveMysqlServers() {
   const started = new Map<string, Promise<LocalMysql>>();
   const http = createServer(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://localhost');
@@ -215,20 +211,6 @@ async function startServer(kind: MysqlKind, timeZone: string): Promise<LocalMysq
   return startLocalMysql(kind, program, timeZone, await cheapestFolder());
 }
 
-const browsers = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-
-/** The Chromium of the path. With REQUIRE_CHROMIUM=1 its absence is an error: CI must not skip. */
-export const chromiumPath: string | undefined = (() => {
-  const found = (process.env.PATH ?? '')
-    .split(delimiter)
-    .flatMap((folder) => browsers.map((name) => join(folder, name)))
-    .find((file) => existsSync(file));
-  if (!found && process.env.REQUIRE_CHROMIUM === '1') {
-    throw new Error('REQUIRE_CHROMIUM=1, but there is no chromium on the path');
-  }
-  return found;
-})();
-
 /** Headless, and talking to nobody by itself. */
 export async function startBrowser(): Promise<Browser> {
   const { chromium } = await import('playwright-core');
@@ -241,13 +223,10 @@ export async function startBrowser(): Promise<Browser> {
   });
 }
 
-export type Duck = AsyncDisposable & {
-  /** The rows, each value as JSON: numbers beyond a double and dates are texts. */
-  rows(text: string): Promise<unknown[][]>;
-};
+export type Duck = Awaited<ReturnType<typeof openDuck>>;
 
 /** A DuckDB in memory, which shares no code with the writer of the files. It may fetch no extension. */
-export async function openDuck(): Promise<Duck> {
+export async function openDuck() {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
@@ -257,7 +236,8 @@ export async function openDuck(): Promise<Duck> {
   const connection = await instance.connect();
   await connection.run(`set TimeZone = 'UTC'`);
   return {
-    rows: async (text) => (await connection.runAndReadAll(text)).getRowsJson(),
+    /** The rows, each value as JSON: numbers beyond a double and dates are texts. */
+    rows: async (text: string): Promise<unknown[][]> => (await connection.runAndReadAll(text)).getRowsJson(),
     async [Symbol.asyncDispose]() {
       connection.closeSync();
       instance.closeSync();

@@ -8,45 +8,15 @@ import type { Counts } from '../../src/base/counts.ts';
 import { describeWithHint } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
 import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
-import { type ReferenceService, startReferenceService } from '../../src/sandbox/reference-service/index.ts';
+import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
 import { beginRun, findRun, type Run, type RunRights } from '../../src/warehouse/runs/runs.ts';
-import { addressOf, type CliEnd, runCli, startHere } from './cli.ts';
+import { addressOf, runCli, startHere } from './cli.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { type Change, startChangingProxy } from './proxy.ts';
 
-export type World = AsyncDisposable & {
-  shopUrl: string;
-  warehouseUrl: string;
-  serviceUrl: string;
-  serviceDatabaseUrl: string;
-  service: ReferenceService;
-  /** What the command line needs to work in this world. */
-  environment: Record<string, string>;
-  warehouse<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The service's own tables. */
-  atService<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  shop<Row extends Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
-  openApp(): Promise<App>;
-  /** Runs a command to its end in this world, see `runCli`. The first argument may be several words. */
-  cli(...command: string[]): Promise<CliEnd>;
-  /** What the command writes to standard output. */
-  prints(...command: string[]): Promise<string>;
-  /** The same as `cli`. What the command writes to standard output must have these texts. */
-  says(command: string, ...texts: (string | RegExp)[]): Promise<CliEnd>;
-  /** What the command says with `--json`. */
-  json(...command: string[]): Promise<Json>;
-  /** From now on commands reach the service through this proxy, see proxy.ts, which closes with the world. */
-  through<P extends { url: string; close(): Promise<void> }>(start: (target: string) => Promise<P>): Promise<P>;
-  /** The same, through one that changes calls and answers. */
-  changing(change: Change): Promise<unknown>;
-  /**
-   * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
-   * @param job the name of the job: `sync-orders`.
-   */
-  run(job: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command'): Promise<RunReport>;
-};
+export type World = Awaited<ReturnType<typeof openWorld>>;
 
 // biome-ignore lint/suspicious/noExplicitAny: what a command says is judged by expectations, not by types
 type Json = any;
@@ -62,18 +32,17 @@ export type WorldOptions = {
 export const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 
 /** A shop, a review service over real HTTP and a migrated warehouse, for one test; all gone afterwards. */
-export async function openWorld(options: WorldOptions = {}): Promise<World> {
+export async function openWorld(options: WorldOptions = {}) {
   await using opened = new AsyncDisposableStack();
   // The shop and the service have schemas of their own in one database: a database costs 20 ms of processor time.
   const [shopUrl, warehouseUrl] = await Promise.all([
     createDatabase(options.shop === 'empty' ? 'service' : 'shop'),
     createDatabase('migrated'),
   ]);
-  const serviceDatabase = shopUrl;
   opened.defer(async () => void (await Promise.all([shopUrl, warehouseUrl].map(forgetDatabase))));
-  const service = await startReferenceService({ databaseUrl: serviceDatabase, ...options.service });
+  const service = await startReferenceService({ databaseUrl: shopUrl, ...options.service });
   opened.defer(() => service.close());
-  const environment = {
+  const environment: Record<string, string> = {
     SHOP_DATABASE_URL: shopUrl,
     WAREHOUSE_DATABASE_URL: warehouseUrl,
     REVIEW_API_BASE_URL: service.url,
@@ -91,8 +60,14 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     return app;
   };
   let shared: Promise<App> | undefined;
+  const asks =
+    (url: string) =>
+    <Row extends Record<string, unknown>>(text: string, values?: unknown[]) =>
+      queryAgain<Row>(url, text, values);
+  /** Runs a command to its end in this world, see `runCli`. The first argument may be several words. */
   const cli = (...[words = '', ...more]: string[]) => runCli([...words.split(' '), ...more], environment);
-  const through: World['through'] = async (start) => {
+  /** From now on commands reach the service through this proxy, see proxy.ts, which closes with the world. */
+  const through = async <P extends { url: string; close(): Promise<void> }>(start: (target: string) => Promise<P>) => {
     const proxy = await start(service.url);
     all.defer(() => proxy.close());
     environment.REVIEW_API_BASE_URL = proxy.url;
@@ -102,24 +77,34 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     shopUrl,
     warehouseUrl,
     serviceUrl: service.url,
-    serviceDatabaseUrl: serviceDatabase,
+    serviceDatabaseUrl: shopUrl,
     service,
+    /** What the command line needs to work in this world. */
     environment,
-    warehouse: (text, values) => queryAgain(warehouseUrl, text, values),
-    atService: (text, values) => queryAgain(serviceDatabase, text, values),
-    shop: (text, values) => queryAgain(shopUrl, text, values),
+    warehouse: asks(warehouseUrl),
+    /** The service's own tables. */
+    atService: asks(shopUrl),
+    shop: asks(shopUrl),
     openApp: open,
     cli,
-    prints: async (...command) => (await cli(...command)).stdout,
-    async says(command, ...texts) {
+    /** What the command writes to standard output. */
+    prints: async (...command: string[]) => (await cli(...command)).stdout,
+    /** The same as `cli`. What the command writes to standard output must have these texts. */
+    async says(command: string, ...texts: (string | RegExp)[]) {
       const end = await cli(command);
       for (const text of texts) expect(end.stdout).toMatch(text);
       return end;
     },
-    json: async (...command) => JSON.parse((await cli(...command, '--json')).stdout),
+    /** What the command says with `--json`. */
+    json: async (...command: string[]): Promise<Json> => JSON.parse((await cli(...command, '--json')).stdout),
     through,
-    changing: (change) => through((target) => startChangingProxy(target, change)),
-    async run(name, asked, startedBy) {
+    /** The same, through one that changes calls and answers. */
+    changing: (change: Change) => through((target) => startChangingProxy(target, change)),
+    /**
+     * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
+     * @param name of the job: `sync-orders`.
+     */
+    async run(name: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command') {
       const job = jobs.find((one) => one.name === name);
       if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
       shared ??= open();
@@ -153,26 +138,18 @@ export function testIn<W extends AsyncDisposable>(open: OpenWorld<W>) {
 }
 
 /** The second options before the first, variable by variable of the environment. */
-export const merged = (usual: WorldOptions, special: WorldOptions): WorldOptions => ({
+const merged = (usual: WorldOptions, special: WorldOptions): WorldOptions => ({
   ...usual,
   ...special,
   environment: { ...usual.environment, ...special.environment },
 });
 
-export type Serving = AsyncDisposable & {
-  world: World;
-  url: string;
-  environment: Record<string, string>;
-  stop(): Promise<CliEnd>;
-};
+export type Serving = Awaited<ReturnType<typeof openServe>>;
 
 /** The command `serve` on a free port, in a world of its own. An empty LOG_LEVEL is as none: it logs what is usual. */
-export async function openServe(
-  environment: Record<string, string> = {},
-  options: WorldOptions = {},
-): Promise<Serving> {
+export async function openServe(environment: Record<string, string> = {}, options: WorldOptions = {}) {
   const world = await openWorld({ shop: 'empty', ...options });
-  const all = { ...world.environment, LOG_LEVEL: '', PORT: '0', ...environment };
+  const all: Record<string, string> = { ...world.environment, LOG_LEVEL: '', PORT: '0', ...environment };
   const cli = startHere(['serve'], all);
   const url = await addressOf(cli);
   const stop = () => {
