@@ -129,7 +129,6 @@ test('an order that has got the id of a lost one is neither compared nor deleted
   await world.place(order('A', { user_email: 'a@example.com' }, line('1', 7)), order('B', line('1', 7)));
   await world.sync();
   // The service has made the order again without contact: nobody says that it went with contact.
-  await world.says('explain order A', 'with e-mail and phone');
   await world.atService(`delete from reference_service.orders where code = 'A'`);
   await world.shop(`update o set total_price = 7 where code = 'A'`);
   await world.cli('backfill orders');

@@ -1,14 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
-import { followRun } from '../../src/runs/run-to-end.ts';
-import { startRun } from '../../src/runs/start-run.ts';
 import { startHere } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { line, type OrderWorld, order, orderTest } from '../harness/order-world.ts';
-import type { Fate } from '../harness/proxy.ts';
 import { aDayPasses } from '../harness/service-view.ts';
-import { noSchedules, runJob } from '../harness/world.ts';
+import { runJob } from '../harness/world.ts';
 
 const test = orderTest.extend('worldOptions', { environment: { ORDER_OVERLAP_MINUTES: '10', ORDER_DELETES: 'send' } });
 
@@ -136,24 +132,17 @@ test('an order that vanished without an id deletes no order of a code like its o
   expect(await world.codesAtService()).toContain('O1');
 });
 
-test('a rescan that is stopped while a worker deletes orders deletes no more of them', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ...noSchedules, LOG_LEVEL: 'info' } });
+test('a rescan that is stopped while it deletes orders deletes no more of them', async ({ world }) => {
   await pushOrders(world);
   await missForADay(world, `delete from o where code <> 'NEWEST'; delete from l`);
-  world.serviceRule(async ({ method }): Promise<Fate> => {
-    if (method !== 'DELETE') return 'pass';
-    // As Ctrl-C of its command does on another machine.
-    await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'abandoned' where finished_at is null`);
-    await sleep(1500);
+  const stop = new AbortController();
+  world.serviceRule(({ method }) => {
+    if (method === 'DELETE') stop.abort();
     return 'pass';
   });
-  const worker = startHere(['worker'], world.environment);
-  await worker.says('worker ready');
-  const app = await world.openApp();
-  const { id } = await startRun(app, { job: rescanOrders, asked: { allowRemovals: true } });
-  const following = { onProgress() {}, onRetry() {}, signal: app.abort.signal };
-  expect(await followRun(app, id, following)).toMatchObject({ outcome: 'incomplete' });
-  expect(world.writes()).toHaveLength(1);
+  const conclude: typeof rescanOrders.conclude = (app, run, ends) => rescanOrders.conclude(app, run, ends, stop.signal);
+  const report = await runJob(await world.openApp(), { ...rescanOrders, conclude }, { allowRemovals: true });
+  expect([report, world.writes()]).toMatchObject([{ outcome: 'incomplete' }, [{ method: 'DELETE' }]]);
 });
 
 test('a truncated table deletes nothing until somebody says that it is right', async ({ world }) => {
