@@ -96,7 +96,7 @@ test('a column that tells cases apart hides no order that the feed writes otherw
   expect(await world.sync()).toMatchObject({ orders_unchanged: 5, orders_gone: 0 });
 });
 
-test('a code of the feed for which no search is possible is a dead letter; a number is gone', async ({ openWorld }) => {
+test('a code that cannot be searched for is a dead letter; a number is gone', async ({ openWorld }) => {
   // The shop cannot be searched: the row `odd` fails; by code the index finds the others. Drafts are numbers.
   const prepare = `create function fails(code text) returns boolean cost 0.0001 language plpgsql as
       $$ begin return 1 / (case when code = 'odd' then 0 else 1 end) = 0; end $$;

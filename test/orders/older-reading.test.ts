@@ -39,7 +39,7 @@ test('a worker with an older reading does not undo what another has pushed since
   ]);
 });
 
-test('an order that another process pushed and deleted since it was read is not brought back', async ({ world }) => {
+test('an order that another process pushed and deleted meanwhile is not brought back', async ({ world }) => {
   await world.place(order('R', line('1', 1)));
   const pushAndDelete = async () => {
     const other = await world.openApp();

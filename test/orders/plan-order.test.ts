@@ -215,7 +215,7 @@ describe('contact', () => {
   });
 });
 
-test('the body has null for what the service was sent, or shows, and the shop does not have', () => {
+test('the body has null for what only the service has, or was sent', () => {
   const sent = orderLink({ sentFields: ['store_name'] });
   const body = bodyOf({ shop: ofShop(nobody), shown: atService({ username: 'Kim' }), link: sent });
   expect(body).toMatchObject({ user_code: null, user_name: null, user_email: null, store_name: null });
@@ -303,7 +303,7 @@ describe('an order that the shop has deleted', () => {
     expect(isDeletion({ shown: 'absent' })).toBe(false);
   });
 
-  test('and that must stay is cleared once if it may have contact there, and else left alone', () => {
+  test('and that must stay is cleared once if it may have contact there', () => {
     const failedDeletion = { reason: 'held', failure: 'transient' } as const;
     const memory = { ...memoryOf(orderLink(), []), failedDeletion };
     const requests = (isClearable: boolean) => planDeletion(atService(), memory, { deletes: 'send' }, isClearable);

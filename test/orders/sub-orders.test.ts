@@ -320,7 +320,7 @@ function pushed(shown: readonly SubOrder[], links: readonly LineLink[], lines: r
 }
 
 test.each(['positions', 'keys'])(
-  'in every version of an order all lines are there, and nothing else without reviews: %s',
+  'all lines of each version are there, and nothing else without reviews: %s',
   (codes) => {
     const someContent = fc.record({
       product_id: fc.integer({ min: 1, max: 3 }),

@@ -50,7 +50,7 @@ test('what failed is tried again less and less often, at last once a day', () =>
 describe('planWindows', () => {
   const spansOf = (windows: readonly Window[]) => windows.map((one) => one.span);
 
-  test('windows are within the limit, and each second that is wanted is in one, or covered', () => {
+  test('windows are short enough, and each wanted second is in one, or covered', () => {
     fc.assert(
       fc.property(
         span,
@@ -166,7 +166,7 @@ describe('spans', () => {
   });
 });
 
-test('the plausible dates begin with the year and end with tomorrow, in the zone of the service', () => {
+test('the plausible dates go from the year to tomorrow, in the zone of the service', () => {
   const { start, end } = plausibleDates(2000, 'Asia/Seoul', new Date('2026-03-01T14:59:59Z'));
   expect([start, end].map(isoOf)).toEqual(['1999-12-31T15:00:00.000Z', '2026-03-02T15:00:00.000Z']);
   // Postgres can read them, whatever the zone.
@@ -270,7 +270,7 @@ test.each([
   expect(await askReview({ reviews }, 1)).toMatchObject({ kind });
 });
 
-test('a day ends where the next one begins, also if one of them has no midnight, or two', () => {
+test('a day ends where the next one begins, also without midnight, or with two', () => {
   const days = [
     ['America/Santiago', '2026-09-05', '2026-09-06', '2026-09-07'],
     ['Africa/Cairo', '2026-04-23', '2026-04-24', '2026-04-25'],

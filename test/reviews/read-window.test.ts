@@ -265,7 +265,7 @@ test('whatever changes at whichever request: what stood throughout is read, or r
 test.each([
   [1, 1.06, [140, 850, 2950, 44 * 144, 9000]],
   [3, 1.04, [3 * 44 * 144, 27_000]],
-])('reviews that lie evenly in %i × 44 days cost at most %d requests a page and three', async (...given) => {
+])('even reviews of %i × 44 days cost at most %d requests a page and three', async (...given) => {
   const [lists, requestsPerPage, counts] = given;
   for (const count of counts) {
     const all = Array.from({ length: count + 1 }, (__, index) => ({

@@ -59,9 +59,7 @@ test('a service that lost more than half is not believed, however few are asked 
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
-test('what was marked deleted in RECONCILE_DAYS is asked for; what failed before RECONCILE_ALL_DAYS closes', async ({
-  world,
-}) => {
+test('a reconcile asks for what was lately marked deleted, and closes old failures', async ({ world }) => {
   await syncHourly(world, 4);
   // Without an id they can only be seen in a list.
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
@@ -229,7 +227,7 @@ test('the next run begins at the newest update, a minute to thirty days back', a
   }
 });
 
-test('a reconcile reads the newest days and each open gap, once, although it has read all', async ({ world }) => {
+test('a reconcile reads the newest days and each gap once, though it has read all', async ({ world }) => {
   const deps = await depsWith(world);
   await world.warehouse(`
     insert into sync.runs (id, job, started_by, started_at) values ('earlier', 'reconcile', 'schedule', now());

@@ -140,7 +140,7 @@ test('a sub-order is shown with status, price and the day of delivery in the zon
   ]);
 });
 
-test('a field is gone after three records without it, or a hundred if half of them had it', async () => {
+test('a field is gone after three records without it, or a hundred if half had it', async () => {
   const { ask } = await createWarehouse();
   // Each was on so many of a thousand records, and then missing from so many.
   await ask(`insert into sync.field_shapes (record, field, kind, records, seen_after, seen_until, first_seen_at, last_seen_at)

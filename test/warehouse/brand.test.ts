@@ -107,7 +107,7 @@ test('a prepared statement of one brand is not that of another on the same conne
   }
 });
 
-test('a brand whose statements wait for a lock, or fail, leaves connections to the others', async () => {
+test('a brand whose statements wait, or fail, leaves connections to the others', async () => {
   const url = await createDatabase();
   await using shared = openPool({ url, connections: 2 });
   await using stuck = await openWarehouse({ url, connections: 1, shared, brand: 'a' });

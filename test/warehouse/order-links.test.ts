@@ -118,7 +118,7 @@ test('orders of the week before a rescan stay absent, older ones do not', async 
   expect(await absenceSummary(warehouse.db)).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
 });
 
-test('an order of the same code goes before while something of it is left, or was masked', async () => {
+test('an order of the same code goes before while something of it is left, or masked', async () => {
   // The others were begun by a push. `settled`: it has left the shop.
   const states = [
     ['known', `'hash', null, null`],
@@ -142,7 +142,7 @@ test('an order of the same code goes before while something of it is left, or wa
   expect(before.sort()).toEqual(['due', 'known', 'leased', 'masked', 'with a sub-order']);
 });
 
-test('a backfill that read by earlier queries does not end the notice of those that another run found', async () => {
+test('a backfill by earlier queries does not end the notice of the changed ones', async () => {
   const { db } = warehouse;
   for (const hash of ['earlier', 'later']) await noteOrderQueries(db, hash);
   const isOver = async () => (await orderQueriesState(db)).changedAt === null;
@@ -152,7 +152,7 @@ test('a backfill that read by earlier queries does not end the notice of those t
   expect(await isOver()).toBe(true);
 });
 
-test('a dead letter that has closed cannot be discarded: its record was synced, and may fail again', async () => {
+test('a dead letter that has closed cannot be discarded: its record was synced', async () => {
   const [{ id = 0 } = {}] = await ask<{ id: number }>(`
     insert into sync.dead_letters (kind, key, reason, payload, resolved_at)
     values ('order', 'A', 'why', '{}', now()) returning id::integer`);

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 // On the server of all tests the role is there.
-test('migrate passes for a user who may create no role, and opens bi once somebody made it', async () => {
+test('migrate passes for who may create no role, and opens bi once the role is there', async () => {
   const owner = await server.createDatabase('plain');
   await query(owner, `create role plain login password 'plain'; grant create on database plain to plain`);
   const as = (user: string) => Object.assign(new URL(owner), { username: user, password: user }).href;
