@@ -108,7 +108,7 @@ test('a holder that is frozen as another process takes the order creates nothing
   expect(await world.atService(subOrders)).toEqual([{ n: 2 }]);
 });
 
-test('the lease is checked right before every write, and must have been renewed', async ({ world }) => {
+test('the lease is kept alive during each request, checked before each write, and renewed', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   const store = await storeOf(world);
   let checks = 0;
@@ -116,9 +116,20 @@ test('the lease is checked right before every write, and must have been renewed'
     checks += 1;
     store.assertLease(leased);
   };
-  world.serviceRule(() => 'pass');
-  await world.sync({ store: { ...store, assertLease } });
-  expect(checks).toBe(world.requests().filter((request) => request.method !== 'GET').length);
+  const alive = new Set<string>();
+  const keepAlive: typeof store.keepAlive = ({ orderCode }) => {
+    alive.add(orderCode);
+    return { [Symbol.dispose]: () => void alive.delete(orderCode) };
+  };
+  const during: string[][] = [];
+  world.serviceRule(() => {
+    during.push([...alive]);
+    return 'pass';
+  });
+  await world.sync({ store: { ...store, assertLease, keepAlive } });
+  expect(checks).toBe(world.writes().length);
+  expect(during).toEqual([['O1'], ['O1'], ['O1']]);
+  expect([...alive]).toEqual([]);
 
   const leased = await taken(store, 'O1');
   leased.renewedAtMs -= 15_001;
@@ -161,24 +172,6 @@ test('the lease is renewed as long as its push lasts, after each tenth of it', a
   // A renewal writes nothing else.
   expect(await ask('select line_code as code from sync.sub_order_links')).toEqual([{ code: '1' }]);
   expect(await ask('select from sync.touches')).toEqual([]);
-});
-
-test('the lease of an order is kept alive during every request about it, and no longer', async ({ world }) => {
-  await world.place(...orders(1, () => 2));
-  const store = await storeOf(world);
-  const alive = new Set<string>();
-  const keepAlive: typeof store.keepAlive = ({ orderCode }) => {
-    alive.add(orderCode);
-    return { [Symbol.dispose]: () => void alive.delete(orderCode) };
-  };
-  const during: string[][] = [];
-  world.serviceRule(() => {
-    during.push([...alive]);
-    return 'pass';
-  });
-  await world.sync({ store: { ...store, keepAlive } });
-  expect(during).toEqual([['O1'], ['O1'], ['O1']]);
-  expect([...alive]).toEqual([]);
 });
 
 test('leases, records and orders made due never wait for each other in a circle', async () => {
