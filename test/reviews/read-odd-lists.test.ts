@@ -393,22 +393,6 @@ test('a zone that is an hour wrong does not make a list be read second by second
   expect(requests).toBeLessThan(100);
 });
 
-test.each([
-  ['absent', 60],
-  ['absent', 250],
-  ['real', 250],
-] as const)('unstable ties, Link %s, of %i reviews make a gap of their second at most', async (lastPage, count) => {
-  const ties = spread(count, noon + 7000, 0);
-  const all = [...spread(470, noon - 86_400_000, 80_000), ...ties, ...spread(450, noon + 900_000, 80_000)];
-  const read = await idsRead(listed(all, { lastPage, ties: 'shuffled' }));
-  expect(read.ids).toEqual(idsOf(all));
-  for (const { span } of read.gaps) {
-    expect(Math.abs(span.start - (noon + 7000) / 1000)).toBeLessThanOrEqual(2);
-    expect(span.end - span.start).toBeLessThanOrEqual(2);
-  }
-  expect(read.requests).toBeLessThan(1000);
-});
-
 test('one page of an unsorted list costs a bounded number of requests', async () => {
   const reviews = spread(3100, noon, 60);
   const service = listed(reviews, { lastPage: 'absent', pageSize: 30, ordered: false, ties: 'shuffled' });
@@ -489,17 +473,6 @@ test.each([
       await readsAll(service, ofDay(count).toSpliced(from, to - from), requests, { lastPage, count });
     }
   }
-});
-
-test.each([
-  ['first page', 250, 0, 100, undefined],
-  // The list, which ends with a full page before the last one; then its two parts.
-  ['last page, of 1,', 201, 200, 201, 16],
-  ['last page, of 50,', 250, 200, 250, 16],
-])('a list whose %s is all hidden is read by page numbers, in parts if need be', async (...given) => {
-  const [, count, from, to, requests] = given;
-  const service = hiding(listed(ofDay(count), { lastPage: 'real' }), ofDay(count).slice(from, to));
-  await readsAll(service, ofDay(count).toSpliced(from, to - from), requests);
 });
 
 test('a deletion while a list is read makes up for no review that its pages leave out', async () => {
