@@ -139,7 +139,7 @@ export const records = {
     ...{ user_phone: '000-0000-0000', user_email: 'nobody@example.invalid' },
   })),
   categories: makerOf('categories', 'category', () => ({ name: 'Conformance', status: 'hidden' })),
-  user_grades: makerOf('user_grades', 'grade', () => ({ icon_url: 'https://example.com/grade.png' })),
+  user_grades: makerOf('user_grades', 'user grade', () => ({ icon_url: 'https://example.com/grade.png' })),
   reviews: makerOf('reviews', 'review', reviewParams, (session) => ({
     tag_name: codeOf(session, 'tag'),
     'product_options[]': ['Size:L', 'Colour:red'],

@@ -163,13 +163,16 @@ export function resourceStatements(resource: Resource): Statement[] {
 }
 
 function creation(resource: Resource): Statement[] {
-  const { kind, text, required } = resource;
+  const { kind, noun, text, required } = resource;
   const { answer, fresh } = records[kind];
   const path = `/v1/${kind}`;
   const says = saysOf(resource, 'create');
   return [
     says(`POST ${path} answers 201`, async (session) => statusIs(await session.shared(answer), 201)),
     says(`POST ${path} has the Location ${path}`, async (session) => locationIs(await session.shared(answer), path)),
+    says(`POST ${path}: ${keyOf(kind)} is shown as it was sent`, async (session) =>
+      isSame(keyOf(kind), rowOf(await session.shared(answer))[keyOf(kind)], codeOf(session, noun)),
+    ),
     ...resource.refusedWithout.map((name) =>
       says(`${name} is required`, async (session) => {
         const code = codeOf(session, `without-${name}`);

@@ -126,9 +126,6 @@ export const reviewWriting: readonly Statement[] = [
     'create without display makes a review displayed',
     async (session) => isSame('display', rowOf(await session.shared(records.reviews.answer)).display, true),
   ),
-  says('code: shop-side unique identifier, shown as it was sent', async (session) =>
-    isSame('code', rowOf(await session.shared(records.reviews.answer)).code, codeOf(session, 'review')),
-  ),
   says('product_code may be omitted when product_id is given', async (session) => {
     const product_id = await productIdOf(session);
     const answer = await write(session, 'by-product-id', ['product_code'], { product_id });

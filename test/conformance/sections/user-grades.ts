@@ -1,5 +1,5 @@
-import { ensure, isSame, listOf, pageOf, pagesOf, rowOf } from '../expect.ts';
-import { codeOf, fullestListed, listed, records } from '../records.ts';
+import { ensure, isSame, listOf, pageOf, pagesOf } from '../expect.ts';
+import { fullestListed, listed, records } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
@@ -49,8 +49,6 @@ export const userGrade: Resource = {
   deletesWith204: true,
 };
 
-const creates = inSection('Endpoints, User grades, Create');
-
 export const userGrades: readonly Statement[] = [
   ...shapesOf(userGrade),
   ...resourceStatements(userGrade),
@@ -62,7 +60,4 @@ export const userGrades: readonly Statement[] = [
     const { body } = await session.call('GET', path, { query: { limit: 1, page: last + 1 } });
     ensure(!Array.isArray(body) || body.length === 0, `grades on page ${last + 1}, after the last`, 'none');
   }),
-  creates('name is shown as name', async (session) =>
-    isSame('name', rowOf(await session.shared(records.user_grades.answer)).name, codeOf(session, 'grade')),
-  ),
 ];
