@@ -2,16 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { encodeForm, type Form, openBrowser, openPhpShop, type PhpShop, type Row } from './php.ts';
-import {
-  catalogFrom,
-  openLife,
-  type Shop,
-  type ShopCategory,
-  type ShopLine,
-  type ShopOrder,
-  type Step,
-  sum,
-} from './shop.ts';
+import { openLife, type Shop, type ShopLine, type ShopOrder, type Step, sum } from './shop.ts';
 
 /** Numbers of a new shop's states. */
 const states = { processing: 2, shipped: 3, complete: 5, cancelled: 7 };
@@ -44,7 +35,6 @@ export async function startOpencart(folder: string): Promise<[Shop, Step[]]> {
       preset: 'opencart4',
       products: async () => (await rows('select product_id from oc_product')).map((row) => String(row.product_id)),
       orders: () => ordersOf(shop),
-      catalog: () => catalogOf(shop),
       close: shop.close,
     },
     lifeInOpencart(verbs),
@@ -252,17 +242,3 @@ const words: Record<number, string> = {
 
 const characters: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&amp;': '&' };
 const plain = (text: string) => text.replace(/&(?:lt|gt|quot|amp);/g, (entity) => characters[entity] ?? entity);
-
-async function catalogOf({ rows }: PhpShop): ReturnType<Shop['catalog']> {
-  const categories = await rows(
-    'select * from oc_category join oc_category_description using (category_id) where language_id = 1',
-  );
-  const groups = await rows('select name from oc_customer_group_description where language_id = 1');
-  const categoryOf = ({ name, parent_id: parent, status }: Row): ShopCategory => {
-    return { name: plain(name), parent: parent ? String(parent) : undefined, isHidden: Number(status) !== 1 };
-  };
-  return catalogFrom(
-    categories.map((row) => [row.category_id, categoryOf(row)]),
-    groups.map((row) => plain(row.name)),
-  );
-}

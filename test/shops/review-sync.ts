@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
-import { aDayPasses, catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
+import { aDayPasses, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
@@ -71,8 +71,6 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
     /** What is remembered becomes a day older. */
     passDay: () => warehouse(aDayPasses),
     orders: () => ordersAtService<ServiceOrder>(atService),
-    /** Categories as `name < parent (hidden)` by code, and the names of the member grades. */
-    catalog: () => catalogAtService(atService),
     /** Requests that wrote something at the service until now. */
     writes: () =>
       Object.entries(service.requests())

@@ -12,12 +12,8 @@ export type Shop = {
   products(): Promise<string[]>;
   /** All orders that were placed, by code. */
   orders(): Promise<Map<string, ShopOrder>>;
-  /** Categories by code, and the names of the customer groups. */
-  catalog(): Promise<{ categories: Record<string, ShopCategory>; grades: string[] }>;
   close(): Promise<void>;
 };
-
-export type ShopCategory = { name: string; parent?: string | undefined; isHidden: boolean };
 
 export type ShopOrder = {
   placedAt: string;
@@ -45,15 +41,6 @@ export type ShopLine = {
   carrier: string | undefined;
   options: Record<string, string>;
 };
-
-/** @param all of the shop, in any order. @param grades in any order. */
-export const catalogFrom = (
-  all: readonly (readonly [code: string | number, ShopCategory])[],
-  grades: readonly string[],
-) => ({
-  categories: Object.fromEntries(all),
-  grades: grades.toSorted(),
-});
 
 export const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
 

@@ -23,7 +23,6 @@ export async function startYoungcart(folder: string): Promise<[Shop, Step[]]> {
   if ((await rows("show tables like 'g5_shop_order'")).length === 0) throw new Error(`not installed:\n${page}`);
   await rows("set sql_mode = ''");
   await rows("insert into g5_shop_category set ca_id = '10', ca_name = '의류', ca_use = 1");
-  await rows("insert into g5_shop_category set ca_id = '1010', ca_name = '니트 & 셔츠', ca_use = 0");
   for (const [id, name, price, subject] of products)
     await rows(
       `insert into g5_shop_item set it_id = ?, it_name = ?, it_price = ?, it_option_subject = ?, ca_id = '10', it_use = 1,
@@ -42,13 +41,6 @@ export async function startYoungcart(folder: string): Promise<[Shop, Step[]]> {
       preset: 'youngcart5',
       products: async () => products.map(([id]) => id),
       orders: () => ordersOf(shop),
-      catalog: async () => ({
-        categories: {
-          '10': { name: '의류', isHidden: false },
-          '1010': { name: '니트 & 셔츠', parent: '10', isHidden: true },
-        },
-        grades: [],
-      }),
       close: shop.close,
     },
     lifeInYoungcart(verbs),

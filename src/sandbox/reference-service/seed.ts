@@ -30,9 +30,6 @@ export type SeedReview = {
   options?: { review_option_type_id: number; value: string }[];
 };
 
-/** A product as it may stand in the service from the start; the service has no operation that makes one. */
-export type SeedProduct = { id?: number; code: string; category_code?: string };
-
 const rowsAtOnce = 5000;
 
 /** Puts reviews straight into the service's tables: for demos and tests that need many with dates of their own. */
@@ -72,16 +69,6 @@ const unreviewedSql = `
     join reference_service.products p on p.id = r.product_id where p.code = given.code
   )`;
 
-/** Makes products, or puts known ones (by code) into a category. */
-export async function seedProducts(databaseUrl: string, products: readonly SeedProduct[]): Promise<void> {
-  await withStore(databaseUrl, async (store) => {
-    await store.rows(productsSql, [JSON.stringify(products)]);
-    await store.rows(
-      `select setval('reference_service.products_id_seq', max(id)) from reference_service.products having count(*) > 0`,
-    );
-  });
-}
-
 async function withStore(databaseUrl: string, use: (store: Store) => Promise<void>): Promise<void> {
   const store = await openStore({
     databaseUrl,
@@ -96,12 +83,6 @@ async function withStore(databaseUrl: string, use: (store: Store) => Promise<voi
     await store.close();
   }
 }
-
-const productsSql = `
-  insert into reference_service.products (id, code, category_code)
-  select coalesce(p.id, nextval('reference_service.products_id_seq')), p.code, p.category_code
-  from jsonb_to_recordset($1::jsonb) as p (id bigint, code text, category_code text)
-  on conflict (code) do update set category_code = excluded.category_code`;
 
 const newProductsSql = `
   insert into reference_service.products (code)

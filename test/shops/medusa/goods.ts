@@ -14,7 +14,7 @@ export type Goods = {
 
 /**
  * Fills the shop through its admin API: one region with 20 % tax, a place to send from, shirts in two sizes, a mug, a
- * sticker for nothing, categories and two customer groups. Prices are without tax.
+ * sticker for nothing and two customer groups. Prices are without tax.
  */
 export async function stockMedusa(admin: Api): Promise<Goods> {
   const { sales_channels: channels } = await admin.get('/admin/sales-channels');
@@ -64,10 +64,6 @@ export async function stockMedusa(admin: Api): Promise<Goods> {
   await sell('Mug', 'Colour', [{ sku: 'MUG', value: 'Blue', price: 8.33 }]);
   await sell('Sticker', 'Form', [{ sku: 'STICKER', value: 'Round', price: 0 }]);
 
-  const addCategory = (category: object) => admin.post('/admin/product-categories', category);
-  const { product_category: clothing } = await addCategory({ name: 'Clothing', is_active: true });
-  await addCategory({ name: 'Shirts', is_active: true, parent_category_id: clothing.id });
-  await addCategory({ name: 'Samples', is_active: true, is_internal: true });
   const groups: Record<string, string> = {};
   for (const name of ['Gold', 'Silver']) {
     const { customer_group: group } = await admin.post('/admin/customer-groups', { name });

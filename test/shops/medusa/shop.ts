@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { installShop } from '../install.ts';
 import { runProgram, startServer } from '../processes.ts';
-import { catalogFrom, type Shop, type ShopCategory } from '../shop.ts';
+import type { Shop } from '../shop.ts';
 import { type Api, openAdmin, type Row } from './api.ts';
 import { openOrders } from './orders.ts';
 
@@ -41,19 +41,6 @@ export async function startMedusa({ url, readerUrl, port }: MedusaDatabase): Pro
     admin,
     products: async () => (await admin.get('/admin/products?limit=1000')).products.map(({ id }: Row) => id),
     orders: openOrders(admin),
-    catalog: () => catalogOf(admin),
     close,
   };
-}
-
-async function catalogOf(admin: Api): ReturnType<Shop['catalog']> {
-  const { product_categories: categories } = await admin.get('/admin/product-categories?limit=1000');
-  const { customer_groups: groups } = await admin.get('/admin/customer-groups?limit=1000');
-  const categoryOf = ({ name, parent_category_id: parent, is_internal, is_active }: Row): ShopCategory => {
-    return { name, parent: parent ?? undefined, isHidden: is_internal || !is_active };
-  };
-  return catalogFrom(
-    categories.map((one: Row) => [one.id, categoryOf(one)]),
-    groups.map(({ name }: Row) => name),
-  );
 }

@@ -1,6 +1,6 @@
 import type { Api, Given, Row } from './api.ts';
 
-/** What the shop sells, its customer groups and categories: ids by name. */
+/** What the shop sells, and its customer groups: ids by name. */
 export type Goods = {
   variants: Record<string, string>;
   shipping: Record<string, string>;
@@ -11,8 +11,8 @@ const named = (name: string) => [{ languageCode: 'en', name, slug: name.toLowerC
 const withName = (name: string) => [{ languageCode: 'en', name }];
 
 /**
- * Fills the shop through its admin API: shirts in two sizes, a mug at a reduced tax, a sticker for nothing, a hidden
- * category and two customer groups. Prices are in cents, without tax.
+ * Fills the shop through its admin API: shirts in two sizes, a mug at a reduced tax, a sticker for nothing and two customer
+ * groups. Prices are in cents, without tax.
  */
 export async function stockVendure(admin: Api): Promise<Goods> {
   const idsOf = async (list: string): Promise<Record<string, string>> => {
@@ -47,13 +47,6 @@ export async function stockVendure(admin: Api): Promise<Goods> {
   await sell('Mug', [{ sku: 'MUG', price: 833, tax: 'Reduced' }]);
   await sell('Sticker', [{ sku: 'STICKER', price: 0, tax: 'Standard' }]);
 
-  const addCollection = (name: string, parentId?: string, isPrivate = false) => {
-    const input = { translations: named(name), filters: [], isPrivate, ...(parentId && { parentId }) };
-    return admin.change('createCollection', { input: ['CreateCollectionInput', input] }, 'id');
-  };
-  const clothing = await addCollection('Clothing');
-  await addCollection('Shirts', clothing.id);
-  await addCollection('Samples', clothing.id, true);
   const groups: Record<string, string> = {};
   for (const name of ['Gold', 'Silver']) {
     const group = await admin.change('createCustomerGroup', { input: ['CreateCustomerGroupInput', { name }] }, 'id');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { installShop } from '../install.ts';
 import { startServer } from '../processes.ts';
-import { catalogFrom, type Shop } from '../shop.ts';
+import type { Shop } from '../shop.ts';
 import { type Api, openApi, type Row } from './api.ts';
 import { openOrders } from './orders.ts';
 
@@ -46,22 +46,6 @@ export async function startVendure(database: VendureDatabase): Promise<Vendure> 
     products: async () =>
       (await admin.call('query { products(options: { take: 1000 }) { items { id } } }')).items.map(({ id }: Row) => id),
     orders: openOrders(admin),
-    catalog: () => catalogOf(admin),
     close,
   };
-}
-
-async function catalogOf(admin: Api): ReturnType<Shop['catalog']> {
-  const { items } = await admin.call<{ items: Row[] }>(
-    'query { collections(options: { take: 1000 }) { items { id name isPrivate parent { id } } } }',
-  );
-  const groups = await admin.call<{ items: Row[] }>(
-    'query { customerGroups(options: { take: 1000 }) { items { name } } }',
-  );
-  const known = new Set(items.map(({ id }) => id));
-  const parentOf = ({ parent }: Row) => (known.has(parent?.id) ? parent.id : undefined);
-  return catalogFrom(
-    items.map((one) => [one.id, { name: one.name, isHidden: one.isPrivate, parent: parentOf(one) }]),
-    groups.items.map(({ name }) => name),
-  );
 }
