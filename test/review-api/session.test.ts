@@ -131,18 +131,17 @@ test.each([
   },
 );
 
+const [credentials, address] = ['check the client id and the client secret', 'paths below the base address'];
 test.each([
-  [401, 'check the client id and the client secret'],
-  [400, 'check the client id and the client secret'],
-  [200, 'check the client id and the client secret'],
-  [301, 'paths below the base address'],
-  [404, 'paths below the base address'],
-  [405, 'paths below the base address'],
-])('a token that is refused with status %i is reported at once, and the hint says: %s', async (status, hint) => {
-  const service = await tokens(() => ({ status, body: { error: 'invalid_client' } }));
+  ...[401, 400, 200].map((status) => [status, 'error: invalid_client', credentials] as const),
+  ...[404, 405].map((status) => [status, 'error: invalid_client', address] as const),
+  [301, 'redirected to https://elsewhere.example', address] as const,
+])('a token that is refused with status %i is reported at once: %s; %s', async (status, detail, hint) => {
+  const headers = { location: 'https://elsewhere.example?x=1' };
+  const service = await tokens(() => ({ status, headers, body: { error: 'invalid_client' } }));
   const error = await failureOf(client(service.url).authenticate());
   expect(error).toBeInstanceOf(AuthenticationError);
-  expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status, detail: 'error: invalid_client' });
+  expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status, detail });
   expect(error.hint).toContain(hint);
   expect(service.seen).toHaveLength(1);
 });
