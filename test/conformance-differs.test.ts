@@ -26,12 +26,14 @@ const keeps = (path: RegExp): Change => ({
   },
 });
 
-const keepsAll = 'DELETE /v1/reviews/:id deletes it for good';
+const keepsAll = 'DELETE /v1/reviews/:id deletes it for good, with 204';
 
 /** What the service does otherwise, by the section and the statement that must find it. */
 const deviations: Record<string, Record<string, Change>> = {
   orders: {
-    'POST /v1/orders answers 201': inAnswers('POST', all('orders'), (answer) => Object.assign(answer, { status: 200 })),
+    'POST /v1/orders answers 201 with the Location /v1/orders': inAnswers('POST', all('orders'), (answer) =>
+      Object.assign(answer, { status: 200 }),
+    ),
     'the Link header holds rel "last" with the last page\'s number': inAnswers(
       'GET',
       all('orders'),
@@ -111,7 +113,9 @@ test('a refused write differs once; what needs its record cannot be checked', as
   const change = inAnswers('POST', all('orders'), (answer) => Object.assign(answer, { status: 500, body: {} }));
   await using proxy = await startChangingProxy(url, change);
   const { results, left } = await conform(settingsFor(proxy.url), ['orders']);
-  expect(differing(results).map(({ says }) => says)).toContain('POST /v1/orders answers 201');
+  expect(differing(results).map(({ says }) => says)).toContain(
+    'POST /v1/orders answers 201 with the Location /v1/orders',
+  );
   expect(untold(results)).toContain('an order has phone: string');
   // They were made all the same: what has no id is removed by its code.
   expect(left).toEqual([]);

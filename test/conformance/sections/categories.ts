@@ -1,6 +1,6 @@
-import { isSame, rowOf } from '../expect.ts';
+import { isSame } from '../expect.ts';
 import { codeOf, fullestListed, records } from '../records.ts';
-import { type Resource, read, resourceStatements, shapesOf } from '../resource.ts';
+import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
 import type { Session } from '../session.ts';
 import { inSection, type Statement } from '../statement.ts';
 import type { FieldTable, Parameter } from '../tables.ts';
@@ -14,11 +14,6 @@ const fields: FieldTable = [
 ];
 
 const parent = (session: Session) => records.categories.fresh(session, 'parent');
-const child = async (session: Session) =>
-  records.categories.fresh(session, 'child', { parent_category_id: String((await session.shared(parent)).id) });
-
-const resource = inSection('Resources, Category');
-
 const parentId = async (session: Session) => String((await session.shared(parent)).id);
 const isNumber = (found: unknown, sent: unknown) => found === Number(sent);
 
@@ -60,14 +55,13 @@ export const category: Resource = {
 
 export const categories: readonly Statement[] = [
   ...shapesOf(category),
-  resource('depth of a top level category is 1', async (session) =>
-    isSame('depth', rowOf(await session.shared(records.categories.answer)).depth, 1),
-  ),
-  resource('depth of a category below a top level one is 2', async (session) => {
-    isSame('depth', (await read(session, 'categories', (await session.shared(child)).id)).depth, 2);
-  }),
-  resource('parent_category_id of a top level category is null', async (session) =>
-    isSame('parent_category_id', rowOf(await session.shared(records.categories.answer)).parent_category_id, null),
+  inSection('Resources, Category')(
+    'a top level category has depth 1 and no parent, one below it depth 2',
+    async (session) => {
+      const { id, depth, parent_category_id } = await session.shared(parent);
+      const below = await records.categories.fresh(session, 'child', { parent_category_id: String(id) });
+      isSame('depth and parent', [depth, parent_category_id, below.depth], [1, null, 2]);
+    },
   ),
   ...resourceStatements(category),
   inSection('Endpoints, Categories, Create or update')(
