@@ -119,7 +119,7 @@ function shortLived(uses: number) {
 test.each([
   [25, 500, 25],
   [3, 60, 24],
-  [1, 8, 10],
+  [1, 12, 14],
 ])(
   'tokens that serve %i requests each carry %i calls, refused to those in flight only',
   async (uses, calls, mostTokens) => {
@@ -130,6 +130,18 @@ test.each([
     expect(service.calls().length).toBeLessThanOrEqual(calls + 8 * mostTokens);
   },
 );
+
+test('tokens that are refused at first use are counted in a row only', async () => {
+  const served: Record<string, number> = { [secretToken(3)]: 0, [secretToken(6)]: 0 };
+  const service = await tinyService((seen) => {
+    const token = tokenOf(seen) ?? '';
+    served[token] = (served[token] ?? 3) + 1;
+    return served[token] > 3 ? { status: 401 } : orderOf(seen);
+  });
+  const api = client(service.url);
+  for (const id of [1, 2, 3, 4]) expect(await api.orders.get(id)).toMatchObject({ id });
+  expect(service.tokenRequests()).toBe(6);
+});
 
 const [credentials, address] = ['check the client id and the client secret', 'paths below the base address'];
 test.each([
@@ -154,15 +166,18 @@ test('an empty token is not used; a service that fails is asked for one again', 
   expect(service.tokenRequests()).toBe(3);
 });
 
-test.each([
+test.each<[lives: unknown, last: number, headers?: Record<string, string>]>([
   [100, 2],
   ['100', 2],
   [0, 1],
   ['soon', 1],
   [-5, 1],
-])('a token that lives %j s is renewed ahead of its end: after 91 s it is token %i', async (expires_in, last) => {
+  // From a cache, past its end: it is used until it is refused.
+  [3600, 1, { age: '3500' }],
+])('a token that lives %j s is renewed ahead of its end: after 91 s it is token %i', async (lives, last, headers) => {
   let nowMs = 1_000_000;
-  const service = await tinyService(orderOf, (_seen, nth) => json({ access_token: secretToken(nth), expires_in }));
+  const answer = (nth: number) => json({ access_token: secretToken(nth), expires_in: lives }, headers);
+  const service = await tinyService(orderOf, (_seen, nth) => answer(nth));
   const api = client(service.url, { now: () => nowMs });
   for (const afterMs of [0, 89_000, 2_000]) {
     nowMs += afterMs;
@@ -213,6 +228,12 @@ test.each(overviewFailures)('an overview that gets %o says nothing of the refuse
   const api = client(service.url);
   expect(await api.orders.get(9)).toMatchObject({ id: 9 });
   expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/9', '/v1/reviews/overview', '/v1/orders/9']);
+});
+
+test('a creation that is refused has changed nothing, also where the overview fails', async () => {
+  const service = await tinyService(({ path }) => ({ status: path.endsWith('overview') ? 500 : 401 }));
+  const create = client(service.url).subOrders.create(1, { product_id: 3, price: '1' });
+  expect(await failureOf(create)).toBeInstanceOf(AuthenticationError);
 });
 
 /** Knows one token a client: each that it gives out revokes the one before. */
