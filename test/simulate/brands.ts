@@ -1,7 +1,5 @@
-import { maskTraces } from '../../src/warehouse/forget.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import type { SimulatedDatabase } from './database.ts';
-import { createScheduler, type Process, stepsADay, within } from './scheduler.ts';
+import { createScheduler, type Process, stepsADay } from './scheduler.ts';
 import { type Nature, simulateWorld, startOf, type WorldEnd } from './world.ts';
 
 export const brandNames = ['nord', 'sued', 'west'];
@@ -31,8 +29,7 @@ const [backUpAfter, restoreIn] = [1, 4];
 /**
  * Three brands on one warehouse, whose orders, products and reviews have the same codes and ids. The first is healthy, the
  * service of the second is dead and the queries of the third are broken as long as it storms. In a long world one of them is
- * restored from a backup while the others go on. The oracle judges each by itself. In the end the customers of the first are
- * forgotten, which must change nothing of the others.
+ * restored from a backup while the others go on. The oracle judges each by itself.
  */
 export async function simulateBrands(
   seed: number,
@@ -44,7 +41,6 @@ export async function simulateBrands(
   await database.reset();
   const scheduler = createScheduler(seed, startOf(seed), stepsADay * brandNames.length * Math.max(1, days));
   const workers: Process[] = [];
-  const newProcess = (name: string): Process => ({ name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 });
   const losses: (() => void)[] = [];
   let arrived = 0;
   const unlucky = brandNames[seed % brandNames.length] as string;
@@ -54,7 +50,8 @@ export async function simulateBrands(
     worker(hasApp: (name: string) => boolean): Process {
       const open = workers.find(({ name, isDead }) => !isDead && !hasApp(name));
       if (open) return open;
-      workers.push(newProcess(`worker${workers.length + 1}`));
+      const name = `worker${workers.length + 1}`;
+      workers.push({ name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 });
       return workers.at(-1) as Process;
     },
     onKill: (lost: () => void) => void losses.push(lost),
@@ -103,26 +100,6 @@ export async function simulateBrands(
     ),
   );
   const findings = ends.flatMap((end, at) => end.findings.map((text) => `brand ${brandNames[at]}: ${text}`));
-  if (findings.length === 0) findings.push(...(await forgetInOne()));
   const nature = ends.map((end, at) => `${brandNames[at]}: ${end.nature}`).join('\n');
   return { ...(ends[0] as WorldEnd), findings, nature, steps: scheduler.steps(), story: scheduler.story };
-
-  async function forgetInOne(): Promise<string[]> {
-    const [first = '', ...others] = brandNames;
-    const contents = async () => (await Promise.all(others.map((one) => database.contentOf(one)))).flat();
-    const before = await contents();
-    let isDone = false;
-    const forgotten = within(newProcess('forget'), async () => {
-      const { db } = await openWarehouse({ url: warehouseUrl, connections: 1, brand: first });
-      for (let n = 1; n < 9; n += 1) await maskTraces(db, { userCode: `user-O${n}`, orders: [`O${n}`] });
-    }).finally(() => {
-      isDone = true;
-    });
-    await scheduler.until(() => isDone, { withinMs: 3_600_000, what: 'customers are forgotten' });
-    await forgotten;
-    const after = await contents();
-    return before
-      .filter((one, at) => one !== after[at])
-      .map((one) => `forget changed another brand: ${one.slice(0, 60)}`);
-  }
 }

@@ -47,7 +47,6 @@ export async function openSimulatedDatabase(url: string) {
   const sessionsOf = new Map<Process, Set<Session>>();
   const counts = { statements: 0 };
   let clockMs = Number.NaN;
-  let clockErrorMs = 0;
   type FaultOf = (text: string, process: Process) => StatementFault;
   /** By brand; without brands under ''. */
   const faults = new Map<string, FaultOf>();
@@ -68,7 +67,7 @@ export async function openSimulatedDatabase(url: string) {
   }
 
   async function setClock(scheduler: Scheduler): Promise<void> {
-    const ms = Math.floor((scheduler.now() + clockErrorMs) / clockStepMs) * clockStepMs;
+    const ms = Math.floor(scheduler.now() / clockStepMs) * clockStepMs;
     if (ms === clockMs) return;
     clockMs = ms;
     await admin.query({ name: 'clock', text: `select setval('sim.clock', $1)`, values: [ms * 1000] });
@@ -105,8 +104,7 @@ export async function openSimulatedDatabase(url: string) {
   async function execute(scheduler: Scheduler, session: Session, query: Query, deliver: (outcome: Outcome) => void) {
     counts.statements += 1;
     const isTimeless =
-      Math.abs(scheduler.now() + clockErrorMs - clockMs) < 1000 &&
-      !/now\(\)|clock_timestamp|insert|update/i.test(query.text);
+      Math.abs(scheduler.now() - clockMs) < 1000 && !/now\(\)|clock_timestamp|insert|update/i.test(query.text);
     if (!isTimeless) await setClock(scheduler);
     if (/^\s*(begin|start transaction)/i.test(query.text)) session.isInTransaction = true;
     if (/^\s*(commit|rollback)\s*$/i.test(query.text)) session.isInTransaction = false;
@@ -234,12 +232,7 @@ export async function openSimulatedDatabase(url: string) {
         await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
       }
     });
-    let isDone = false;
-    void migrated.finally(() => {
-      isDone = true;
-    });
-    await scheduler.until(() => isDone, { withinMs: 3_600_000, what: 'the warehouse is migrated' });
-    await migrated;
+    await scheduler.done(migrated, 'the warehouse is migrated');
     const { rows } = await admin.query<{ name: string }>(`
       select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname ~ '^(sync|warehouse|bi)(_|$)' and c.relkind = 'r' and c.relname not like '%applied%'`);
@@ -263,7 +256,6 @@ export async function openSimulatedDatabase(url: string) {
     async reset(): Promise<void> {
       worlds += 1;
       faults.clear();
-      clockErrorMs = 0;
       for (const sessions of sessionsOf.values()) for (const session of [...sessions]) await drop(session);
       sessionsOf.clear();
       const isThorough = worlds % 25 === 0;
@@ -276,19 +268,6 @@ export async function openSimulatedDatabase(url: string) {
     },
     useFaults(next: FaultOf, brand = ''): void {
       faults.set(brand, next);
-    },
-    /** Everything that a brand has: whether anything of it changed. */
-    async contentOf(brand: string): Promise<string[]> {
-      const own = tables.filter((name) => name.includes(`_${brand}.`));
-      const { rows } = await admin.query<{ content: string }>(
-        own
-          .map(
-            (name) =>
-              `select '${name} ' || coalesce(string_agg(t::text, ' ' order by t::text), '') as content from ${name} t`,
-          )
-          .join(' union all '),
-      );
-      return rows.map(({ content }) => content).sort();
     },
     /** A backup of a brand. @returns restores it, in one transaction. That returns false while others use the tables. */
     async backUp(brand: string): Promise<() => Promise<boolean>> {
@@ -314,10 +293,6 @@ export async function openSimulatedDatabase(url: string) {
             return false;
           },
         );
-    },
-    /** The clock of the server is set. */
-    setClockError(ms: number): void {
-      clockErrorMs = ms;
     },
     async kill(process: Process): Promise<void> {
       for (const session of sessionsOf.get(process) ?? []) await drop(session);

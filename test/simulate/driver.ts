@@ -64,9 +64,7 @@ export function createQueue(scheduler: Scheduler) {
   const isReady = (run: Run) => run.stage === 'new' || (run.stage === 'waiting' && !run.steps.some(isOpen));
 
   function pump(): void {
-    const awake = [...workers].filter(
-      ({ process, isClosing }) => !process.isDead && !isClosing && process.frozenUntilMs <= scheduler.now(),
-    );
+    const awake = [...workers].filter(({ process }) => !process.isDead && process.frozenUntilMs <= scheduler.now());
     for (const run of runs) {
       const able = awake.filter(({ onlyRun }) => onlyRun === undefined || onlyRun === run.id);
       if (run.stage === 'ended' || able.length === 0) continue;

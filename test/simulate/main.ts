@@ -1,9 +1,7 @@
 /**
- * `npm run simulate -- --minutes 10`: many small worlds, one after the other. `--seed 7`: that world alone, with its story.
- * `--seed 1..30,57`: these worlds, each named in a line with the hash of its story.
- * `--with kills,orders=1` gives all worlds these parts of their nature (world.ts), to look for one kind of defect.
- * `--brands` gives each world three brands. `--days 14 --seed today` lives one long world through.
- * Prints each seed whose world is not as it should be, and ends with status 1 then.
+ * Prints each seed whose world is not as it should be, and ends with status 1 then; docs/testing.md has examples. One seed
+ * alone is shown with its story, several (`1..30,57`) with the hash of theirs. `--with kills,orders=1` gives all worlds
+ * these parts of their nature (world.ts). `--postgres`, `--from` and `--step` are for processes beside others.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,9 +27,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     from: { type: 'string' },
     with: { type: 'string' },
-    story: { type: 'boolean' },
     postgres: { type: 'string' },
-    first: { type: 'boolean' },
     jobs: { type: 'string' },
     step: { type: 'string' },
   },
@@ -54,11 +50,6 @@ if (server && jobs > 1) {
       return spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1), ...more], { stdio: 'inherit' });
     }),
   );
-  // The first that finds something ends the others, where that was asked for.
-  const endAll = () => {
-    for (const child of children) child.kill();
-  };
-  for (const child of children) child.on('exit', (code) => code !== 0 && values.first && endAll());
   const ends = await Promise.all(children.map((child) => once(child, 'exit')));
   await server.close();
   process.exit(ends.some(([code]) => code === 1) ? 1 : 0);
@@ -77,18 +68,11 @@ process.on('unhandledRejection', (error) =>
   unexpected.push(error instanceof Error ? (error.stack ?? error.message) : String(error)),
 );
 
-/** `--with kills,orders=1,faults=0.1`: these parts of each world's nature are not left to its seed. */
 const given: Partial<Nature> = Object.fromEntries(
-  (values.with ?? '')
-    .split(',')
-    .filter(Boolean)
-    .map((part) => {
-      const [name = '', value = 'true'] = part.split('=');
-      return [
-        name,
-        Number.isNaN(Number(value)) ? (value === 'true' ? true : value === 'false' ? false : value) : Number(value),
-      ];
-    }),
+  [...(values.with ?? '').matchAll(/(\w+)(?:=([^,]+))?/g)].map(([, name, value = 'true']) => [
+    name,
+    /^(true|false|[\d.]+)$/.test(value) ? JSON.parse(value) : value,
+  ]),
 );
 
 // What is read from files is read once: afterwards a world waits for nothing but the scheduler.
@@ -96,42 +80,27 @@ for (const file of await readdir(packagePath('sql', 'warehouse', 'statements')))
   await statement(basename(file, '.sql'));
 await simulate(0, database, url, {}, 0);
 const named = values.seed === undefined ? undefined : [...seedsIn(values.seed)];
-const isLong = values.days !== undefined;
-const hasStory = values.story || (named?.length === 1 && !isLong);
+const hasStory = named?.length === 1 && values.days === undefined;
 const startedMs = realNow();
 const cpuBefore = process.cpuUsage();
 const lastMs = startedMs + Number(values.minutes ?? 1) * 60_000;
-let [worlds, red, steps, statements] = [0, 0, 0, 0];
+let [worlds, red] = [0, 0];
 for (const seed of named ?? seedsUntil(lastMs)) {
   const beganMs = realNow();
   const end = await simulate(seed, database, url, given, Number(values.days ?? 0));
   worlds += 1;
-  steps += end.steps;
-  statements += end.statements;
   const findings = [...end.findings, ...unexpected.splice(0).map((text) => `an unhandled rejection: ${text}`)];
-  const hash = createHash('sha256').update(end.story.join('\n')).digest('hex').slice(0, 12);
-  if (hasStory) {
-    console.log(end.story.join('\n'));
-    console.log(`\n${end.nature}`);
-  }
-  if (findings.length > 0) {
-    red += 1;
-    console.log(
-      `seed ${seed} (${hash}):\n${findings
-        .slice(0, 6)
-        .map((text) => `  ${text}`)
-        .join('\n')}`,
-    );
-    if (values.first) break;
-  } else if (named) console.log(`seed ${seed} (${hash}): all is as it should be`);
-  if (named) console.log(`${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`);
+  if (findings.length > 0) red += 1;
+  const story = end.story.join('\n');
+  if (hasStory) console.log(`${story}\n\n${end.nature}`);
+  const cost = `${end.steps} steps, ${end.statements} statements, ${Math.round(realNow() - beganMs)} ms`;
+  const hash = createHash('sha256').update(story).digest('hex').slice(0, 12);
+  const found = findings.length === 0 ? ' all is as it should be' : ['', ...findings.slice(0, 6)].join('\n  ');
+  if (named || findings.length > 0) console.log(`seed ${seed} (${hash}):${found}\n${cost}`);
 }
-const seconds = (realNow() - startedMs) / 1000;
-const cpu = process.cpuUsage(cpuBefore);
-console.log(`cpu ${Math.round((cpu.user + cpu.system) / 1000 / worlds)} ms a world`);
-console.log(
-  `${worlds} worlds in ${seconds.toFixed(1)} s, ${red} not as they should be; ${Math.round(steps / worlds)} steps and ${Math.round(statements / worlds)} statements each`,
-);
+const { user, system } = process.cpuUsage(cpuBefore);
+console.log(`cpu ${Math.round((user + system) / 1000 / worlds)} ms a world`);
+console.log(`${worlds} worlds in ${((realNow() - startedMs) / 1000).toFixed(1)} s, ${red} not as they should be`);
 process.exitCode = red > 0 ? 1 : 0;
 await database.close();
 await server?.close();

@@ -125,41 +125,39 @@ function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
       const lately = taken.filter((one) => one > atMs - dayMs + graceMs).length;
       if (lately > 50) findings.push(`${lately} removals in 24 hours without --allow-removals`);
     }
+    const code = entry.kind === 'removed' ? entry.code : entry.order.code;
+    const versions = versionsAt(shop, code, atMs);
+    const always = (is: (one: ShopOrder) => boolean) => versions.every((one) => one !== undefined && is(one));
+    const hasReviews = (one: SubOrder) => one.reviews > 0 && one.reviewedMs < atMs - graceMs;
+    const what =
+      entry.kind === 'removed'
+        ? `sub-order ${entry.subOrder.id} of order ${code} was removed`
+        : `order ${code} was deleted`;
+    const wrong = (is: boolean, why: string) => is && findings.push(`${what}${why}`);
     if (entry.kind === 'removed') {
-      const { subOrder, code, versions } = { ...entry, versions: versionsAt(shop, entry.code, atMs) };
-      const what = `sub-order ${subOrder.id} of order ${code}`;
-      if (subOrder.by === undefined) findings.push(`${what} was removed, and somebody else had created it`);
-      if (subOrder.reviews > 0 && subOrder.reviewedMs < atMs - graceMs)
-        findings.push(`${what} was removed, and has reviews`);
-      if (!mayRemoveAll(entry) && versions.every((one) => one !== undefined && one.lines.length === 0))
-        findings.push(`${what} was removed, although the order has lost all of its lines at once`);
-      if (
-        versions.every(
-          (one) =>
-            one !== undefined &&
-            one.deletedMs === null &&
-            one.lines.filter((line) => isLine(line, subOrder)).length > entry.alike,
-        )
-      )
-        findings.push(`${what} was removed, although the shop has its line`);
+      const { subOrder, alike } = entry;
+      wrong(subOrder.by === undefined, ', and somebody else had created it');
+      wrong(hasReviews(subOrder), ', and has reviews');
+      const isEmptied = always(({ lines }) => lines.length === 0);
+      wrong(!mayRemoveAll(entry) && isEmptied, ', although the order has lost all of its lines at once');
+      const isThere = always(
+        ({ deletedMs, lines }) => deletedMs === null && lines.filter((line) => isLine(line, subOrder)).length > alike,
+      );
+      wrong(isThere, ', although the shop has its line');
     } else {
-      const { order } = entry;
-      const what = `order ${order.code}`;
-      const [own, ofRun] = [settingsOf(process.name).deletes, request?.by?.run?.rights?.deletes ?? 'send'];
-      if (own === 'off' || ofRun === 'off') findings.push(`${what} was deleted with ORDER_DELETES=off`);
-      if ([...order.subOrders.values()].some((one) => one.reviews > 0 && one.reviewedMs < atMs - graceMs))
-        findings.push(`${what} was deleted, and has reviews`);
-      if (versionsAt(shop, order.code, atMs).every((one) => one !== undefined && one.deletedMs === null))
-        findings.push(`${what} was deleted, although the shop has it`);
-      const known = shop.versions.get(order.code) ?? [];
-      const goneAt = known.findLast(
+      const allowed = [settingsOf(process.name).deletes, request?.by?.run?.rights?.deletes];
+      wrong(allowed.includes('off'), ' with ORDER_DELETES=off');
+      wrong([...entry.order.subOrders.values()].some(hasReviews), ', and has reviews');
+      wrong(
+        always(({ deletedMs }) => deletedMs === null),
+        ', although the shop has it',
+      );
+      const known = shop.versions.get(code) ?? [];
+      const gone = known.findLast(
         (one, at) => one.committedMs <= atMs && one.order === undefined && known[at - 1]?.order !== undefined,
       );
-      const lastShown = versionsAt(shop, order.code, atMs).findLast((one) => one !== undefined);
-      if (goneAt && lastShown === undefined && atMs - goneAt.committedMs < dayMs)
-        findings.push(
-          `${what} was deleted ${Math.round((atMs - goneAt.committedMs) / 3_600_000)} hours after it left the shop`,
-        );
+      const isGone = versions.every((one) => one === undefined);
+      wrong(gone !== undefined && isGone && atMs - gone.committedMs < dayMs, ' within a day after it left the shop');
     }
   }
   return findings;
@@ -508,18 +506,12 @@ export function nothingCostsNothing(
 ): Findings {
   // A run reads again what changed in the minutes before its cursor, in pages of 20 at least. The two flows together
   // take fewer than 20 statements a run where nothing has changed.
+  const { orders = 0, reviews = 0 } = counts;
   const most =
     of === 'orders'
-      ? { requests: 2, statements: 16 + 5 * (counts.orders ?? 0) }
-      : { requests: 14 + Math.ceil((counts.reviews ?? 0) / 20), statements: 23 + (counts.reviews ?? 0) };
-  const shownCounts = JSON.stringify(counts);
-  return [
-    ...(cost.writes > 0 ? [`a run of ${of} that had nothing to do sent ${cost.writes} writes: ${shownCounts}`] : []),
-    ...(cost.requests > most.requests
-      ? [`a run of ${of} that had nothing to do sent ${cost.requests} requests: ${shownCounts}`]
-      : []),
-    ...(cost.statements > most.statements
-      ? [`a run of ${of} that had nothing to do ran ${cost.statements} statements: ${shownCounts}`]
-      : []),
-  ];
+      ? { writes: 0, requests: 2, statements: 16 + 5 * orders }
+      : { writes: 0, requests: 14 + Math.ceil(reviews / 20), statements: 23 + reviews };
+  return (['writes', 'requests', 'statements'] as const)
+    .filter((what) => cost[what] > most[what])
+    .map((what) => `a run of ${of} that had nothing to do: ${cost[what]} ${what}, ${JSON.stringify(counts)}`);
 }

@@ -25,8 +25,6 @@ export type Opened = {
   process: Process;
   app: App;
   settings: Settings;
-  /** It takes nothing new. */
-  isClosing: boolean;
   /** A command carries out its own run and no other; undefined: a worker. */
   onlyRun: string | undefined;
 };
@@ -104,6 +102,6 @@ export async function openProcess(
       close: async () => {},
       [Symbol.asyncDispose]: async () => {},
     };
-    return { process, app, settings, isClosing: false, onlyRun: undefined };
+    return { process, app, settings, onlyRun: undefined };
   });
 }

@@ -68,12 +68,13 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
     return turn;
   }
 
-  return {
+  const scheduler = {
     random,
     story,
     tell,
     now: () => nowMs,
     steps: () => steps,
+    alone,
     /** Adds something to run. @param process null: of none, it happens whatever becomes of processes. @returns how to take it back. */
     add(delayMs: number, run: () => unknown, process: Process | null | undefined = here.getStore()): () => void {
       places += 1;
@@ -126,8 +127,18 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
       }
       while (!(await alone(step)));
     },
-    alone,
+    /** What the work returns, at most an hour later. */
+    async done<T>(work: Promise<T>, what: string): Promise<T> {
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      work.then(end, end);
+      await scheduler.until(() => isOver, { withinMs: 3_600_000, what });
+      return work;
+    },
   };
+  return scheduler;
 }
 
 /** All that can go on by itself has gone on: what is left waits for the scheduler. */
@@ -143,13 +154,7 @@ export function installVirtualTime(): void {
 
   function startTimer(process: Process, run: () => void, ms: number, isRepeated: boolean) {
     const { scheduler } = process;
-    const timer = {
-      ref: () => timer,
-      unref: () => timer,
-      hasRef: () => true,
-      refresh: () => timer,
-      [Symbol.dispose]: () => stopTimer(timer),
-    };
+    const timer = { ref: () => timer, unref: () => timer, refresh: () => timer };
     const start = () => {
       const cancel = scheduler.add(
         ms + scheduler.random.next() * 2,

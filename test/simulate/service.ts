@@ -187,19 +187,15 @@ export function createService(habits: ServiceHabits, now: () => number) {
     const [, , , orderId, , subOrderId] = path.split('/');
     if (orderId === undefined) {
       if (method === 'POST') return write(form, process, request);
-      if (method === 'GET') {
-        const code = query.get('code');
-        if (code === null) return { status: 200, body: [] };
-        const found = orderOf(code);
-        return found ? { status: 200, body: shownOrder(found) } : notFound;
-      }
-      return { status: 405 };
+      const code = query.get('code');
+      const found = code === null ? undefined : orderOf(code);
+      if (code === null) return { status: 200, body: [] };
+      return found ? { status: 200, body: shownOrder(found) } : notFound;
     }
     const order = orders.get(Number(orderId));
     if (!order) return notFound;
     if (!path.includes('/sub_orders')) {
       if (method === 'GET') return { status: 200, body: shownOrder(order) };
-      if (method !== 'DELETE') return { status: 405 };
       orders.delete(order.id);
       note({ kind: 'deleted', process, request, order });
       return { status: 204 };
@@ -208,7 +204,6 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (habits.refusedProducts.has(Number(given.get('product_id'))))
       return { status: 422, body: { error: 'no such product' } };
     if (subOrderId === undefined) {
-      if (method !== 'POST') return { status: 405 };
       const made = addSubOrder(order, given, process?.name ?? 'somebody');
       note({ kind: 'created', process, request, code: order.code, subOrder: made });
       return { status: 201, body: { id: made.id } };
@@ -220,7 +215,6 @@ export function createService(habits: ServiceHabits, now: () => number) {
       change(one, query);
       return { status: 204 };
     }
-    if (method !== 'DELETE') return { status: 405 };
     order.subOrders.delete(one.id);
     const alike = [...order.subOrders.values()].filter((other) => contentKey(other) === contentKey(one)).length;
     note({ kind: 'removed', process, request, code: order.code, subOrder: one, alike });
@@ -285,8 +279,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     return { status: 200, headers: isNamed ? { link } : {}, body: items };
   }
 
-  function ofReviews({ method, path, query }: Request): Response {
-    if (method !== 'GET') return { status: 405 };
+  function ofReviews({ path, query }: Request): Response {
     const id = path.split('/')[3];
     if (id === 'overview') {
       const dates = [...reviews.values()].map((one) => one.createdMs);

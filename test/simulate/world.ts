@@ -159,9 +159,7 @@ export async function simulateWorld(
   const findings: oracle.Findings = [];
   const now = scheduler.now;
   const settings: Settings = {
-    contactMaxAgeDays: nature.contactMaxAgeDays,
-    deletes: nature.deletes,
-    batchSize: nature.batchSize,
+    ...nature,
     rescanDays: 7,
     // What a run reads again by chance hides what another has missed. A change is seen at most 8 minutes late.
     overlapMinutes: days > 0 || nature.lateCommits || nature.clockErrors ? 15 : 1,
@@ -170,10 +168,7 @@ export async function simulateWorld(
   const cursed = nature.cursed ? random.sample(codes, 2) : [];
   const service = createService(
     {
-      money: nature.money,
-      pageSize: nature.pageSize,
-      link: nature.link,
-      emptyValues: nature.emptyValues,
+      ...nature,
       refusedOrders: new Set(cursed.slice(0, 1)),
       failingOrders: new Set(cursed.slice(1)),
       failingStatus: random.pick([500, 500, 429, 403]),
@@ -204,16 +199,6 @@ export async function simulateWorld(
   const busy = new Set<Process>();
   let [isStormy, isOver, outageUntilMs, names] = [false, true, 0, 0];
 
-  const wait = async <T>(what: string, work: Promise<T>, withinMs = hourMs): Promise<T> => {
-    let end: { value: T } | { error: unknown } | undefined;
-    work.then(
-      (value) => (end = { value }),
-      (error: unknown) => (end = { error }),
-    );
-    await scheduler.until(() => end !== undefined, { withinMs, what });
-    if (end && 'error' in end) throw end.error;
-    return (end as unknown as { value: T }).value;
-  };
   const pass = async (ms: number): Promise<void> => {
     let isOver = false;
     scheduler.add(ms, () => (isOver = true), null);
@@ -229,14 +214,11 @@ export async function simulateWorld(
         ? among.worker((one) => processes.has(one) || [...busy].some((other) => other.name === one))
         : { name: own, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
     const { name } = process;
-    scheduler.tell(
-      `starts${clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`}`,
-      process,
-    );
+    const ahead = clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`;
+    scheduler.tell(`starts${ahead}`, process);
     busy.add(process);
-    const opened = await openProcess(process, {
-      ...{ settings: ofProcess, shop: shop.shop, queues: queue.queues, warehouseUrl, brand },
-    }).catch((error: unknown) => {
+    const from = { settings: ofProcess, shop: shop.shop, queues: queue.queues, warehouseUrl, brand };
+    const opened = await openProcess(process, from).catch((error: unknown) => {
       // The worker goes on with the other brands, and opens this one again later.
       if (among && kind === 'worker') at(10_000, () => start(startWorker()));
       else process.isDead = true;
@@ -296,23 +278,22 @@ export async function simulateWorld(
     const isWrite = method !== 'GET' && path !== '/oauth/token';
     const isOfOrders = isSubOrder || path === '/v1/orders';
     const isRefusable = isOfOrders && isWrite && (form.get('code') !== null) !== isSubOrder;
-    const loginPage = '<html>please log in</html>';
+    const instead = (status: number, body: unknown = { error: 'it fails' }, headers = {}) => {
+      return () => ({ arrivesMs: undefined, answersMs, instead: { status, body, headers } });
+    };
     const kinds: (readonly [() => Passage, number])[] = [
       [() => ({ arrivesMs: undefined, answersMs, fails: 'reset' }), 2],
       [() => ({ arrivesMs, answersMs, fails: 'reset' }), 3],
       [() => ({ arrivesMs: undefined, answersMs: undefined }), 1],
       [() => ({ arrivesMs, answersMs: undefined }), 1],
-      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 500, body: { error: 'it fails' } } }), 2],
+      [instead(500), 2],
       [() => ({ arrivesMs, answersMs, instead: { status: 502, body: '<html>bad gateway</html>' } }), 2],
-      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 503, headers: { 'retry-after': '7' } } }), 1],
-      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 429, headers: { 'retry-after': '3' } } }), 1],
+      [instead(503, undefined, { 'retry-after': '7' }), 1],
+      [instead(429, undefined, { 'retry-after': '3' }), 1],
       [() => ({ arrivesMs: undefined, answersMs, fails: 'refused' }), 1],
       [() => ({ arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' }), 0.5],
-      [() => ({ arrivesMs: undefined, answersMs, instead: { status: 200, body: loginPage } }), isWrite ? 1 : 0.3],
-      [
-        () => ({ arrivesMs: undefined, answersMs, instead: { status: 422, body: { error: 'refused' } } }),
-        nature.refusals && isRefusable ? 3 : 0,
-      ],
+      [instead(200, '<html>please log in</html>'), isWrite ? 1 : 0.3],
+      [instead(422), nature.refusals && isRefusable ? 3 : 0],
       [() => late(process, request), isCreation && nature.lateCreations ? 8 : 0],
     ];
     return random.weighted(kinds)();
@@ -485,38 +466,34 @@ export async function simulateWorld(
     const at = lines.length === 0 ? 0 : random.integer(0, lines.length - 1);
     const edit = (more: Partial<ShopLine>) => lines.map((one, place) => (place === at ? { ...one, ...more } : one));
     const fresh = String(past.flatMap((one) => one.lines).length + 1);
-    const edited = (more: Partial<ShopLine>): ShopOrder => ({ ...order, lines: edit(more) });
+    const but = (more: Partial<ShopOrder>) => (): ShopOrder => ({ ...order, ...more });
     type Change = readonly [text: string, weight: number, next: () => ShopOrder | undefined];
     const shipped = () => ({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` });
     const otherwise = () => ({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) });
     const recoded = () => ({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) });
-    const [hasMany, isBack] = [lines.length > 1, nature.returns];
+    const [many, isBack, { contactChanges }] = [lines.length > 1, nature.returns, nature];
     const changes: Change[] = [
       ['changes its total', 1, () => ({ ...order, total: String(random.integer(10, 90)) })],
-      ['ships a line', 3, () => edited(shipped())],
-      ['changes a line', 2, () => edited(otherwise())],
-      ['loses an invoice', 0.5, () => edited({ invoice: null })],
+      ['ships a line', 3, () => ({ ...order, lines: edit(shipped()) })],
+      ['changes a line', 2, () => ({ ...order, lines: edit(otherwise()) })],
+      ['loses an invoice', 0.5, but({ lines: edit({ invoice: null }) })],
       ['gets another line', 1, () => ({ ...order, lines: [...lines, line(`x${fresh}`)] })],
-      ['gives a line another code', nature.lineCodes ? 4 : 0, () => edited(recoded())],
-      ['loses a line', nature.removals && hasMany ? 4 : 0, () => ({ ...order, lines: lines.toSpliced(at, 1) })],
-      [
-        'loses all but one line',
-        nature.massRemovals && hasMany ? 15 : 0,
-        () => ({ ...order, lines: lines.slice(0, 1) }),
-      ],
-      ['loses all lines', nature.emptied ? 2 : 0, () => ({ ...order, lines: [] })],
-      ['is marked as deleted', nature.deletions ? 3 : 0, () => ({ ...order, deletedMs: now() })],
-      ['is not deleted any more', isBack && order.deletedMs !== null ? 8 : 0, () => ({ ...order, deletedMs: null })],
+      ['gives a line another code', nature.lineCodes ? 4 : 0, () => ({ ...order, lines: edit(recoded()) })],
+      ['loses a line', nature.removals && many ? 4 : 0, but({ lines: lines.toSpliced(at, 1) })],
+      ['loses all but one line', nature.massRemovals && many ? 15 : 0, but({ lines: lines.slice(0, 1) })],
+      ['loses all lines', nature.emptied ? 2 : 0, but({ lines: [] })],
+      ['is marked as deleted', nature.deletions ? 3 : 0, but({ deletedMs: now() })],
+      ['is not deleted any more', isBack && order.deletedMs !== null ? 8 : 0, but({ deletedMs: null })],
       ['vanishes', nature.vanishing && shop.all().length > 2 ? 3 : 0, () => undefined],
       [
         'is as it was before',
         isBack && past.length > 1 ? 9 : 0,
         () => ({ ...random.pick(past), deletedMs: order.deletedMs }),
       ],
-      ['loses its contact', nature.contactChanges ? 2 : 0, () => ({ ...order, email: null, phone: null })],
+      ['loses its contact', contactChanges ? 2 : 0, but({ email: null, phone: null })],
       [
         'gets another address',
-        nature.contactChanges ? 2 : 0,
+        contactChanges ? 2 : 0,
         () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` }),
       ],
     ];
@@ -591,9 +568,7 @@ export async function simulateWorld(
     const { process, app } = opened;
     scheduler.tell(`${name} is due`, process);
     const due = within(process, () => startDueRun(app, named(jobs, name), `${name}-${Math.round(now() / 1000)}`));
-    void due.catch((error: unknown) =>
-      scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process),
-    );
+    start(due, `${name} is not started:`, process);
   }
 
   /** Somebody ends a run for good: `runs end`, Ctrl-C, or a queue that has lost it. */
@@ -603,9 +578,7 @@ export async function simulateWorld(
     if (!run || !opened) return;
     scheduler.tell(`${run.id} is ended by a person`, opened.process);
     const ended = within(opened.process, () => endRun(opened.app, run.id, 'ended by a person'));
-    void ended.catch((error: unknown) =>
-      scheduler.tell(`it is not ended: ${String(error).slice(0, 160)}`, opened.process),
-    );
+    start(ended, 'it is not ended:', opened.process);
     // The process that works on it dies with it.
     const holders = [run, ...run.steps].flatMap(({ holder }) => holder ?? []);
     for (const one of alive()) if (nature.kills && holders.includes(one.process)) at(0, () => kill(one, 'is killed'));
@@ -613,11 +586,7 @@ export async function simulateWorld(
   }
 
   /** The command of a run: it starts it and carries it out, together with workers. */
-  async function runCommand(
-    name: string,
-    asked: Partial<RunRights> = {},
-    keyed: { key?: string; replaces?: true } = {},
-  ): Promise<void> {
+  async function runCommand(name: string, asked: Partial<RunRights> = {}, keyed = {}): Promise<void> {
     const opened = await open('command', ownSettings());
     const { process, app } = opened;
     scheduler.tell(`command ${name} ${JSON.stringify(asked)}`, process);
@@ -656,11 +625,12 @@ export async function simulateWorld(
     busy.delete(process);
     process.isDead = true;
   }
-  const start = (work: Promise<unknown>) =>
-    void work.catch((error: unknown) => scheduler.tell(`it ends with ${String(error).slice(0, 160)}`, undefined));
+  /** What nobody waits for: the story tells how it failed. */
+  const start = (work: Promise<unknown>, failed = 'it ends with', process?: Process) =>
+    void work.catch((error: unknown) => scheduler.tell(`${failed} ${String(error).slice(0, 160)}`, process));
 
   const at = (ms: number, run: () => unknown) => scheduler.add(ms, run, null);
-  const alive = () => [...processes.values()].filter(({ process, isClosing }) => !process.isDead && !isClosing);
+  const alive = () => [...processes.values()].filter(({ process }) => !process.isDead);
   const startWorker = async () => queue.join(await open('worker', ownSettings()));
   /** Processes may be set otherwise: then the stricter of the run's rights and their own settings holds. */
   const ownSettings = (): Settings =>
@@ -726,11 +696,9 @@ export async function simulateWorld(
     if (nature.stubborn)
       at(moment(), () => {
         const untilMs = now() + random.integer(10, 200) * 1000;
-        obstacle = {
-          ...{ code: random.pick(codes), method: random.pick(['POST', 'PUT', 'DELETE', 'DELETE']), untilMs },
-          status: random.pick([500, 422]),
-        };
-        scheduler.tell(`the service fails for each ${obstacle.method} of order ${obstacle.code}`, undefined);
+        const [code, method] = [random.pick(codes), random.pick(['POST', 'PUT', 'DELETE', 'DELETE'])];
+        obstacle = { code, method, untilMs, status: random.pick([500, 422]) };
+        scheduler.tell(`the service fails for each ${method} of order ${code}`, undefined);
       });
     if (nature.allowRemovals) at(moment(), () => start(runCommand('sync-orders', { allowRemovals: true })));
     if (nature.repair) at(moment(), () => start(command('repair')));
@@ -755,7 +723,7 @@ export async function simulateWorld(
     outageUntilMs = 0;
     database.useFaults(() => undefined, brand);
     scheduler.tell('the storm is over', undefined);
-    if (!alive().some(({ onlyRun }) => onlyRun === undefined)) await wait('a worker starts', startWorker());
+    if (!alive().some(({ onlyRun }) => onlyRun === undefined)) await scheduler.done(startWorker(), 'a worker starts');
     await scheduler.until(() => queue.isQuiet() && [...busy].every(({ isDead }) => isDead), {
       withinMs: 8 * hourMs,
       what: 'all runs have ended',
@@ -817,10 +785,8 @@ export async function simulateWorld(
   async function runNow(opened: Opened, name: string): Promise<Run> {
     const { process, app } = opened;
     queue.join(opened);
-    const { id } = await wait(
-      `${name} starts`,
-      within(process, () => startRun(app, { job: named(jobs, name) })),
-    );
+    const started = within(process, () => startRun(app, { job: named(jobs, name) }));
+    const { id } = await scheduler.done(started, `${name} starts`);
     const run = queue.runs.find((one) => one.id === id) as Run;
     await scheduler.until(() => run.stage === 'ended', { withinMs: 6 * hourMs, what: `${run.id} has ended` });
     return run;
@@ -829,7 +795,7 @@ export async function simulateWorld(
   /** A quiet day later everything is as it should be, and another run has nothing to do. */
   async function settle(): Promise<void> {
     await pass(26 * hourMs);
-    const opened = await wait('a process starts', open('settles'));
+    const opened = await scheduler.done(open('settles'), 'a process starts');
     const runs: Run[] = [];
     runs.push(await runNow(opened, 'sync-orders'));
     if (nature.undated || nature.vanishing || random.chance(0.3)) runs.push(await runNow(opened, 'rescan-orders'));
@@ -882,10 +848,8 @@ export async function simulateWorld(
     if (nature.imported) for (const code of random.sample(codes, 1 + Math.floor(codes.length / 4))) imported.add(code);
     for (const code of codes.filter((one) => !imported.has(one))) {
       // Some are about to become too old for contact.
-      place(
-        code,
-        nature.growOld ? oldest - random.integer(-5, random.pick([5, 5, 40])) * minuteMs : random.next() * oldest,
-      );
+      const isOld = nature.growOld;
+      place(code, isOld ? oldest - random.integer(-5, random.pick([5, 5, 40])) * minuteMs : random.next() * oldest);
       if (nature.foreign && random.chance(0.6)) foreignOrder(code);
     }
     for (let n = 0; n < nature.reviews; n += 1) {
