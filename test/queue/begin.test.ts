@@ -1,12 +1,10 @@
 import { expect } from 'vitest';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
-import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
-import { statusReport } from '../../src/app/status-report.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
-import { runOf, worldTest } from '../harness/world.ts';
+import { worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
@@ -102,33 +100,6 @@ test('a moment that comes twice leaves its open run, and begins an ended one aga
   expect(await rows()).toEqual([{ id: 'due', outcome: null }]);
   expect(await findRun(app.warehouse.db, 'due')).toMatchObject(runAs(changed.config));
   expect((await job())?.data).toEqual({});
-});
-
-test('a run that ends while the next one looks at it keeps its end; the next starts', async ({ world }) => {
-  const app = await world.openApp();
-  const { db } = app.warehouse;
-  await beginRun(db, runOf(syncReviews.name, { id: 'first', startedBy: 'schedule' }));
-  const isAlive = async (id: string) => {
-    // Its row was read as open; now it ends.
-    await finishRun(db, 'first', { finishedAt: app.now(), outcome: 'done', counts: { inserted: 7 } });
-    return app.queues.isAlive(id);
-  };
-  await startDueRun({ ...app, queues: { ...app.queues, isAlive } }, syncReviews, 'second');
-  const [first, second] = await Promise.all(['first', 'second'].map((id) => findRun(db, id)));
-  expect(first).toMatchObject({ outcome: 'done', counts: { inserted: 7 } });
-  expect(second?.startedAt.getTime()).toBeGreaterThanOrEqual(first?.finishedAt?.getTime() ?? Number.POSITIVE_INFINITY);
-});
-
-test.for([
-  ['running', 0],
-  ['lost', 1],
-  ['failed', 1],
-] as const)('status names a run that is tended, its job %s, as left: %i', async ([state, left], { world }) => {
-  const app = await world.openApp();
-  await startRun(app, { job: syncCatalog });
-  await world.warehouse('update sync.runs set attended_at = now()');
-  const queues = { ...app.queues, progress: async () => ({ state, planned: undefined, ended: 0 }) };
-  expect((await statusReport({ ...app, queues })).leftRuns).toHaveLength(left);
 });
 
 test('a run of which steps failed names three of the reasons, and keeps its end', async ({ world }) => {

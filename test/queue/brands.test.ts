@@ -61,9 +61,7 @@ function takerOnPaper(schedules: Readonly<Record<string, string>> = {}) {
     }
     on() {}
     async moveToActive() {}
-    async waitUntilReady() {
-      if (handlers.length === 1) throw new Error('the queue is down');
-    }
+    async waitUntilReady() {}
     async run() {}
     async close() {}
   }
@@ -79,20 +77,6 @@ function takerOnPaper(schedules: Readonly<Record<string, string>> = {}) {
   return { due, queues, handle: (job: object) => handlers.at(-1)?.(job, '') };
 }
 
-test('due runs are taken after the queue could not be opened once, and after a start that failed', async () => {
-  const { due, queues, handle } = takerOnPaper();
-  const started: string[] = [];
-  const start = async (job: string, dueId: string) => {
-    started.push(`${job} ${dueId}`);
-    if (dueId === '1') throw new Error('the warehouse is down');
-  };
-  await expect(due.take(queues, start)).rejects.toThrow('the queue is down');
-  await due.take(queues, start);
-  await expect(handle({ name: 'a/sync-orders', id: '1' })).rejects.toThrow('the warehouse is down');
-  await handle({ name: 'a/sync-orders', id: '2' });
-  expect(started).toEqual(['sync-orders 1', 'sync-orders 2']);
-});
-
 /** When the run was due, its pattern now, and for how many seconds it is left to others; undefined: it is dropped. */
 test.each([
   ['12:00:00Z', '* * * * *', 30],
@@ -104,7 +88,6 @@ test.each([
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
   onTestFinished(() => clock.mockRestore());
   const { due, queues, handle } = takerOnPaper({ 'b/sync-orders': pattern });
-  await due.take(queues, never).catch(() => {});
   await due.take(queues, never);
   const given: number[] = [];
   const moveToDelayed = async (at: number) => void given.push((at - now) / 1000);
@@ -122,25 +105,11 @@ async function expectDueRuns(url: string, connections: () => Promise<number>): P
   );
   const log = openLog('silent');
   const queueOutage = openOutage(log, 'queue');
-  const openTaker = () => openDueTaker({ takeOverSeconds: 25, log, queueOutage, abort: new AbortController().signal });
   const started: string[] = [];
-  const [a, ab, b] = queues;
-  if (!a || !ab || !b) throw new Error('there is no queue');
+  const [a, ab] = queues;
+  if (!a || !ab) throw new Error('there is no queue');
 
-  // A process that does not serve a brand leaves its due runs in the queue.
-  await applySchedules(b, [{ job: 'reconcile', pattern: '0 4 1 1 *', timeZone: 'UTC' }]);
-  const delayed = queues.map(async (own) => (await own.counts([])).scheduled.delayed);
-  expect(await Promise.all(delayed)).toEqual([0, 0, 1]);
-  const [nightly] = await b.scheduled.getDelayed();
-  const elsewhere = openTaker();
-  await elsewhere.take(a, never);
-  await nightly?.promote();
-  await until(async () => (await nightly?.getState()) === 'delayed');
-  await elsewhere.close();
-  const due = openTaker();
-  await due.take(b, async (job) => void started.push(`b ${job}`));
-  await until(async () => started.includes('b reconcile'));
-
+  const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage, abort: new AbortController().signal });
   const schedule = { pattern: '* * * * * *', timeZone: 'UTC' };
   for (const [index, brand] of names.entries()) {
     const own = queues[index];

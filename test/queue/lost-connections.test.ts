@@ -1,74 +1,31 @@
-import type pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { syncOrders } from '../../jobs/sync-orders.ts';
+import { expect, onTestFinished, test } from 'vitest';
 import { patchWorker } from '../../src/queue/bullmq-patch.ts';
 import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import { applySchedules } from '../../src/queue/schedules.ts';
-import type { AnyRunJob, RunJob } from '../../src/runs/job.ts';
+import type { RunJob } from '../../src/runs/job.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { startTcpProxy } from '../harness/proxy.ts';
-import { onEachQueue, openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
+import { openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
-test('a BullMQ without what is replaced is refused by name, not left unpatched', () => {
+test('a worker that cannot ask for a job pauses; a BullMQ without what is replaced is refused', async () => {
   const taken: string[] = [];
+  const onTaken = () => void taken.push('asked');
   const worker = { moveToActive: async () => 'job', maximumBlockTimeout: 10 };
   for (const changed of [
     { moveToActive: worker.moveToActive },
     { maximumBlockTimeout: 10 },
     { ...worker, moveToActive: 'gone' },
   ])
-    expect(() => patchWorker(changed, () => {})).toThrow(/This version of BullMQ is not the one/);
-  patchWorker(worker, () => void taken.push('asked'));
+    expect(() => patchWorker(changed, onTaken)).toThrow(/This version of BullMQ is not the one/);
+  const full = { ...worker, moveToActive: () => Promise.reject(new Error('the server is full')) };
+  patchWorker(full, onTaken);
+  const failed = full.moveToActive().catch(() => 'failed');
+  expect(await Promise.race([failed, new Promise((resolve) => setImmediate(resolve, 'pauses'))])).toBe('pauses');
+  patchWorker(worker, onTaken);
   expect(worker.maximumBlockTimeout).toBe(5);
-  return expect(worker.moveToActive().then((job) => [job, taken])).resolves.toEqual(['job', ['asked']]);
-});
-
-test('a worker whose connections broke as it waited and looked takes a due job soon', async () => {
-  const { url, queues, runs } = await openTestQueues();
-  const started: string[] = [];
-  await runs.worker(syncOrders as AnyRunJob<unknown>, undefined, {
-    startDue: async (_job, dueId) => void started.push(dueId),
-  });
-  await queues.scheduled.add('test-run', {}, { jobId: 'due', delay: 4000 });
-
-  // The connection on which the worker waits is cut, a first attempt to open another one fails, and so does the
-  // question when the next job is due, which BullMQ asks once it waits again.
-  const pool = queues.classes.connection as pg.Pool;
-  const [ask, connect] = [pool.query.bind(pool), pool.connect.bind(pool)] as unknown as ((
-    ..._: unknown[]
-  ) => unknown)[];
-  const failures: string[] = [];
-  const failOnce = (what: string) => {
-    if (failures.includes(what)) return;
-    failures.push(what);
-    throw new Error('Connection terminated unexpectedly');
-  };
-  const waits = `
-    select pid from pg_stat_activity
-    where datname = current_database() and application_name = 'review-sync-scheduled-test'
-    and query ~ 'LISTEN bullmq'`;
-  await until(async () => (await query(url, waits)).length > 0);
-  Object.assign(pool, {
-    async query(...given: unknown[]) {
-      if (failures.includes('connect') && String(given[0]).includes('next_delay(')) failOnce('next_delay');
-      return ask?.(...given);
-    },
-    // A statement on the pool passes a callback.
-    connect(...given: unknown[]) {
-      if (given.length > 0) return connect?.(...given);
-      return (async () => {
-        failOnce('connect');
-        return connect?.();
-      })();
-    },
-  });
-  await query(url, `select pg_terminate_backend(pid) from (${waits}) as w`);
-  await until(async () => started.length > 0);
-  expect(failures).toEqual(['connect', 'next_delay']);
-  expect(started).toEqual(['due']);
+  expect([await worker.moveToActive(), taken]).toEqual(['job', ['asked']]);
 });
 
 test('a queue that was first asked for while its server was down opens once it is up', async () => {
@@ -115,48 +72,6 @@ const counting: RunJob<{ runs: number }, number, string> = {
   conclude: async () => ({ outcome: 'done', counts: {} }),
   fail: async () => {},
 };
-
-onEachQueue(({ redisUrl }) => {
-  test('a schedule goes on after a clock is set back, through moments it has run at', async () => {
-    const { queues, runs } = await openTestQueues(redisUrl());
-    const now = Date.now.bind(Date);
-    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 2000);
-    onTestFinished(() => clock.mockRestore());
-    const everySecond = [{ job: 'sync-orders', pattern: '* * * * * *', timeZone: 'Asia/Seoul' }];
-    const context = { runs: 0 };
-    const startDue = async () => {
-      context.runs += 1;
-    };
-    const start = () => runs.worker(counting, context, { startDue });
-    await applySchedules(queues, everySecond);
-    const ahead = await start();
-    await until(async () => context.runs >= 2);
-    await ahead.close(0);
-    clock.mockRestore();
-    await applySchedules(queues, everySecond);
-    context.runs = 0;
-    await start();
-    await until(async () => context.runs >= 5);
-  });
-});
-
-redisTest('a Redis that refuses writes, as a full one does, is asked once a second', async () => {
-  const redis = await startRedis();
-  onTestFinished(() => redis.close());
-  const { runs } = await openTestQueues(redis.url);
-  let failures = 0;
-  const onRetry = () => {
-    failures += 1;
-  };
-  await runs.start(counting);
-  await withRedis(redis.url, (client) => client.config('SET', 'maxmemory', '1'));
-  await runs.worker(counting, { runs: 0 }, { onRetry });
-  const seconds = async () => Number((await withRedis(redis.url, (client) => client.time()))[0]);
-  await until(async () => failures > 0);
-  const began = await seconds();
-  await until(async () => (await seconds()) >= began + 3);
-  expect(failures).toBeLessThan(50);
-});
 
 redisTest('a worker follows its Redis through a failover that leaves its connections open', async () => {
   const [old, promoted] = [await startRedis(), await startRedis()];

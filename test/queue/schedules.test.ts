@@ -1,10 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
-import { withRedis } from '../../src/queue/connection.ts';
-import type { Queues } from '../../src/queue/index.ts';
 import {
   applySchedules,
   isTooFarAhead,
@@ -13,9 +11,7 @@ import {
   schedulesOf,
   watchSchedules,
 } from '../../src/queue/schedules.ts';
-import { onEachQueue, openTestQueues, redisTest } from '../harness/queues.ts';
-import { startRedis } from '../harness/servers.ts';
-import { openWorld } from '../harness/world.ts';
+import { onEachQueue, openTestQueues } from '../harness/queues.ts';
 
 const minute = 60_000;
 const at = (pattern: string, job = 'sync-orders', timeZone = 'Asia/Seoul'): Schedule => ({ job, pattern, timeZone });
@@ -41,15 +37,6 @@ const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], s
 ];
 
 onEachQueue(({ redisUrl }) => {
-  test('a brand leaves the schedules of the others in the same queue as they are', async () => {
-    const { queues } = await openTestQueues(redisUrl());
-    const of = (prefix: string) => ({ ...queues, prefix });
-    for (const prefix of ['nord/', 'sued/']) await applySchedules(of(prefix), [orders]);
-    await applySchedules(of('sued/'), []);
-    expect(await plannedRuns(of('nord/'))).toMatchObject([orders]);
-    expect(await plannedRuns(of('sued/'))).toEqual([]);
-  });
-
   test('workers that start together all set the schedules', async () => {
     const { queues } = await openTestQueues(redisUrl());
     for (const _ of [1, 2, 3, 4, 5]) {
@@ -91,66 +78,23 @@ onEachQueue(({ redisUrl }) => {
   });
 });
 
-const set = (queues: Queues, how: string) =>
-  how === 'start'
-    ? applySchedules(queues, [orders])
-    : watchSchedules({ queues, log: openLog('silent') }, [orders], 3_600_000).close();
-
 test.each(['start', 'watch'])('a schedule whose due run the queue has lost is set again by the %s', async (how) => {
   const { queues } = await openTestQueues();
-  await overdue(queues);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
+  await applySchedules(queues, [orders]).finally(() => vi.useRealTimers());
   await (queues.classes.connection as pg.Pool).query('delete from bullmq.job');
-  await set(queues, how);
+  if (how === 'start') await applySchedules(queues, [orders]);
+  else await watchSchedules({ queues, log: openLog('silent') }, [orders], 3_600_000).close();
   expect((await plannedRuns(queues))[0]?.next?.getTime()).toBeGreaterThan(Date.now());
 });
 
-const key = 'bull:review-sync-scheduled-test';
-redisTest.for([
-  // A worker that takes its run writes the number of runs into a new hash.
-  ['its pattern', `del ${key}:repeat:sync-orders; hset ${key}:repeat:sync-orders ic 1`],
-  ['its next run', `del ${key}:repeat:sync-orders:<due>`],
-  ['the place of its next run', `zrem ${key}:delayed repeat:sync-orders:<due>`],
-  // A worker takes a run without a name, and does nothing; nothing says that the run is to be removed.
-  [
-    'its next run, which was taken,',
-    `zrem ${key}:delayed repeat:sync-orders:<due>; zadd ${key}:completed 1 repeat:sync-orders:<due>`,
-  ],
-])('a schedule of which a Redis that is full has dropped %s is set again', async ([_what, lost = '']) => {
-  const redis = await startRedis();
-  onTestFinished(() => redis.close());
-  for (const how of ['start', 'watch']) {
-    const { queues } = await openTestQueues(redis.url);
-    const dueMs = await overdue(queues);
-    for (const command of lost.replaceAll('<due>', String(dueMs)).split('; ')) {
-      const [name = '', ...args] = command.split(' ');
-      expect(await withRedis(redis.url, (client) => client.call(name, ...args))).toBe(1);
-    }
-    await set(queues, how);
-    const [planned] = await plannedRuns(queues);
-    expect([how, planned]).toMatchObject([how, orders]);
-    expect(planned?.next?.getTime()).toBeGreaterThan(Date.now());
-    expect((await queues.scheduled.getDelayed()).map(({ id }) => id)).toContain(
-      `repeat:sync-orders:${planned?.next?.getTime()}`,
-    );
-  }
-});
-
-/** Sets the schedule as of an hour ago. @returns when its run was due. */
-async function overdue(queues: Queues): Promise<number> {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
-  await applySchedules(queues, [orders]).finally(() => vi.useRealTimers());
-  return (await plannedRuns(queues))[0]?.next?.getTime() ?? 0;
-}
-
-test('a worker whose queue hangs when it sets the schedules says so and ends', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  await world.openApp();
-  const holding = new pg.Client({ connectionString: world.warehouseUrl });
-  onTestFinished(() => holding.end());
-  await holding.connect();
-  await holding.query('begin; lock table bullmq.scheduler in access exclusive mode');
-  const worker = await world.cli('worker');
-  expect(worker).toMatchObject({ status: 1, stderr: expect.stringContaining('did not respond within 5 seconds') });
+test('a queue that hangs when the schedules are set is an error after five seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const hangs = { prefix: '', schedulers: () => new Promise<never>(() => {}) } as never;
+  const set = expect(applySchedules(hangs, [])).rejects.toThrow('did not respond within 5 seconds');
+  await vi.advanceTimersByTimeAsync(5000);
+  await set;
 });
 
 test('a next run is too far ahead if it is later than the first one an hour from now', () => {
@@ -177,7 +121,15 @@ test('doctor calls a run overdue after a minute, and names schedules that differ
     fault('sync-orders was due at 2026-03-01T11:58:59.999Z, and no worker took it'),
   );
   expect(await look(0)).toMatchObject([{ level: 'ok', what: 'sync-orders runs next at 2026-03-01T12:00:00.000Z' }]);
-  expect((await look(0, 'UTC')).map(({ level }) => level)).toEqual(['warning', 'warning', 'ok']);
+  const named = (zone: string, where: string) => ({
+    level: 'warning',
+    what: `sync-orders (*/5 * * * * in ${zone}): ${where}`,
+  });
+  const differ = [
+    named('Asia/Seoul', 'configured, but not in the queue'),
+    named('UTC', 'in the queue, but not configured'),
+  ];
+  expect(await look(0, 'UTC')).toMatchObject([...differ, { level: 'ok' }]);
   expect((await look(-120 * minute)).slice(0, 1)).toMatchObject(fault('a clock was ahead'));
   expect(await look(undefined)).toMatchObject(fault('sync-orders has no next run'));
   expect(await look(0, '', [])).toMatchObject([{ level: 'warning', what: 'no schedule is configured' }]);

@@ -263,20 +263,6 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   expect(await name('a')).not.toBe(await name('b'));
 });
 
-test('a worker carries out eight runs at once, each of which listens on a connection', async () => {
-  const { queues, runs } = await openTestQueues();
-  const all = Promise.withResolvers<void>();
-  const ids = await Promise.all(Array.from({ length: 9 }, () => runs.start(job)));
-  const context = calls({ step: () => all.promise.then(() => ({})) });
-  await runs.worker(job, context, { concurrency: 24, startDue: async () => {} });
-  await until(async () => context.steps.length === 24);
-  all.resolve();
-  for (const id of ids) {
-    expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    runs.end(id, stopped);
-  }
-});
-
 test('a run goes on where its connection broke; one that cannot succeed fails', async () => {
   const { queues, runs } = await openTestQueues();
   const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
