@@ -10,14 +10,12 @@ import {
   checkSums,
   shareOfLines,
 } from '../../src/app/doctor/check-shop-values.ts';
-import type { SqlDialect } from '../../src/shop/sql-text.ts';
 
 const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
 
 test.each([
   ['midnight in UTC', days('00:00:00.000000'), true],
   ['midnight in Seoul', days('15:00:00.000000'), true],
-  ['midnight in Nepal', days('18:15:00.000000'), true],
   ['midnight in Vienna, in winter and summer', [...days('23:00:00.000000', 5), ...days('22:00:00.000000', 5)], true],
   ['midnight in London, in winter and summer', [...days('00:00:00.000000', 5), ...days('23:00:00.000000', 5)], true],
   ['midnight and noon', [...days('00:00:00.000000', 5), ...days('12:00:00.000000', 5)], false],
@@ -29,21 +27,9 @@ test.each([
 });
 
 test('a change dated at the beginning of its day is a warning', () => {
-  const check = (now: string, dialect: SqlDialect = 'postgres') =>
-    checkDays(true, days('00:00:00.000000'), now, dialect);
-  expect(check('2026-03-19T14:00:00Z')).toMatchObject([
-    {
-      level: 'warning',
-      what: expect.stringMatching(
-        /^changed_orders\.sql: changed_at has one time of day in all of the newest 10 changes/,
-      ),
-      hint: expect.stringContaining("<day> + interval '1 day' where <day> >= :since - interval '1 day',"),
-    },
-  ]);
-  expect(check('2026-03-19T14:00:00Z', 'mysql')[0]?.hint).toContain(
-    'cast(<day> + interval 1 day as datetime) where <day> >= :since - interval 1 day,',
-  );
-  expect(check('2026-03-18T14:00:00Z')).toEqual([]);
+  const levels = (now: string) => checkDays(true, days('00:00:00.000000'), now, 'mysql').map(({ level }) => level);
+  expect(levels('2026-03-19T14:00:00Z')).toEqual(['warning']);
+  expect(levels('2026-03-18T14:00:00Z')).toEqual([]);
 });
 
 const now = '2026-03-01T18:00:00Z';
@@ -103,34 +89,26 @@ test('what the lines add up to is said, and is a warning where no discount expla
 
 test('lines of other orders are a warning, though the middle order looks right', () => {
   const check = (...prices: number[]) =>
-    checkSums(prices.map((price, n) => dated({ code: `A${n}`, total_price: '100' }, { price: String(price) })));
+    checkSums(prices.map((price, n) => dated({ code: `A${n}`, total_price: '100' }, { price: String(price) })))[0]
+      ?.what;
   // A quarter far off is what vouchers and shipping do; one order more is not.
-  expect(check(49, 100, 100, 201, 100, 100, 50, 200)).toMatchObject([{ level: 'ok' }]);
-  expect(check(49, 100, 100, 200, 100, 5, 50, 1900)).toMatchObject([
-    {
-      level: 'warning',
-      what: expect.stringMatching(
-        /less or more than 50 % to 200 % of total_price in 3 of 8 orders, such as order A5 \(5 %\) and order A7 \(1900 %\)$/,
-      ),
-      hint: expect.stringContaining('do the lines belong to these orders?'),
-    },
-  ]);
+  expect(check(49, 100, 100, 201, 100, 100, 50, 200)).toContain('add up to 100 %');
+  expect(check(49, 100, 100, 200, 100, 5, 50, 1900)).toMatch(
+    /in 3 of 8 orders, such as order A5 \(5 %\) and order A7 \(1900/,
+  );
   // If the middle order is in another unit, that explains the others.
-  expect(check(10_000, 10_000, 10_000)).toMatchObject([{ what: expect.stringContaining('minor units?') }]);
+  expect(check(10_000, 10_000, 10_000)).toContain('minor units?');
 });
 
 test('deliveries that are days, before their order, get the hint for days', () => {
   const orders = Array.from({ length: 10 }, (_, n) =>
     dated({ created_at: `2026-02-1${n}T12:00:00Z` }, { delivered_at: `2026-02-1${n}T00:00:00Z` }),
   );
-  const hint = (some: typeof orders, dialect: SqlDialect) => checkDates(some, now, dialect)[0]?.hint;
-  expect(hint(orders, 'postgres')).toContain(
-    "a day without a time, which counts from its midnight: select the time too, or <day> + interval '1 day' as",
-  );
-  expect(hint(orders, 'mysql')).toContain('or cast(<day> + interval 1 day as datetime) as delivered_at');
+  const hint = (some: typeof orders) => checkDates(some, now, 'postgres')[0]?.hint;
+  expect(hint(orders)).toContain('a day without a time, which counts from its midnight');
   const [first, ...others] = orders;
   const timed = [{ ...first, lines: [{ delivered_at: '2026-02-10T11:00:00Z' }] }, ...others] as typeof orders;
-  expect(hint(timed, 'postgres')).toContain('say the zone');
+  expect(hint(timed)).toContain('say the zone');
   // Dates before their order are said from one in twenty on.
   const early = dated({ updated_at: '2026-03-01T11:00:00Z' }, {});
   const found = (others: number) => checkDates([early, ...Array(others).fill(dated({}, {}))], now, 'mysql');
@@ -144,33 +122,37 @@ test('a statement is named by what it reads as a whole, or from five seconds on'
   const cost = { file: 'orders', purpose: 'find 1 orders by code', seconds: 4.999, scans: [] };
   const said = async (costs: object[], hasFeed = true) => {
     const shop = { queryCosts: async () => costs, hasFeed: async () => hasFeed } as never;
-    return (await checkQueryCosts(shop)).map(({ level, what, hint }) => `${level}: ${what} → ${hint}`);
+    return (await checkQueryCosts(shop)).map(({ level, what }) => `${level}: ${what}`);
   };
   expect(await said([])).toEqual([]);
   expect(await said([cost, { ...cost, purpose: 'rescan' }])).toEqual([
-    'ok: no statement reads a large table as a whole: 4999 ms to find 1 orders by code, 4999 ms to rescan → undefined',
+    'ok: no statement reads a large table as a whole: 4999 ms to find 1 orders by code, 4999 ms to rescan',
   ]);
-  const analyze = 'run explain analyze on the query with a condition on its key, and see what it reads';
   const scans = [
     { table: 'o', rows: 1200, remedy: 'r1' },
     { table: 'l', remedy: 'r2' },
   ];
   const why = { ...cost, unexplained: 'hidden' };
   expect(await said([{ ...cost, seconds: 5 }, { ...cost, seconds: undefined }, { ...cost, scans }, why, why])).toEqual([
-    `warning: orders.sql takes long to find 1 orders by code: 5.000 s today → ${analyze}`,
-    `fault: orders.sql takes long to find 1 orders by code: more than 30 s, or than a limit of the database; then it is cancelled → ${analyze}`,
-    'warning: orders.sql reads the whole of o (1,200 rows) and l to find 1 orders by code: 4.999 s today → r1; r2',
-    expect.stringMatching(
-      /^warning: it is unknown whether orders\.sql reads a large table as a whole: hidden → run explain/,
-    ),
+    'warning: orders.sql takes long to find 1 orders by code: 5.000 s today',
+    expect.stringMatching(/^fault: orders\.sql takes long to find 1 orders by code: more than 30 s/),
+    'warning: orders.sql reads the whole of o (1,200 rows) and l to find 1 orders by code: 4.999 s today',
+    'warning: it is unknown whether orders.sql reads a large table as a whole: hidden',
   ]);
-  const changes = { ...cost, isOfChanges: true, purpose: 'find what changed in the last ten minutes', scans };
-  expect(await said([changes])).toHaveLength(1);
-  expect((await said([changes], false))[1]).toMatch(
-    /^warning: there is no changed_orders\.sql: .* → write changed_orders/,
-  );
-  const none = { ...changes, scans: [] };
-  expect(await said([{ ...cost, scans }, none], false)).toHaveLength(1);
+  // Without a feed the query of changes alone counts.
+  const changes = { ...cost, isOfChanges: true, scans };
+  const findings = [
+    said([changes]),
+    said([changes], false),
+    said(
+      [
+        { ...cost, scans },
+        { ...changes, scans: [] },
+      ],
+      false,
+    ),
+  ];
+  expect((await Promise.all(findings)).map(({ length }) => length)).toEqual([1, 2, 1]);
 });
 
 test('doctor knows each status that a preset or the template sends, and names others', async () => {
@@ -185,12 +167,7 @@ test('doctor knows each status that a preset or the template sends, and names ot
     expect([file, sent.length]).toEqual([file, expect.toSatisfy((count: number) => count > 3)]);
     for (const status of sent) expect([file, checkStatuses(withStatus(status))]).toEqual([file, []]);
   }
-  expect(checkStatuses(withStatus('angekommen'))).toMatchObject([
-    {
-      what: expect.stringContaining('nor a preset uses, in 1 line: "angekommen" 1 times'),
-      hint: expect.stringMatching(/shows paid,.* send unpaid,/),
-    },
-  ]);
+  expect(checkStatuses(withStatus('angekommen'))[0]?.what).toContain('in 1 line: "angekommen" 1 times');
   // The most frequent first, eight of them, and no word that may be a customer's.
   const words = ['Kim Minji', 'a12345', 'x'.repeat(33), ...'bcdefgh'].flatMap((word, n) => Array(n + 1).fill(word));
   const [found] = checkStatuses(words.flatMap(withStatus));

@@ -45,6 +45,8 @@ describe('readConfig', () => {
     '  - ORDER_CONTACT_MAX_AGE_DAYS: 0',
     '"ORDER_CONTACT_MAX_AGE_DAYS": 0,',
     'setenv ORDER_CONTACT_MAX_AGE_DAYS 0',
+    'export ORDER_CONTACT_MAX_AGE_DAYS 0',
+    'ORDER_CONTACT_MAX_AGE_DAYS＝0',
     `STATUS_TOKEN="${mixed}\nORDER_CONTACT_MAX_AGE_DAYS=0\nSCHEDULE_ORDERS="*/5 * * * *"`,
     `STATUS_TOKEN='${mixed}\nORDER_CONTACT_MAX_AGE_DAYS = 0\n# the owner's`,
     `WEBHOOK_BRAND_IDS=\nSTATUS_TOKEN=${mixed} ORDER_CONTACT_MAX_AGE_DAYS=0`,
@@ -120,28 +122,21 @@ describe('readConfig', () => {
     ['WAREHOUSE_DATABASE_URL', 'geheim'],
     ['QUEUE_URL', 'amqp://guest:geheim@host'],
     ['QUEUE_URL', 'redis://:geheim@host/abc'],
-    ['QUEUE_URL', 'redis://:geheim@host/-1'],
     ['REVIEW_API_BASE_URL', 'reviews.example.com?secret=geheim'],
     ['REVIEW_API_BASE_URL', 'https://user:geheim@reviews.example.com'],
     ['REVIEW_API_BASE_URL', 'https://reviews.example.com/?key=geheim'],
     ['ALERT_WEBHOOK_URL', 'https://geheim:geheim@hooks.example.com'],
     ['REVIEW_API_TIME_ZONE', '+09:00'],
-    ['REVIEW_API_TIME_ZONE', 'Seoul'],
     ['SHOP_TIME_ZONE', 'Seoul'],
-    ['REVIEW_API_CONCURRENCY', '0'],
     ['REVIEW_API_CONCURRENCY', '2.5'],
     ['REVIEW_API_REQUESTS_PER_SECOND', 'NaN'],
-    ['ORDER_OVERLAP_MINUTES', '-1'],
     ['ORDER_DELETES', 'yes'],
     ['SCHEDULE_ORDERS', 'every 5 minutes'],
-    ['SCHEDULE_ORDERS', '*/5 * * *'],
     ['SCHEDULE_ORDERS', '0 0 31 4,6 *'],
     ['SCHEDULE_TIME_ZONE', 'KST+9'],
     ['LOG_LEVEL', 'loud'],
     ['STATUS_TOKEN', 'geheim-geheim-1'],
-    ['STATUS_TOKEN', 'change-me-geheim'],
     ['WEBHOOK_SECRET', 'geheim-geheim-1'],
-    ['WEBHOOK_SECRET', 'change-me-geheim'],
     ['WEBHOOK_SECRET', 'geheim/with/a/slash'],
     ['WEBHOOK_SECRET', mixed.slice(0, 201)],
   ])('%s=%s is refused by name, and no secret is shown', (name, value) => {
@@ -174,17 +169,6 @@ describe('readConfig', () => {
 });
 
 describe('the command line', () => {
-  test('names everything that is wrong at once, does nothing and exits 2', async () => {
-    const end = await runCli(['status'], { SCHEDULE_ORDERS: 'x', SHOP_DATABASE_URL: 'nonsense' });
-    expect(end).toMatchObject({ status: 2, stdout: '' });
-    const said = [
-      'SHOP_DATABASE_URL is malformed',
-      'WAREHOUSE_DATABASE_URL is missing',
-      'SCHEDULE_ORDERS is malformed',
-    ];
-    for (const one of said) expect(end.stderr).toContain(one);
-  });
-
   test.each(['postgres://u:pw@localhost/shop?host=', 'mysql://u:pw@localhost/shop?socket='])(
     'shops at two sockets of one machine are two: %s',
     (url) => {

@@ -55,58 +55,39 @@ const letters = [
   { id: 2, kind: 'line', resolvedAt: at(3), lastFailedAt: at(2), reason: 'old' },
 ];
 
-const letterHead = 'id|kind|state|last failed|reason';
-const closed = '2|line|closed 1970-01-01 00:00:03|1970-01-01 00:00:02|old';
-
 test('what is known of an order is said part by part, and so is what is not', () => {
   const unknown = { code: 'A', lines: [], deadLetters: [] };
   const link = { orderId: 1, pushedAt: at(1), dueAt: at(2), failedPushes: 3, sentFields: ['user_phone'] };
-  const subOrder = {
-    ...{ id: 7, product_id: 8, price: { cents: 900 }, status: 'paid' },
-    ...{ reviews_count: 2, updated_at: 'now', invoice: 'X' },
-  };
+  const order = { code: 'A', mileage: '', total_price: '9' };
+  const sent = (code: string, status: string | null) => ({ order_code: 'A', line_code: code, status });
   const known = {
     ...{ code: 'A', link, deadLetters: letters },
-    shop: {
-      order: { code: 'A', mileage: '', total_price: '9' },
-      lines: [
-        { order_code: 'A', line_code: '1', status: null },
-        { order_code: 'A', line_code: '2', status: 'paid' },
-      ],
-      fault: 'no date',
-    },
+    shop: { order, lines: [sent('1', null), sent('2', 'paid')], fault: 'no date' },
     lines: [
       { lineCode: '1', subOrderId: 7, content: { price: '9' } },
       { lineCode: '2', subOrderId: null, content: null },
     ],
-    service: { id: 1, code: 'A', sub_orders: [subOrder] },
+    service: { id: 1, code: 'A', sub_orders: [{ id: 7, product_id: 8, price: { cents: 900 }, reviews_count: 2 }] },
   };
-  const said = (order: object) => drawn(orderParts(order as never));
-  expect(said(known)).toEqual([
-    '# The shop',
-    'It cannot be read: no date',
-    'The order / field|value / code|A / total_price|9',
-    'Lines / line_code|status / 1| / 2|paid',
-    '# Pushed',
-    'Pushed: last recorded at 1970-01-01 00:00:01, with e-mail and phone.',
-    'Due again: 1970-01-01 00:00:02. Failed in a row: 3.',
-    'Lines / line|sub-order|as last sent / 1|7|{"price":"9"} / 2|being added|nothing',
-    '# The service',
-    'The order / field|value / id|1 / code|A',
-    'Sub-orders / id|product_id|cents|status|reviews_count|updated_at / 7|8|900|paid|2|now',
-    '# Dead letters',
-    `Dead letters / ${letterHead} / 1|order|open|1970-01-01 00:00:01|odd / ${closed}`,
-    '# Difference',
-    'Nothing was compared: the shop or the service does not have the order, or could not be asked, or it cannot be read.',
-  ]);
+  const said = (more: object) => drawn(orderParts(more as never));
+  expect(said(known)).toEqual(
+    expect.arrayContaining([
+      'It cannot be read: no date',
+      'The order / field|value / code|A / total_price|9',
+      'Lines / line_code|status / 1| / 2|paid',
+      'Pushed: last recorded at 1970-01-01 00:00:01, with e-mail and phone.',
+      'Due again: 1970-01-01 00:00:02. Failed in a row: 3.',
+      'Lines / line|sub-order|as last sent / 1|7|{"price":"9"} / 2|being added|nothing',
+      expect.stringMatching(/^Sub-orders .* \/ 7\|8\|900\|/),
+      expect.stringMatching(
+        /^Dead letters .* \/ 1\|order\|open\|.*\|odd \/ 2\|line\|closed 1970-01-01 00:00:03\|.*\|old$/,
+      ),
+    ]),
+  );
   const never = { pushedAt: null, dueAt: null, failedPushes: 0, sentFields: ['user_name'] };
-  expect(said({ ...unknown, link: never, lookupFault: 'down' }).slice(1, 6)).toEqual([
-    'The shop has no order A.',
-    '# Pushed',
-    'Pushed: never recorded, without e-mail and phone.',
-    'Due again: no. Failed in a row: 0.',
-    '# The service',
-  ]);
+  expect(said({ ...unknown, link: never, lookupFault: 'down' })).toEqual(
+    expect.arrayContaining(['The shop has no order A.', 'Pushed: never recorded, without e-mail and phone.']),
+  );
   expect(isUnknownOrder(unknown as never)).toBe(true);
   for (const one of ['shop', 'link', 'service', 'deadLetters'] as const)
     expect([one, isUnknownOrder({ ...unknown, [one]: known[one] } as never)]).toEqual([one, false]);
@@ -116,44 +97,24 @@ test('what is known of an order is said part by part, and so is what is not', ()
 test('what is known of a review is said part by part, and so is what is not', () => {
   const unknown = { id: 1, windows: [], deadLetters: [], differences: [] };
   const windows = [{ axis: 'created', runId: 'r1', startAt: at(1), endAt: at(2), startedAt: at(3), reviews: 4 }];
-  const known = {
-    ...unknown,
-    service: { id: 1 },
-    warehouse: { score: 5 },
-    windows,
-    missed: { at: at(4), runId: 'r2' },
-    deadLetters: letters.slice(1),
-  };
-  const said = (review: object) => drawn(reviewParts(review as never));
-  expect(said(known)).toEqual([
-    '# The service',
-    'The review / field|value / id|1',
-    '# The warehouse',
-    'The review / field|value / score|5',
-    '# Windows that held its dates',
-    'Suspected gone: missed at 1970-01-01 00:00:04 by r2.',
-    'Windows / axis|from|to|read at|run / created|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1',
-    '# Dead letters',
-    `Dead letters / ${letterHead} / ${closed}`,
-    '# Difference',
-    'Service and warehouse agree.',
-  ]);
-  expect(said(unknown).filter((line) => line.startsWith('The service') || line.startsWith('Neither'))).toEqual([
-    'The service has no such review (404).',
-    'Neither the service nor the warehouse shows it.',
-  ]);
+  const found = { service: { id: 1 }, warehouse: { score: 5 }, deadLetters: letters };
+  const said = (more: object) => drawn(reviewParts({ ...unknown, ...more } as never));
+  expect(said({ ...found, windows, missed: { at: at(4), runId: 'r2' } })).toEqual(
+    expect.arrayContaining([
+      'The review / field|value / score|5',
+      'Suspected gone: missed at 1970-01-01 00:00:04 by r2.',
+      'Windows / axis|from|to|read at|run / created|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1',
+      'Service and warehouse agree.',
+    ]),
+  );
+  expect(said({})).toEqual(expect.arrayContaining(['Neither the service nor the warehouse shows it.']));
   expect(isUnknownReview(unknown as never)).toBe(true);
   for (const one of ['service', 'warehouse', 'deadLetters'] as const)
-    expect([one, isUnknownReview({ ...unknown, [one]: known[one] } as never)]).toEqual([one, false]);
+    expect([one, isUnknownReview({ ...unknown, [one]: found[one] } as never)]).toEqual([one, false]);
   expect(isUnknownReview({ ...unknown, serviceFault: 'down' } as never)).toBe(false);
 });
 
-test.each<[value: unknown, shown: string]>([
-  ['x'.repeat(80), 'x'.repeat(80)],
-  ['x'.repeat(81), `${'x'.repeat(79)}…`],
-  [at(0), '1970-01-01T00:00:00.000Z'],
-  [{ a: 1 }, '{"a":1}'],
-  ['', 'nothing'],
-])('the operator who asks sees %j as %s', (value, shown) => {
-  expect(valueText(value)).toBe(shown);
+test('the operator who asks sees eighty characters of a value', () => {
+  const shown = ['x'.repeat(80), `${'x'.repeat(79)}…`, '1970-01-01T00:00:00.000Z', '{"a":1}', 'nothing'];
+  expect(['x'.repeat(80), 'x'.repeat(81), at(0), { a: 1 }, ''].map(valueText)).toEqual(shown);
 });

@@ -31,15 +31,12 @@ test('gaps and dead letters that differ in values are a line each; --json lists 
   const lines = stdout.match(/^review .*$/gm);
   expect(lines).toHaveLength(3);
   expect(lines?.[0]).toMatch(/^review +300 .*expected created_at/);
-  const list = await world.cli('dead-letters');
-  const listed = list.stdout.match(/^review .*$/gm);
-  expect([listed?.length, listed?.[0]]).toEqual([3, expect.stringMatching(/^review +300 +1, 2, 3 … +1 2 3 … +20/)]);
+  expect(await world.prints('dead-letters')).toMatch(/^review +300 +1, 2, 3 … +1 2 3 … +20/m);
   const json = await world.json('status');
   expect(json.openGaps).toHaveLength(301);
-  expect(json.deadLetters).toHaveLength(4);
   const [categories] = json.deadLetters.filter(({ kind }: DeadLetterGroup) => kind === 'category');
-  expect(categories).toMatchObject({ count: 25, firstFailedAt: '2026-01-02T00:00:00.000Z' });
-  expect([categories.lastFailedAt, categories.ids.length]).toEqual(['2026-03-26T00:00:00.000Z', 20]);
+  const dates = { firstFailedAt: '2026-01-02T00:00:00.000Z', lastFailedAt: '2026-03-26T00:00:00.000Z' };
+  expect(categories).toMatchObject({ count: 25, ids: { length: 20 }, ...dates });
 });
 
 test('a run is carried out while a process says so, and its job is in the queue', async () => {

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
@@ -63,26 +63,6 @@ test('init recognises the shop, writes queries and .env; a second run changes no
   expect(await read('shop-sql/orders.sql')).toBe(await presetFile('solidus', 'orders.sql'));
 });
 
-test('tables get their schema; lines of .env, and a README.md, are kept', async () => {
-  const { world, cwd, init, read } = await initWorld(
-    `create schema "Shop"; set search_path = "Shop"; ${await schemaOf('saleor')}; set search_path = public`,
-  );
-  await writeFile(join(cwd, '.env'), 'LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres://w:secret@db/w');
-  await mkdir(join(cwd, 'queries'));
-  await writeFile(join(cwd, 'queries', 'README.md'), 'ours');
-  const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'elsewhere' }, '--dir', 'queries', '--json');
-  expect(end).toMatchObject({ status: 0, stderr: '' });
-  const report = JSON.parse(end.stdout);
-  expect(report).toMatchObject({ preset: { name: 'saleor', schema: 'Shop' }, warnings: [] });
-  expect(report.findings.filter(({ level }: { level: string }) => level === 'fault')).toEqual([]);
-  expect(await read('queries/categories.sql')).toContain('from "Shop".product_category c');
-  expect(await read('queries/README.md')).toBe('ours');
-  const env = await read('.env');
-  expect(env).toMatch(/^LOG_LEVEL=error # mine\nWAREHOUSE_DATABASE_URL=postgres:\/\/w:secret@db\/w\n/);
-  expect(env.match(/^WAREHOUSE_DATABASE_URL=/gm)).toHaveLength(1);
-  expect(env).not.toContain('SHOP_TIME_ZONE');
-});
-
 test('of two shops in one database --prefix takes the other', async () => {
   const schema = await schemaOf('solidus');
   const { world, init, read } = await initWorld(`${schema}; ${schema.replaceAll('spree_', 'eu_spree_')}`);
@@ -106,15 +86,10 @@ test('of two shops in one database --prefix takes the other', async () => {
 test('an unknown shop gets the template; a preset says which tables it does not see', async () => {
   const { world, init, read } = await initWorld('create table something (id integer)');
   const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'mine' });
-  expect(end).toMatchObject({ status: 0, stderr: '' });
-  expect(end.stdout).toContain('The tables are those of no known shop system');
-  expect(await read('.env')).toMatch(/\n# IANA zone of dates .*; empty if all dates have a zone\.\nSHOP_TIME_ZONE=\n/);
-  expect(end.stdout).toContain('Wrote the commented template, which reads the sample shop: mine/');
+  expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('those of no known shop system') });
   expect(await read('mine/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
-
   const forced = await init({}, '--preset', 'saleor', '--force');
-  expect(forced.status).toBe(1);
-  expect(forced.stdout).toContain('The user of SHOP_DATABASE_URL does not see order_order');
+  expect(forced).toMatchObject({ status: 1, stdout: expect.stringContaining('does not see order_order') });
 });
 
 test('init asks the service for its time zone once the credentials are there', async () => {

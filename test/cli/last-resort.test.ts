@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { openSync } from 'node:fs';
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
+import { ownFile, parseEnvFile } from '../../src/base/parse-env-file.ts';
 import { runProcess } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
@@ -31,42 +32,34 @@ test('a fault of the program is a sentence, and only a lost promise goes on', ()
   if (process.platform === 'linux') expect(faulty(lost, openSync('/dev/full', 'w'))).toMatchObject(wentOn);
 });
 
-/** What `status` says in a folder with this .env. */
-async function statusWith(makeEnv: (file: string) => unknown, ...args: string[]) {
+test('a .env that cannot be read ends a command with status 2, a sentence and a document', async () => {
   const cwd = await temporaryFolder();
-  await makeEnv(join(cwd, '.env'));
-  return runProcess(['status', ...args], {}, cwd);
-}
-
-test('a .env that cannot be read, or that another user may change, is refused', async () => {
-  expect(await statusWith((file) => mkdir(file))).toMatchObject({
-    status: 2,
-    stdout: '',
-    stderr: expect.stringMatching(/^review-sync: \.env cannot be read: EISDIR.*\nIt must be a file/),
-  });
-  const { status, stdout } = await statusWith((file) => mkdir(file), '--json');
+  await mkdir(join(cwd, '.env'));
+  const { status, stdout, stderr } = await runProcess(['status', '--json'], {}, cwd);
+  expect(stderr).toMatch(/^review-sync: \.env cannot be read: EISDIR.*\nIt must be a file/);
   const error = { code: 'usage', message: expect.stringContaining('EISDIR'), hint: expect.stringContaining('a file') };
   expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
-  const refused = async (makeEnv: (file: string) => unknown, said: string) =>
-    expect(await statusWith(makeEnv)).toMatchObject({ status: 2, stderr: expect.stringContaining(said) });
-  if (process.platform !== 'win32') await refused((file) => execFileSync('mkfifo', [file]), 'it is no file');
-  const text = '\uFEFFQUEUE_URL=no address\r\n';
+});
+
+test('a file that another user may change, or a pipe, is refused', async () => {
+  const file = join(await temporaryFolder(), '.env');
+  execFileSync('mkfifo', [file]);
+  expect(() => ownFile(file)).toThrow('it is no file');
+  await rm(file);
   // An editor on Windows wrote it: its first variable is read.
-  await refused((file) => writeFile(file, text), '  QUEUE_URL is malformed');
-  // A line without an equals sign would mean the default, which mails.
-  const names = ['ORDER_BATCH_SIZE', 'ORDER_DELETES', 'ORDER_RESCAN_DAYS'];
-  await refused(
-    (file) => writeFile(file, `${names[0]}: 500\n export ${names[1]} off\n${names[2]}＝3\n`),
-    names.map((name) => `  ${name}: is not read: expected ${name}\n`).join(''),
-  );
+  await writeFile(file, '\uFEFFQUEUE_URL=no address\r\n');
+  expect(parseEnvFile(ownFile(file))).toEqual({ QUEUE_URL: 'no address' });
   if (process.getuid?.() !== 0) return;
-  const asOf = (uid: number, gid: number, mode: number) => async (file: string) => {
-    await writeFile(file, text);
+  for (const [uid, gid, mode, said] of [
+    [0, 0, 0o646, 'every user of this machine may change it'],
+    [0, 65_534, 0o664, 'its group may change it (gid 65534)'],
+    [65_534, 65_534, 0o600, 'it belongs to another user (uid 65534)'],
+  ] as const) {
     await chmod(file, mode);
     await chown(file, uid, gid);
-  };
-  await refused(asOf(0, 0, 0o646), 'every user of this machine may change it');
-  await refused(asOf(0, 0, 0o664), '  QUEUE_URL is malformed');
-  await refused(asOf(0, 65_534, 0o664), 'its group may change it (gid 65534)');
-  await refused(asOf(65_534, 65_534, 0o600), 'it belongs to another user (uid 65534)');
+    expect(() => ownFile(file)).toThrow(said);
+  }
+  await chmod(file, 0o664);
+  await chown(file, 0, 0);
+  expect(ownFile(file)).toContain('QUEUE_URL');
 });

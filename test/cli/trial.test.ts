@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import { watch } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { runCli, runProcess, startCli } from '../harness/cli.ts';
-import { query } from '../harness/database.ts';
+import { runCli, startCli } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 import { line, order, orderTest as test } from '../harness/order-world.ts';
 
@@ -20,9 +18,6 @@ test('a trial of an own shop works with the lines that the reference service pri
   await writeFile(join(cwd, '.env'), `SHOP_DATABASE_URL=${SHOP_DATABASE_URL}\nSHOP_SQL_DIR=${SHOP_SQL_DIR}\n`);
   const options = ['--port', '0', '--products-from-shop', '--time-zone', 'Europe/Berlin'];
   const shared = await temporaryFolder(0o755);
-  const seen: string[] = [];
-  const watcher = watch(shared, (_event, name) => void seen.push(String(name)));
-  onTestFinished(() => watcher.close());
   const service = startCli(['reference-service', ...options], { TMPDIR: shared, HOME: cwd }, cwd);
   onTestFinished(() => service.kill('SIGTERM'));
   await service.says('listens on');
@@ -30,11 +25,6 @@ test('a trial of an own shop works with the lines that the reference service pri
   const lines = service.saidSoFar().match(/^ {2}\w+=.*$/gm) ?? [];
   const printed = parseEnv(lines.join('\n')) as Record<string, string>;
   const environment = { ...printed, SHOP_DATABASE_URL, SHOP_SQL_DIR };
-  // Its Postgres leaves no password where others could read it, and has none that they know.
-  expect(seen.filter((name) => !name.startsWith('node-compile-cache'))).toEqual([]);
-  const known = Object.assign(new URL(printed.WAREHOUSE_DATABASE_URL ?? ''), { password: 'review-sync' });
-  await expect(query(known.href, 'select 1')).rejects.toThrow(/password/);
-
   // The trial holds real customers: other users of the machine and pages in a browser do not get at them.
   expect(printed.REVIEW_API_CLIENT_SECRET).toMatch(/^[\w-]{24,}$/);
   const address = `${printed.REVIEW_API_BASE_URL}/openapi.json`;
@@ -49,18 +39,4 @@ test('a trial of an own shop works with the lines that the reference service pri
   expect(JSON.parse(orders.stdout)).toMatchObject({ outcome: 'done', counts: { orders: 2, sub_orders_added: 3 } });
   service.kill('SIGTERM');
   expect(await service.ended).toMatchObject({ status: 0 });
-  const again = startCli(['reference-service', '--port', '0'], { TMPDIR: shared, HOME: cwd }, cwd);
-  onTestFinished(() => again.kill('SIGTERM'));
-  await again.says('listens on');
-  expect(again.saidSoFar()).toContain(`REVIEW_API_CLIENT_SECRET=${printed.REVIEW_API_CLIENT_SECRET}\n`);
-});
-
-test('the reference service says so with a sentence where it cannot write', async () => {
-  const cwd = await temporaryFolder();
-  await writeFile(join(cwd, '.review-sync'), 'a file in place of the folder');
-  const { status, stderr } = await runProcess(['reference-service', '--port', '0'], {}, cwd);
-  expect(status).toBe(2);
-  expect(stderr).toMatch(
-    /^review-sync: .*\nRun it in a folder that you may write to, or give it a Postgres: --database-url\.\n$/,
-  );
 });
