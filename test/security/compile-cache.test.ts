@@ -6,39 +6,35 @@ import { runProcess } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
 test('a command keeps compiled files in its user’s home, closed to others, or nowhere', async () => {
-  const [home, shared, open] = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
-  const cacheIn = (at: string) => join(at, '.cache', 'review-sync');
-  await mkdir(cacheIn(open), { recursive: true });
-  await chmod(cacheIn(open), 0o777);
-  for (const HOME of [home, open, '/dev/null'])
+  const [home, shared] = [await temporaryFolder(), await temporaryFolder()];
+  const cache = join(home, '.cache', 'review-sync');
+  for (const HOME of [home, '/dev/null'])
     expect(await runProcess(['--version'], { HOME, TMPDIR: shared })).toMatchObject({ status: 0 });
   expect(await readdir(shared)).toEqual([]);
-  expect((await stat(cacheIn(home))).mode & 0o777).toBe(0o700);
-  expect(await readdir(cacheIn(home))).not.toEqual([]);
-  expect(await readdir(cacheIn(open))).toEqual([]);
+  expect((await stat(cache)).mode & 0o777).toBe(0o700);
+  expect(await readdir(cache)).not.toEqual([]);
 });
 
 test('a folder is of this user alone if it is private, no link, and below none open', async () => {
   const home = await temporaryFolder();
   const cache = join(home, 'cache');
-  await mkdir(cache, { mode: 0o700 });
-  expect(isOfThisUserAlone(cache)).toBe(true);
-  await chmod(cache, 0o750);
-  expect(isOfThisUserAlone(cache)).toBe(false);
-  await chmod(cache, 0o700);
+  await mkdir(cache);
   await symlink(cache, join(home, 'link'));
-  expect(isOfThisUserAlone(join(home, 'link'))).toBe(false);
-  // Writable for the group, and for all others.
-  for (const open of [0o720, 0o702]) {
-    await chmod(home, open);
-    expect(isOfThisUserAlone(cache)).toBe(false);
-  }
+  const own = async (mode: number, ofHome: number, path = cache) => {
+    await chmod(cache, mode);
+    await chmod(home, ofHome);
+    return isOfThisUserAlone(path);
+  };
+  expect(await own(0o700, 0o700)).toBe(true);
+  // The group may read it; it is a link; the group, or all others, may write above it.
+  expect(await own(0o750, 0o700)).toBe(false);
+  expect(await own(0o700, 0o700, join(home, 'link'))).toBe(false);
+  for (const mode of [0o720, 0o702]) expect(await own(0o700, mode)).toBe(false);
   if (process.getuid?.() !== 0) return;
-  await chmod(home, 0o700);
-  expect(isOfThisUserAlone(cache)).toBe(true);
-  await chown(cache, 65534, 65534);
-  expect(isOfThisUserAlone(cache)).toBe(false);
-  await chown(cache, 0, 0);
-  await chown(home, 65534, 65534);
-  expect(isOfThisUserAlone(cache)).toBe(false);
+  for (const foreign of [cache, home]) {
+    expect(await own(0o700, 0o700)).toBe(true);
+    await chown(foreign, 65534, 65534);
+    expect(isOfThisUserAlone(cache)).toBe(false);
+    await chown(foreign, 0, 0);
+  }
 });

@@ -59,21 +59,24 @@ test.each([
   expect(mask(text, [secret])).not.toMatch(/minji|5678|김|EA%B9|uae40|ｍｉｎｊｉ|EF%BC|@/iu);
 });
 
-test('a complaint of the database is reported without values, and with names', () => {
-  const complaint = (code: string, message: string) => Object.assign(new Error(message), { code });
-  expect(describeError(complaint('22P02', 'invalid input syntax for type integer: "Kim\n"Minji" of Seoul"'))).toBe(
+test.each([
+  [
+    '22P02',
+    'invalid input syntax for type integer: "Kim\n"Minji" of Seoul"',
     'invalid input syntax for type integer: …',
-  );
-  expect(describeError(complaint('22003', 'value "821012345678" is out of range for type integer'))).toBe(
-    'value … is out of range for type integer',
-  );
-  expect(describeError(complaint('23505', 'duplicate key value violates unique constraint "orders_pkey"'))).toBe(
-    'duplicate key value violates unique constraint "orders_pkey"',
-  );
-  const ofMysql = (sqlState: string, message: string) =>
-    describeError(withoutStatement(Object.assign(complaint('ER_OTHER', message), { sqlState, sqlMessage: message })));
-  expect(ofMysql('22007', "Incorrect datetime value: 'Kim 'Minji' of Seoul'")).toBe('Incorrect datetime value: …');
-  expect(ofMysql('42S02', "Table 'shop.o' doesn't exist")).toBe("Table 'shop.o' doesn't exist");
+  ],
+  ['22003', 'value "821012345678" is out of range for type integer', 'value … is out of range for type integer'],
+  ['23505', 'duplicate key value violates unique constraint "orders_pkey"', undefined],
+  ['mysql 22007', "Incorrect datetime value: 'Kim 'Minji' of Seoul'", 'Incorrect datetime value: …'],
+  ['mysql 42S02', "Table 'shop.o' doesn't exist", undefined],
+])('a complaint %s of a database is reported without values, and with names', (state, message, reported = message) => {
+  const [, sqlState] = state.split('mysql ');
+  const error = Object.assign(new Error(message), {
+    code: sqlState ? 'ER_OTHER' : state,
+    sqlState,
+    sqlMessage: message,
+  });
+  expect(describeError(sqlState ? withoutStatement(error) : error)).toBe(reported);
 });
 
 test('addresses and phone numbers are masked in an error and its causes', () => {

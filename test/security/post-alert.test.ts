@@ -13,23 +13,17 @@ test('an alert reaches the receiver without the signs of a mention or a link', a
   ]);
 });
 
-test.each([301, 302, 303, 307, 308])(
-  'an alert that is answered with a redirect (%i) goes nowhere else',
+test.each([301, 307, 404, 500])(
+  'an alert that is answered with %i goes nowhere else, and was not accepted',
   async (status) => {
     const receiver = await startReceiver();
     receiver.answer = status;
-    await expect(postAlert(receiver.url, 'secret text')).rejects.toThrow();
+    await expect(postAlert(receiver.url, 'secret text')).rejects.toThrow(
+      status < 400 ? /./ : new RegExp(`^ALERT_WEBHOOK_URL responded with ${status}, expected 2xx$`),
+    );
     expect(receiver.received).toHaveLength(1);
   },
 );
-
-test.each([404, 500])('an alert that is answered with %i was not accepted: it is sent again', async (status) => {
-  const receiver = await startReceiver();
-  receiver.answer = status;
-  await expect(postAlert(receiver.url, 'text')).rejects.toThrow(
-    new RegExp(`^ALERT_WEBHOOK_URL responded with ${status}, expected 2xx$`),
-  );
-});
 
 test('a receiver that never responds is given up after ten seconds', async () => {
   const receiver = await startReceiver();
