@@ -6,42 +6,28 @@ import { statusReport } from '../../src/app/status-report.ts';
 import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { leaveWatch, takeWatch } from '../../src/warehouse/alerts.ts';
-import { runCli, startHere, until } from '../harness/cli.ts';
-import { redisTest } from '../harness/queues.ts';
-import { startRedis } from '../harness/servers.ts';
-import { noSchedules, openServe, openWorld, type World } from '../harness/world.ts';
+import { startHere, until } from '../harness/cli.ts';
+import { noSchedules, openWorld } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
-const start = Date.UTC(2026, 0, 1);
 const trouble = (key: string, isUrgent = true): Issue => {
   return { key, what: `${key} is wrong`, hint: 'correct it', isUrgent };
 };
 
-/** Checks as any process would; `texts` is what arrived. */
-async function openAlerts(world: World) {
-  const app = await world.openApp();
+test('what is wrong is reported once, until somebody heard it, and so is its recovery', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  const { warehouse } = await world.openApp();
   const texts: string[] = [];
   const faults = { isDeaf: false };
-  let now = start;
-  const deps = {
-    db: app.warehouse.db,
-    log: openLog('silent'),
-    now: () => new Date(now),
-    async post(text: string) {
-      if (faults.isDeaf) throw new Error('nobody listens');
-      texts.push(text);
-    },
+  let now = Date.UTC(2026, 0, 1);
+  const post = async (text: string) => {
+    if (faults.isDeaf) throw new Error('nobody listens');
+    texts.push(text);
   };
   const check = (issues: Issue[], minutesLater = 1) => {
     now += minutesLater * 60_000;
-    return postIssues(deps, issues);
+    return postIssues({ db: warehouse.db, log: openLog('silent'), now: () => new Date(now), post }, issues);
   };
-  return { app, texts, faults, check };
-}
-
-test('what is wrong is reported once, until somebody heard it, and so is its recovery', async () => {
-  await using world = await openWorld({ shop: 'empty' });
-  const { texts, faults, check } = await openAlerts(world);
   const [reviews, orders] = [trouble('reviews'), trouble('orders')];
   await Promise.all([check([reviews]), check([reviews]), check([reviews])]);
   await check([reviews]);
@@ -126,63 +112,10 @@ test('a warehouse that does not answer is reported until heard, by one process',
   expect(await isTaken('a')).toBe(true);
 });
 
-test('a check that fails alone is not reported; alerts that cannot be recorded are', async () => {
-  const receiver = await startReceiver();
-  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
-  const app = await world.openApp();
-  // Each check reads the clock less than ten times.
-  let readings = 0;
-  const now = () => {
-    readings += 1;
-    if (readings % 10 === 0) throw new Error('terminating connection');
-    return new Date();
-  };
-  const failing = startAlertWatcher({ ...app, now }, 1);
-  onTestFinished(() => failing?.close());
-  await until(async () => readings > 50);
-  await failing?.close();
-  expect(receiver.received).toEqual([]);
-
-  await world.warehouse('alter table sync.alerts rename to alerts_elsewhere');
-  const posts: number[] = [];
-  const warehouseOutage = { worked() {}, failed: () => void posts.push(receiver.received.length) };
-  const alerts = startAlertWatcher({ ...app, warehouseOutage }, 1);
-  onTestFinished(() => alerts?.close());
-  await until(async () => posts.length >= 3);
-  // The second failure in a row is posted.
-  expect(posts.slice(0, 3)).toEqual([0, 0, 1]);
-  const [posted] = receiver.received;
-  expect(JSON.stringify(posted?.body)).toMatch(/the warehouse cannot be used: .*sync\.alerts.* does not exist/);
-});
-
-redisTest('alert, page and status report a Redis that is down, and show everything else', async () => {
-  const [receiver, redis] = [await startReceiver(), await startRedis()];
-  const token = 'the-token-of-the-page';
-  const environment = { QUEUE_URL: redis.url, STATUS_TOKEN: token, ALERT_WEBHOOK_URL: receiver.url };
-  // The watcher below is to judge.
-  await using serving = await openServe({ ...environment, ALERT_WEBHOOK_URL: '' }, { environment });
-  const app = await serving.world.openApp();
-  const worker = startHere(['worker'], serving.environment);
-  await worker.says('worker ready');
-  await redis.close();
-  worker.kill('SIGTERM');
-  const alerts = startAlertWatcher(app, 20);
-  onTestFinished(() => alerts?.close());
-  const [page, status] = await Promise.all([
-    fetch(serving.url, { headers: { authorization: `Bearer ${token}` } }),
-    runCli(['status'], serving.environment),
-  ]);
-  expect([page.status, await page.text()]).toEqual([
-    200,
-    expect.stringContaining('The queue (QUEUE_URL) did not respond'),
-  ]);
-  expect([status.status, status.stdout]).toEqual([
-    1,
-    expect.stringMatching(/the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s),
-  ]);
-  const [posted] = await until(async () => receiver.received.length > 0 && receiver.received);
-  expect(JSON.stringify(posted?.body)).toContain('The queue (QUEUE_URL) did not respond');
-  expect((await worker.ended).status).toBe(0);
+test('status names a queue that is down, and shows everything else', async () => {
+  await using world = await openWorld({ shop: 'empty', environment: { QUEUE_URL: 'redis://127.0.0.1:1' } });
+  const shown = /the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s;
+  expect(await world.says('status', shown)).toMatchObject({ status: 1 });
 });
 
 test('while the queue is down, that and all other alerts are posted, and their ends', async () => {
@@ -210,38 +143,6 @@ test('while the queue is down, that and all other alerts are posted, and their e
     expect.stringMatching(/^review-sync: recovered after .*: the queue cannot be read: down$/),
     expect.stringMatching(/^review-sync: the last sync-reviews failed: the service is down\n/),
     expect.stringMatching(/^review-sync: the queue cannot be read: down\n→ start its server/),
-  ]);
-});
-
-test('of processes that see different things, one says what is wrong, until it ends or is not heard', async () => {
-  const receiver = await startReceiver();
-  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
-  const app = await world.openApp();
-  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
-  let looks = 0;
-  const now = () => {
-    looks += 1;
-    return new Date();
-  };
-  const first = startAlertWatcher({ ...app, now, queues: new Error('down') as never }, 20);
-  await until(async () => texts().length > 0);
-  const before = looks;
-  const second = startAlertWatcher(app, 20);
-  onTestFinished(() => second?.close());
-  await until(async () => looks > before + 40);
-  expect(texts()).toHaveLength(1);
-  // Another one may be heard.
-  receiver.answer = 503;
-  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
-    values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
-  await until(async () => texts().some((text) => text.includes('recovered')));
-  await first?.close();
-  receiver.answer = 200;
-  const refused = texts().length;
-  await until(async () => texts().length >= refused + 2);
-  expect(texts().slice(refused).toSorted()).toEqual([
-    expect.stringMatching(/recovered after .*: the queue cannot be read: down$/),
-    expect.stringMatching(/the last sync-reviews failed: the service is down/),
   ]);
 });
 

@@ -34,10 +34,6 @@ test('a worker’s /metrics tell its requests, what it brought and what failed',
   const requests = samples(text, 'review_sync_requests_total');
   expect(requests['{method="GET",route="/v1/reviews",status="200"}']).toBeGreaterThan(0);
   expect(requests['{method="POST",route="/v1/orders",status="201"}']).toBeGreaterThan(0);
-  const latency = samples(text, 'review_sync_request_duration_seconds_count');
-  expect(latency['{method="GET",route="/v1/reviews"}']).toBe(
-    requests['{method="GET",route="/v1/reviews",status="200"}'],
-  );
   expect(Object.keys(samples(text, 'review_sync_queue_jobs'))).toContain('{queue="steps",state="waiting"}');
   expect(text).not.toMatch(/@|kim|010-/i);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
