@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -61,23 +62,19 @@ const packages: Readonly<Record<string, RegExp>> = {
 type Source = { file: string; text: string; imports: string[]; packages: string[] };
 
 async function sources(): Promise<Source[]> {
-  const found: Source[] = [];
-  for (const top of ['src', 'jobs', 'examples']) {
-    for (const entry of await readdir(join(root, top), { recursive: true })) {
-      if (!entry.endsWith('.ts')) continue;
-      const file = join(top, entry);
+  const files = ['src/**/*.ts', 'jobs/**/*.ts', 'examples/**/*.ts'].flatMap((one) => globSync(one, { cwd: root }));
+  return await Promise.all(
+    files.map(async (file) => {
       const text = await readFile(join(root, file), 'utf8');
       const named = [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1] ?? '');
-      const isOurs = (name: string) => name.startsWith('.');
-      found.push({
-        file,
-        text,
-        imports: named.filter(isOurs).map((name) => relative(root, join(root, dirname(file), name))),
-        packages: named.filter((name) => !isOurs(name) && !name.startsWith('node:')),
-      });
-    }
-  }
-  return found;
+      const [ours, others] = [
+        named.filter((name) => name.startsWith('.')),
+        named.filter((name) => !name.startsWith('.')),
+      ];
+      const imports = ours.map((name) => relative(root, join(root, dirname(file), name)));
+      return { file, text, imports, packages: others.filter((name) => !name.startsWith('node:')) };
+    }),
+  );
 }
 
 const all = await sources();
@@ -132,9 +129,8 @@ test('the example of the client imports only what the package exports', () => {
 
 test('only the command line and the example read the environment and end the process', () => {
   const mayEnd = /^(src\/(cli\/(main|start|last-resort)|sandbox\/embedded-postgres\/host)|examples\/client)\.ts$/;
-  expect(
-    all.filter(({ file, text }) => /process\.(env|exit\()/.test(text) && !mayEnd.test(file)).map(({ file }) => file),
-  ).toEqual([]);
+  const ending = all.filter(({ file, text }) => /process\.(env|exit\()/.test(text) && !mayEnd.test(file));
+  expect(ending.map(({ file }) => file)).toEqual([]);
 });
 
 test('flows, systems and foundation do not read the clock', () => {

@@ -4,7 +4,7 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { packagePath } from '../src/base/package-path.ts';
 import { deadLinks } from './docs/dead-links.ts';
 import { until } from './harness/cli.ts';
@@ -69,26 +69,17 @@ test('every relative link of a packed page leads to a packed file', async () => 
 test('a worker that npx started ends with it', async () => {
   await using world = await openWorld({ environment: { LOG_LEVEL: 'info' } });
   const environment = { ...process.env, ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
-  const child = spawn('npx', ['--no-install', 'review-sync', 'worker'], { cwd: app, env: environment, detached: true });
+  const child = spawn('npx', ['--no-install', 'review-sync', 'worker'], { cwd: app, env: environment });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
   await until(async () => log.includes('worker ready'));
-  onTestFinished(() => endGroup(child.pid));
   child.kill('SIGTERM');
   // Standard error closes when the last process that writes to it has ended.
   await once(child, 'close');
   expect(log).toContain('stopping');
 });
-
-function endGroup(pid = 0): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // All of them have ended.
-  }
-}
 
 test('the client is there with its types, and no TypeScript source is', async () => {
   await writeFile(
@@ -107,38 +98,11 @@ test('the client is there with its types, and no TypeScript source is', async ()
   const inside = await readdir(join(app, 'node_modules', 'review-sync'), { recursive: true });
   const sources = inside.filter((file) => /(?<!\.d)\.ts$/.test(file) && file !== 'examples/client.ts');
   expect(sources).toEqual([]);
-  for (const file of [
-    'npm-shrinkwrap.json',
-    'LICENSE',
-    'README.md',
-    'CHANGELOG.md',
-    'sql/shop/orders.sql',
-    '.env.example',
-  ])
-    expect(inside).toContain(file);
+  const needed = ['npm-shrinkwrap.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'sql/shop/orders.sql', '.env.example'];
+  expect(inside).toEqual(expect.arrayContaining(needed));
   const ours = inside.filter((file) => /(^|\/)(\.env|data|test|bench)(\/|$)/.test(file));
   // A page of the docs leads there.
   expect(ours.filter((file) => !'test/conformance/README.md'.startsWith(file))).toEqual([]);
-});
-
-test('the installed package brings its own Postgres', async () => {
-  const child = spawn(bin(), ['reference-service', '--port', '0'], {
-    cwd: app,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const end = once(child, 'exit');
-  onTestFinished(async () => {
-    if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGTERM');
-    await end;
-  });
-  let said = '';
-  for await (const chunk of child.stderr) {
-    said += String(chunk);
-    if (said.includes('listens on')) break;
-  }
-  const url = /listens on (http\S+)\./.exec(said)?.[1] ?? said;
-  expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
 });
 
 test('an installation from the package is pinned by hashes, without tools', async () => {
@@ -157,25 +121,4 @@ test('an installation from the package is pinned by hashes, without tools', asyn
   expect(entries.filter(([path, { dev }]) => dev || tools.some((tool) => path === `node_modules/${tool}`))).toEqual([]);
 });
 
-test('the Node that npm ci brings is in the lock file with its hash', async () => {
-  const { packages } = JSON.parse(await readFile(packagePath('package-lock.json'), 'utf8')) as {
-    packages: Record<string, LockedPackage>;
-  };
-  const { optionalDependencies = {} } = packages[''] ?? {};
-  const nodes = Object.keys(optionalDependencies).map((name) => packages[`node_modules/${name}`]);
-  for (const node of nodes)
-    expect(node).toMatchObject({ integrity: expect.stringMatching(/^sha512-/), optional: true });
-  expect(nodes.filter((node) => node?.hasInstallScript)).toEqual([]);
-  const ofThisMachine = nodes.find((node) => node?.os?.includes(process.platform) && node.cpu?.includes(process.arch));
-  expect(process.version).toBe(`v${ofThisMachine?.version}`);
-});
-
-type LockedPackage = {
-  version: string;
-  integrity?: string;
-  dev?: boolean;
-  hasInstallScript?: boolean;
-  os?: string | string[];
-  cpu?: string | string[];
-  optionalDependencies?: Record<string, string>;
-};
+type LockedPackage = { version: string; integrity?: string; dev?: boolean };

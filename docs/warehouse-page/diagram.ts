@@ -11,10 +11,4 @@ export function diagram(links: readonly Link[]): string {
 
 export const nameOf = ({ schema, name }: Relation) => `${schema}.${name}`;
 
-/** The columns of both ends: `id = review_id` is id there and review_id here. */
-export function columnsOf({ by }: Link): { from: string[]; to: string[] } {
-  const pairs = by.map((pair) => pair.split(' = '));
-  return { from: pairs.map(([theirs = '']) => theirs), to: pairs.map((pair) => pair.at(-1) ?? '') };
-}
-
 const bare = (name: string) => name.split('.').at(-1);

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { readConfig } from '../../src/app/config.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -13,10 +12,8 @@ const texts = await Promise.all(
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => readFile(join(kubernetes, file), 'utf8')),
 );
-const documents = texts.flatMap((text) => parseAllDocuments(text));
 const composeText = await readFile(packagePath('docker-compose.yml'), 'utf8');
 const compose = parse(composeText, { merge: true });
-const manifests: Manifest[] = documents.map((document) => document.toJS());
 const grafana = packagePath('examples', 'bi', 'grafana', 'dashboards', 'reviews.json');
 
 test('the Kubernetes example has this version, known variables and answered probes', async () => {
@@ -45,99 +42,6 @@ test('the Kubernetes example has this version, known variables and answered prob
   // A pod whose warehouse does not respond gets no requests, and is not restarted.
   const once = ['liveness /healthz', 'readiness /readyz'];
   expect(probes).toEqual([...once, ...once]);
-});
-
-test('the systemd unit starts the program itself, and waits for it to finish its jobs', async () => {
-  const unit = await readFile(packagePath('examples', 'systemd', 'review-sync@.service'), 'utf8');
-  const { bin } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));
-  const started = [...unit.matchAll(/^ExecStart(?:Pre)?=(.*)$/gm)].map(([, line]) => line);
-  const program = `/opt/review-sync/node_modules/.bin/${Object.keys(bin)[0]}`;
-  expect(started).toEqual([`${program} migrate`, `${program} %i`]);
-  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10);
-});
-
-/** What a manifest or a compose file may name of another one, found at any depth. */
-function* valuesOf(key: string, at: unknown): Generator<unknown> {
-  for (const [name, value] of typeof at === 'object' && at !== null ? Object.entries(at) : []) {
-    if (name === key) yield value;
-    yield* valuesOf(key, value);
-  }
-}
-
-type Manifest = { apiVersion: string; kind: string; metadata: { name: string }; spec?: Record<string, unknown> };
-
-test('whatever a Kubernetes manifest names, another manifest defines', async () => {
-  expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
-  const defined = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-  const references = manifests.flatMap((manifest) => [
-    ...[...valuesOf('configMapRef', manifest), ...valuesOf('configMap', manifest)].map((it) => ['ConfigMap', it]),
-    ...[...valuesOf('secretRef', manifest)].map((it) => ['Secret', it]),
-    ...[...valuesOf('scaleTargetRef', manifest)].map((it) => ['Deployment', it]),
-  ]);
-  const names = references.map(([kind, it]) => `${kind} ${(it as { name: string }).name}`);
-  expect([...new Set(names)].sort()).toEqual([
-    'ConfigMap review-sync',
-    'ConfigMap review-sync-queries',
-    'Deployment review-sync-worker',
-    'Secret review-sync',
-  ]);
-  // The queries are made from the user's folder: a manifest without them would empty them when it is applied again.
-  const undefinedNames = names.filter((name) => !defined.includes(name));
-  expect(new Set(undefinedNames)).toEqual(new Set(['ConfigMap review-sync-queries']));
-
-  const deployments = manifests.filter(({ kind }) => kind === 'Deployment');
-  const podLabels = deployments.map(({ spec }) => [...valuesOf('labels', spec)][0]);
-  // The Redis is the operator's own.
-  for (const selector of manifests.flatMap(({ kind, spec }) => selectorsOf(kind, spec)))
-    expect([...podLabels, { app: 'redis' }]).toContainEqual(expect.objectContaining(selector));
-  // The network policy selects every pod, that of migrate too.
-  const [policy] = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
-  const pods = manifests.filter(({ kind }) => ['Deployment', 'Job'].includes(kind));
-  expect(pods.map(({ spec }) => [...valuesOf('labels', spec)][0])).toMatchObject(
-    pods.map(() => selectorsOf('NetworkPolicy', policy?.spec)[0]),
-  );
-  const ports = [...valuesOf('containerPort', deployments)].length;
-  const portNames = [...valuesOf('ports', deployments)].flat().map((port) => (port as { name: string }).name);
-  expect(portNames).toHaveLength(ports);
-  const used = [...valuesOf('httpGet', deployments)].map((probe) => (probe as { port: string }).port);
-  const forwarded = [...valuesOf('targetPort', manifests)];
-  expect([...used, ...forwarded].filter((port) => !portNames.includes(String(port)))).toEqual([]);
-});
-
-/** The pods that a manifest is about. */
-function selectorsOf(kind: string, spec: Record<string, unknown> = {}): object[] {
-  if (kind === 'Service') return [spec.selector as object];
-  const { matchLabels } = (spec.selector ?? spec.podSelector ?? {}) as { matchLabels?: object };
-  return matchLabels ? [matchLabels] : [];
-}
-
-test('whatever a service of docker-compose.yml names, the file defines', async () => {
-  const services = Object.entries<Record<string, unknown>>(compose.services);
-  for (const [name, { depends_on: needed = {}, networks = [], volumes = [], profiles }] of services) {
-    for (const other of Object.keys(needed as object)) {
-      expect(compose.services, name).toHaveProperty(other);
-      // A service with a profile is not started for one without.
-      const { required } = (needed as Record<string, { required?: boolean }>)[other] ?? {};
-      const theirs = compose.services[other].profiles;
-      expect(theirs === undefined || required === false || String(theirs) === String(profiles), name).toBe(true);
-    }
-    for (const network of networks as string[]) expect(Object.keys(compose.networks), name).toContain(network);
-    for (const volume of (volumes as unknown[]).filter((one) => typeof one === 'string' && !one.startsWith('.'))) {
-      expect(Object.keys(compose.volumes), name).toContain(String(volume).split(':')[0]);
-    }
-  }
-});
-
-test('the container that Grafana waits for ends if one of its passwords is missing', async () => {
-  const { services } = compose;
-  expect(services.bi.depends_on).toEqual({ 'bi-user': { condition: 'service_completed_successfully' } });
-  const script = services['bi-user'].entrypoint[2].replaceAll('$$', '$');
-  const statusWith = (passwords: Record<string, string>) =>
-    spawnSync('/bin/sh', ['-c', script], { env: { PATH: '', ...passwords } }).status;
-  const [bi, grafana] = [{ BI_PASSWORD: 'b' }, { GRAFANA_PASSWORD: 'g' }];
-  expect([bi, grafana].map(statusWith)).toEqual([2, 2]);
-  // 127: goes on to psql, which is not on this path.
-  expect(statusWith({ ...bi, ...grafana })).toBe(127);
 });
 
 test('the dashboard of the BI profile asks only what bi_reader may read', async () => {
