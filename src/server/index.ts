@@ -120,9 +120,10 @@ function onceAMinute(log: Logger, message: string): (fields: object) => void {
 
 /** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */
 function handleErrors(server: FastifyInstance, log: Logger): void {
+  const logFailed = onceAMinute(log, 'a request failed');
   server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const status = error.statusCode ?? 503;
-    if (status >= 500) log.warn({ route: request.routeOptions.url, error: describeError(error) }, 'a request failed');
+    if (status >= 500) logFailed({ route: request.routeOptions.url, error: describeError(error) });
     if (status === 503) reply.header('retry-after', '5');
     return reply.status(status).send({ error: status >= 500 ? 'not available, try again' : error.message });
   });
