@@ -37,6 +37,15 @@ const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], s
 ];
 
 onEachQueue(({ redisUrl }) => {
+  test('a brand leaves the schedules of the others in the same queue as they are', async () => {
+    const { queues } = await openTestQueues(redisUrl());
+    const of = (prefix: string) => ({ ...queues, prefix });
+    for (const prefix of ['nord/', 'sued/']) await applySchedules(of(prefix), [orders]);
+    await applySchedules(of('sued/'), []);
+    expect(await plannedRuns(of('nord/'))).toMatchObject([orders]);
+    expect(await plannedRuns(of('sued/'))).toEqual([]);
+  });
+
   test('workers that start together all set the schedules', async () => {
     const { queues } = await openTestQueues(redisUrl());
     for (const _ of [1, 2, 3, 4, 5]) {
