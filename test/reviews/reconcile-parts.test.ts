@@ -143,12 +143,10 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
     select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 40) n`);
   const asked: number[] = [];
-  const deps = await depsWith(world, ({ getRaw }) => ({
-    getRaw(id, ...more) {
+  const deps = await depsWith(world, () => ({
+    async getRaw(id) {
       asked.push(id);
-      // 404 for one of them.
-      if (id !== 36) throw new UnavailableError(at(500, id));
-      return getRaw(id, ...more);
+      throw id === 36 ? new NotFoundError(at(404, id)) : new UnavailableError(at(500, id));
     },
   }));
   await retryRefused(deps, { areDueOnly: false });
