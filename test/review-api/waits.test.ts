@@ -271,3 +271,25 @@ test.each([1, 8])('records that fail with a wait of an hour, %i in all places, h
   stuck.push(...calls.slice(0, concurrency).map((call) => failureOf(call)));
   expect(await Promise.all(calls.slice(concurrency))).toHaveLength(10);
 });
+
+test('creations that have all slots end a hold for one record by the overview', async () => {
+  const service = await hourFor(is(9), () => json({ id: 5 }));
+  const { isHeld, stuck, first } = openMany(service.url, 1, { concurrency: 2 });
+  stuck.push(failureOf(first.orders.get(9)));
+  await isHeld();
+  const create = () => first.subOrders.create(1, { product_id: 1, price: '1' });
+  expect(await Promise.all([create(), create(), create()])).toHaveLength(3);
+  expect(service.calls()[1]).toMatchObject({ path: '/v1/reviews/overview' });
+});
+
+test('a hold after a failure is not lifted by a request that was sent before', async () => {
+  const refused = Promise.withResolvers<void>();
+  const service = await hourFor(is(9), (seen) => refused.promise.then(() => orderOf(seen)));
+  const { session, stuck, isHeld, first } = openMany(service.url, 1, { concurrency: 2 });
+  const before = first.orders.get(1);
+  stuck.push(failureOf(first.orders.get(9)));
+  await isHeld();
+  refused.resolve();
+  await before;
+  expect(session.session.heldUntilMs).toBeGreaterThan(Date.now() + 3_500_000);
+});
