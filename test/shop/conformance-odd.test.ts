@@ -158,6 +158,9 @@ describe.each(shopServers)('$name', (server) => {
     const unreadable = expect.stringMatching(/^orders\.sql: a row cannot be read:/);
     const expected = [['A', undefined], ...bad.map((code) => [code, unreadable])];
     expect(await faultsOf(strict, ['A', ...bad])).toEqual(expected);
+    // A query that fails on every row is no fault of the orders.
+    const never = await open(database, { orders: `${queries.orders} where raising(concat('B', code)) = 'x'` });
+    await expect(never.orders(bad)).rejects.toThrow('cannot be computed, and no single row can be named');
   });
 
   test('a date that cannot be computed costs its own order', async () => {
