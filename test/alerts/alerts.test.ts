@@ -118,29 +118,22 @@ test('status names a queue that is down, and shows everything else', async () =>
   expect(await world.says('status', shown)).toMatchObject({ status: 1 });
 });
 
-test('while the queue is down, that and all other alerts are posted, and their ends', async () => {
+test('while the queue is down, that and all other alerts are posted', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
   await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error) values
     ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down'),
     ('old', 'backfill-orders', 'command', now() - interval '8 days', now() - interval '8 days', 'failed', 'old')`);
-  const texts = () => receiver.received.map(({ body }) => (body as { text: string }).text);
-  const watch = async (queues: unknown, length: number) => {
-    const alerts = startAlertWatcher({ ...app, queues: queues as typeof app.queues }, 20);
-    onTestFinished(() => alerts?.close());
-    await until(async () => texts().length >= length);
-    await alerts?.close();
-  };
-  await startAlertWatcher({ ...app, queues: new Error('down') as never }, 20)?.close();
-  expect(texts()).toEqual([]);
-  await watch(new Error('down'), 2);
-  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome)
-    values ('r2', 'sync-reviews', 'schedule', now() + interval '1 second', now(), 'done')`);
-  await watch(app.queues, 4);
-  expect(texts().toSorted()).toEqual([
-    expect.stringMatching(/^review-sync: recovered after .*: the last sync-reviews failed/),
-    expect.stringMatching(/^review-sync: recovered after .*: the queue cannot be read: down$/),
+  const isDown = { ...app, queues: new Error('down') as never };
+  // A single failure may be a restart: this watcher ends after its first look.
+  await startAlertWatcher(isDown, 20)?.close();
+  expect(receiver.received).toEqual([]);
+  const alerts = startAlertWatcher(isDown, 20);
+  onTestFinished(() => alerts?.close());
+  await until(async () => receiver.received.length >= 2);
+  await alerts?.close();
+  expect(receiver.received.map(({ body }) => (body as { text: string }).text).toSorted()).toEqual([
     expect.stringMatching(/^review-sync: the last sync-reviews failed: the service is down\n/),
     expect.stringMatching(/^review-sync: the queue cannot be read: down\n→ start its server/),
   ]);

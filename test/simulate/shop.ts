@@ -113,19 +113,13 @@ export function createShop(
       reading(`codes by ${range.axis} after ${range.after.at}`, () => {
         const { axis, after, before, isByCode } = range;
         const created: Moment = (one) => one.createdMs;
-        const dateOf: Moment = (one) => (axis === 'updated' ? one.updatedMs : one.createdMs);
+        const dateOf: Moment = axis === 'updated' ? (one) => one.updatedMs : created;
         const fromMs = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
+        const isIn = (one: ShopOrder) =>
+          isByCode ? dateOf(one) > fromMs : before === undefined || dateOf(one) < Date.parse(before);
         if (axis === 'code') return page(all(), range, 0, () => 0, created);
-        if (isByCode)
-          return page(
-            all().filter((one) => dateOf(one) > fromMs),
-            range,
-            0,
-            () => 0,
-            created,
-          );
-        const earlier = all().filter((one) => before === undefined || dateOf(one) < Date.parse(before));
-        return page(earlier, range, fromMs, dateOf);
+        const orders = all().filter(isIn);
+        return isByCode ? page(orders, range, 0, () => 0, created) : page(orders, range, fromMs, dateOf);
       }),
     orders: (codes: readonly string[]) =>
       codes.length === 0
