@@ -271,7 +271,7 @@ describe('the lines of an order', () => {
     for (const orderId of [1, null]) {
       const given = { link: orderLink({ orderId }) };
       const matched = [{ subOrderId: 11, body: {} }];
-      expect(subOrdersOf(given)).toMatchObject({ matched, links: [{ lineCode: '1', subOrderId: 11 }] });
+      expect(subOrdersOf(given)).toMatchObject({ matched, links: [{ lineCode: '1', subOrderId: 11, isOurs: true }] });
       expect(requestsOf(given)).toHaveLength(1);
     }
   });
