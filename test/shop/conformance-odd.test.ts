@@ -178,7 +178,10 @@ describe.each(shopServers)('$name', (server) => {
     expect(byCode.keys, 'a walk by code computes no other column').toHaveLength(20);
     // Without its date no walk can find the order: the walk ends with the file and the reason.
     const walk = shop.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 50 });
-    await expect(walk).rejects.toThrow(/^orders\.sql cannot be computed, and no single row can be named: a subquery/);
+    await expect(walk).rejects.toMatchObject({
+      code: 'shop-query',
+      message: expect.stringMatching(/^orders\.sql cannot be computed, and no single row can be named: a subquery/),
+    });
   });
 
   test('columns that are missing, wrong or unknown are named with what to write', async () => {
