@@ -40,12 +40,7 @@ export function useNetwork(origin: string, network: Network | undefined): void {
   else networks.delete(origin);
 }
 
-type Handler = Required<
-  Pick<
-    UndiciDispatcher.DispatchHandler,
-    'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'
-  >
->;
+type Handler = Required<UndiciDispatcher.DispatchHandler>;
 
 /**
  * Replaces undici's Pool before the client loads it: requests of simulated processes never leave this one. What undici
@@ -91,10 +86,7 @@ export function installNetwork(): void {
     };
     const controller = {
       aborted: false,
-      paused: false,
       reason: null as Error | null,
-      rawHeaders: [],
-      rawTrailers: [],
       pause: () => {},
       resume: () => {},
       abort(reason: Error) {
@@ -119,37 +111,25 @@ export function installNetwork(): void {
     const shown = `${request.method} ${request.path}${shownParameters(request)}`;
     scheduler.tell(`http ${shown}`, process);
 
-    const fail = (delayMs: number, error: Error) =>
-      scheduler.add(
-        delayMs,
-        () =>
-          end(() => {
-            scheduler.tell(`http ${shown} fails: ${error.message}`, process);
-            handler.onResponseError(controller as never, error);
-          }),
-        process,
-      );
+    const fail = (delayMs: number, error: Error) => {
+      const tell = () => {
+        scheduler.tell(`http ${shown} fails: ${error.message}`, process);
+        handler.onResponseError(controller as never, error);
+      };
+      scheduler.add(delayMs, () => end(tell), process);
+    };
     const limitMs = Number(options.headersTimeout ?? 60_000);
     const answer = ({ status, headers = {}, body: sent }: Response) => {
-      const waitMs = Math.max(0, (answersMs ?? 0) - (arrivesMs ?? 0));
-      scheduler.add(
-        waitMs,
-        () =>
-          end(() => {
-            scheduler.tell(`http ${shown} -> ${status}`, process);
-            const text = sent === undefined ? '' : typeof sent === 'string' ? sent : JSON.stringify(sent);
-            const date = new Date(scheduler.now()).toUTCString();
-            handler.onResponseStart(
-              controller as never,
-              status,
-              { date, 'content-type': 'application/json', ...headers },
-              '',
-            );
-            if (text !== '') handler.onResponseData(controller as never, Buffer.from(text));
-            handler.onResponseEnd(controller as never, {});
-          }),
-        process,
-      );
+      const respond = () => {
+        scheduler.tell(`http ${shown} -> ${status}`, process);
+        const text = sent === undefined ? '' : typeof sent === 'string' ? sent : JSON.stringify(sent);
+        const date = new Date(scheduler.now()).toUTCString();
+        const all = { date, 'content-type': 'application/json', ...headers };
+        handler.onResponseStart(controller as never, status, all, '');
+        if (text !== '') handler.onResponseData(controller as never, Buffer.from(text));
+        handler.onResponseEnd(controller as never, {});
+      };
+      scheduler.add(Math.max(0, (answersMs ?? 0) - (arrivesMs ?? 0)), () => end(respond), process);
     };
     if (arrivesMs !== undefined) {
       // The network has it: it arrives even where its sender is dead by then.
@@ -163,14 +143,10 @@ export function installNetwork(): void {
         null,
       );
     } else if (instead && answersMs !== undefined) answer(instead);
-    if (fails === 'refused')
-      fail(
-        answersMs ?? 1,
-        Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }),
-      );
+    const broken = (code: string, syscall: string) => Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
+    if (fails === 'refused') fail(answersMs ?? 1, broken('ECONNREFUSED', 'connect'));
     else if (fails === 'connect timeout') fail(connectMs, new errors.ConnectTimeoutError('Connect Timeout Error'));
-    else if (fails === 'reset')
-      fail(answersMs ?? 100, Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' }));
+    else if (fails === 'reset') fail(answersMs ?? 100, broken('ECONNRESET', 'read'));
     else if (answersMs === undefined || answersMs > limitMs)
       fail(limitMs, new errors.HeadersTimeoutError('Headers Timeout Error'));
   }
