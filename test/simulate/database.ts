@@ -157,15 +157,12 @@ export async function openSimulatedDatabase(url: string) {
       else this.#inUse += 1;
       const sessions = sessionsOf.get(process) as Set<Session>;
       const session = await new Promise<Session>((resolve) => {
-        scheduler.add(
-          scheduler.random.next(),
-          async () => {
-            const opened = await openSession();
-            sessions.add(opened);
-            resolve(opened);
-          },
-          process,
-        );
+        const open = async () => {
+          const opened = await openSession();
+          sessions.add(opened);
+          resolve(opened);
+        };
+        scheduler.add(scheduler.random.next(), open, process);
       });
       let isBroken = false;
       const query = (given: string | Query, values: unknown[] = []) =>
@@ -182,20 +179,17 @@ export async function openSimulatedDatabase(url: string) {
             } else if ('error' in outcome) reject(outcome.error);
             else resolve(outcome.result);
           };
-          scheduler.add(
-            statementMs(scheduler),
-            async () => {
-              scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
-              if (fault === 'broken before') {
-                isBroken = true;
-                scheduler.tell('the connection to the warehouse breaks before the statement', process);
-                return reject(brokenConnection());
-              }
-              const types = this.#options.types;
-              await execute(scheduler, session, { text, values: parameters, ...(types && { types }) }, done);
-            },
-            process,
-          );
+          const types = this.#options.types;
+          const carryOut = async () => {
+            scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
+            if (fault === 'broken before') {
+              isBroken = true;
+              scheduler.tell('the connection to the warehouse breaks before the statement', process);
+              return reject(brokenConnection());
+            }
+            await execute(scheduler, session, { text, values: parameters, ...(types && { types }) }, done);
+          };
+          scheduler.add(statementMs(scheduler), carryOut, process);
         });
       const release = () => {
         // A transaction that is still open is rolled back, as where the connection is closed.

@@ -155,17 +155,11 @@ export function installVirtualTime(): void {
   function startTimer(process: Process, run: () => void, ms: number, isRepeated: boolean) {
     const { scheduler } = process;
     const timer = { ref: () => timer, unref: () => timer, refresh: () => timer };
-    const start = () => {
-      const cancel = scheduler.add(
-        ms + scheduler.random.next() * 2,
-        () => {
-          if (isRepeated) start();
-          within(process, run);
-        },
-        process,
-      );
-      timers.set(timer, cancel);
+    const fire = () => {
+      if (isRepeated) start();
+      within(process, run);
     };
+    const start = () => void timers.set(timer, scheduler.add(ms + scheduler.random.next() * 2, fire, process));
     start();
     return timer;
   }
@@ -218,14 +212,11 @@ export function installVirtualTime(): void {
         cancel();
         reject(new DOMException('The operation was aborted', { name: 'AbortError', cause: signal?.reason }));
       };
-      const cancel = process.scheduler.add(
-        ms + process.scheduler.random.next() * 2,
-        () => {
-          signal?.removeEventListener('abort', abort);
-          resolve(value);
-        },
-        process,
-      );
+      const goOn = () => {
+        signal?.removeEventListener('abort', abort);
+        resolve(value);
+      };
+      const cancel = process.scheduler.add(ms + process.scheduler.random.next() * 2, goOn, process);
       if (signal?.aborted) abort();
       else signal?.addEventListener('abort', abort, { once: true });
     });

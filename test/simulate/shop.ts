@@ -76,21 +76,17 @@ export function createShop(
   function reading<T>(what: string, read: () => T): Promise<T> {
     const process = here.getStore();
     return new Promise((resolve, reject) => {
-      scheduler.add(
-        scheduler.random.next() * 10,
-        () => {
-          scheduler.tell(`shop ${what}`, process);
-          let result: T;
-          try {
-            if (isBroken()) throw new Error('orders.sql cannot be run');
-            result = read();
-          } catch (error) {
-            return reject(error);
-          }
+      const readNow = () => {
+        scheduler.tell(`shop ${what}`, process);
+        try {
+          if (isBroken()) throw new Error('orders.sql cannot be run');
+          const result = read();
           scheduler.add(scheduler.random.next() * 10, () => resolve(result), process);
-        },
-        process,
-      );
+        } catch (error) {
+          reject(error);
+        }
+      };
+      scheduler.add(scheduler.random.next() * 10, readNow, process);
     });
   }
 
