@@ -9,6 +9,15 @@ import { ordersOfAllAges, setCreations } from '../warehouse/orders/known-orders.
 type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
 
 /**
+ * Whether a date of creation is the pushed one, to the second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE. Two
+ * shops that number their orders by day have the same codes on the same days.
+ */
+function isPushedDate(one: Date, pushed: Date): boolean {
+  const [seconds = 0, pushedSeconds = 0] = [one, pushed].map((date) => Math.floor(date.getTime() / 1000));
+  return isSameCreation(one, pushed) && (seconds - pushedSeconds) % 900 === 0;
+}
+
+/**
  * Whether the shop is the one whose orders the warehouse remembers: it shows one of a dozen pushed orders, the oldest, the
  * newest and some between, with the date of creation that was pushed. Another shop, or an empty copy, may have the
  * address of this one, so each process asks before it pushes orders.
@@ -23,7 +32,7 @@ export async function sameShop({ shop, db }: ShopDeps) {
     const orderedAt = dates.get(order.code ?? '');
     return orderedAt ? [{ orderedAt, createdAt: new Date(order.created_at ?? '') }] : [];
   });
-  const isFound = shown.some(({ orderedAt, createdAt }) => isSameCreation(createdAt, orderedAt));
+  const isFound = shown.some(({ orderedAt, createdAt }) => isPushedDate(createdAt, orderedAt));
   const isUnknown = pushed.length === 0 || shown.some(({ createdAt }) => Number.isNaN(createdAt.getTime()));
   const verdict: 'same' | 'other' | 'unknown' = isFound ? 'same' : isUnknown ? 'unknown' : 'other';
   return { verdict, asked: pushed.length };

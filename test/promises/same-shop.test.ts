@@ -40,7 +40,10 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   await world.shop(`delete from o where created_at < now() - interval '20 days'`);
   await world.shop(`update o set created_at = created_at + interval '9 hours'`);
   expect(await verdict(world)).toBe('same');
-  await world.shop(`update o set created_at = created_at - interval '2 days'`);
+  // Another shop that numbers its orders by day, too.
+  await world.shop(`update o set created_at = created_at + interval '7 minutes 3 seconds'`);
+  expect(await verdict(world)).toBe('other');
+  await world.shop(`update o set created_at = created_at - interval '2 days 7 minutes 3 seconds'`);
   expect(await verdict(world)).toBe('other');
   // What was never accepted, and what is known to be gone, shows nothing.
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
