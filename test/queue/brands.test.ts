@@ -61,7 +61,9 @@ function takerOnPaper(schedules: Readonly<Record<string, string>> = {}) {
     }
     on() {}
     async moveToActive() {}
-    async waitUntilReady() {}
+    async waitUntilReady() {
+      if (handlers.length === 1) throw new Error('the queue is down');
+    }
     async run() {}
     async close() {}
   }
@@ -77,6 +79,20 @@ function takerOnPaper(schedules: Readonly<Record<string, string>> = {}) {
   return { due, queues, handle: (job: object) => handlers.at(-1)?.(job, '') };
 }
 
+test('due runs are taken after a queue that did not open, and a start that failed', async () => {
+  const { due, queues, handle } = takerOnPaper();
+  const started: string[] = [];
+  const start = async (job: string, dueId: string) => {
+    started.push(`${job} ${dueId}`);
+    if (dueId === '1') throw new Error('the warehouse is down');
+  };
+  await expect(due.take(queues, start)).rejects.toThrow('the queue is down');
+  await due.take(queues, start);
+  await expect(handle({ name: 'a/sync-orders', id: '1' })).rejects.toThrow('the warehouse is down');
+  await handle({ name: 'a/sync-orders', id: '2' });
+  expect(started).toEqual(['sync-orders 1', 'sync-orders 2']);
+});
+
 /** When the run was due, its pattern now, and for how many seconds it is left to others; undefined: it is dropped. */
 test.each([
   ['12:00:00Z', '* * * * *', 30],
@@ -88,6 +104,7 @@ test.each([
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
   onTestFinished(() => clock.mockRestore());
   const { due, queues, handle } = takerOnPaper({ 'b/sync-orders': pattern });
+  await due.take(queues, never).catch(() => {});
   await due.take(queues, never);
   const given: number[] = [];
   const moveToDelayed = async (at: number) => void given.push((at - now) / 1000);
