@@ -55,7 +55,8 @@ export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError 
     {
       hint:
         'Correct SHOP_DATABASE_URL, SHOP_SQL_DIR or WAREHOUSE_DATABASE_URL: each shop has a warehouse of its own. ' +
-        'If it is the same shop, and these orders were deleted there: review-sync migrate --same-shop.',
+        'If it is the same shop: review-sync migrate --same-shop if these orders were deleted there, --same-orders if ' +
+        'their dates of creation changed.',
     },
   );
 }
