@@ -3,8 +3,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest, those first that mostly wait: started last, one of them alone would hold up the end. */
 const long = [
-  ...['simulate', 'brands', 'webhooks', 'alerts', 'reviews-obstacles', 'worker', 'flows', 'lost-connections'],
-  ...['stays-up', 'authority', 'demo', 'package', 'doctor', 'reviews-complete', 'read-window'],
+  ...['brands', 'stays-up', 'simulate', 'life', 'webhooks', 'authority', 'reviews-obstacles', 'lost-connections'],
+  ...['worker', 'flows', 'discretion', 'demo', 'package', 'rescan', 'reviews-complete', 'read-window'],
 ];
 
 class LongFirst extends BaseSequencer {
