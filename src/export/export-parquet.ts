@@ -50,7 +50,7 @@ type PlannedFile = {
  * Writes views of `bi` as Parquet files, one per month, into a folder; only those whose rows changed since the last
  * export into it.
  *
- * 1. Read the manifest of the folder, and take a snapshot of `bi`.
+ * 1. Take a snapshot of `bi`, and read the manifest of the folder.
  * 2. Plan: a file is written again if its version is another one, if it is missing or has another length than the
  *    manifest says, or if an earlier export may have died while it replaced it.
  * 3. Write into the manifest which files may change: a later export finds them all after a crash, and a reader sees that
@@ -67,8 +67,9 @@ export async function exportParquet(
   dir: string,
   { signal, onProgress }: { signal: AbortSignal; onProgress(done: number, total: number): void },
 ): Promise<ExportReport> {
-  const before = await readManifest(dir);
   return withBiSnapshot(warehouse, async (snapshot) => {
+    // After the snapshot, which one export of the warehouse has at a time: another one may have written the folder.
+    const before = await readManifest(dir);
     if (before && before.warehouse !== snapshot.warehouse) {
       throw new UsageError(`${dir} is the export of another warehouse`, { hint: 'Name an empty folder.' });
     }
