@@ -37,12 +37,19 @@ const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], s
 ];
 
 onEachQueue(({ redisUrl }) => {
-  test('a brand leaves the schedules of the others in the same queue as they are', async () => {
+  test('a brand leaves the schedules of others as they are, and its own run that is due', async () => {
     const { queues } = await openTestQueues(redisUrl());
     const of = (prefix: string) => ({ ...queues, prefix });
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
+    onTestFinished(() => void vi.useRealTimers());
     for (const prefix of ['nord/', 'sued/']) await applySchedules(of(prefix), [orders]);
+    vi.useRealTimers();
+    const before = await plannedRuns(of('nord/'));
     await applySchedules(of('sued/'), []);
-    expect(await plannedRuns(of('nord/'))).toMatchObject([orders]);
+    // Its own run fell due while no worker was there.
+    await applySchedules(of('nord/'), [orders]);
+    expect(await plannedRuns(of('nord/'))).toEqual(before);
+    expect(before).toMatchObject([orders]);
     expect(await plannedRuns(of('sued/'))).toEqual([]);
   });
 
