@@ -43,6 +43,10 @@ test('a hold leaves the token alone, and a lifted one holds nobody', async () =>
     await kept.set({ heldUntilMs });
     expect(await sessionState(warehouse.db, service)).toMatchObject({ heldUntil: null });
   }
+  // By the clock of a machine that is ahead, this hold is over.
+  const ahead = openServiceSession(warehouse.db, service, 'the-s3cret', () => Date.now() + hour);
+  await ahead.set({ heldUntilMs: Date.now() + hour - 1000 });
+  expect(await sessionState(warehouse.db, service)).toMatchObject({ heldUntil: null });
 });
 
 test('who renews does so alone: another process waits and finds the new token', async () => {
