@@ -138,7 +138,9 @@ test('reviews that are marked deleted or suspected vouch for nothing', async () 
   await at(150, [2]);
   await at(160, [3]);
   await at(900, [4]);
+  await at(155, [5]);
   await ask('update warehouse.reviews set deleted_at = now() where id in (1, 4)');
+  await ask(`insert into sync.absent_reviews (review_id, run_id) values (5, 'a-run')`);
   expect(await newestBut(warehouse.db, [3])).toEqual([2]);
   expect(await storedDates(warehouse.db)).toEqual([150, 160]);
 });

@@ -187,6 +187,10 @@ test('verify finds a version whose date went back, not one that landed meanwhile
   const since = await warehouseNow(warehouse.db);
   await land([review(1, { updated_at: '2026-03-03T12:00:00+09:00' })]);
   expect(await compare([review(1)], since)).toEqual([]);
+  // It is repaired beside a record that cannot be held, too.
+  const page = pageOf(JSON.stringify([older, review(2, { score: 9 })]));
+  const repaired = await landPage(warehouse, page, await warehouseNow(warehouse.db));
+  expect(repaired).toMatchObject({ updated: 1, refused: 1 });
 });
 
 test.each([
