@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { backfillReviews } from '../../jobs/backfill-reviews.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
@@ -100,6 +101,16 @@ test('a moment that comes twice leaves its open run, and begins an ended one aga
   expect(await rows()).toEqual([{ id: 'due', outcome: null }]);
   expect(await findRun(app.warehouse.db, 'due')).toMatchObject(runAs(changed.config));
   expect((await job())?.data).toEqual({});
+});
+
+test('a command joins the open run of its key, unless that is of another zone', async ({ world }) => {
+  const app = await world.openApp();
+  const { api } = app.config;
+  const elsewhere = { ...app, config: { ...app.config, api: { ...api, timeZone: 'UTC' } } };
+  const request = { job: backfillReviews, key: 'all days' };
+  const { id } = await startRun(app, request);
+  expect(await startRun(app, request)).toEqual({ id, joined: true });
+  await expect(startRun(elsewhere, request)).rejects.toThrow('REVIEW_API_TIME_ZONE is UTC here');
 });
 
 test('a run of which steps failed names three of the reasons, and keeps its end', async ({ world }) => {
