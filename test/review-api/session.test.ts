@@ -268,6 +268,9 @@ test('clients that share a session use one token, and renew it once when it is r
   expect(service.tokenRequests()).toBe(2);
   expect(service.refused()).toBeLessThanOrEqual(3 * 8);
   expect(session.session.refusedAtMs).toHaveLength(1);
+  service.revoke();
+  await readAll();
+  expect(session.session.refusedAtMs).toHaveLength(2);
 });
 
 test('another program that revokes the token again and again is met by a growing wait', async () => {
