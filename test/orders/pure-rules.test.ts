@@ -200,6 +200,12 @@ test('each field that was sent and is empty now is cleared, once', () => {
   expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
 });
 
+test('a push that failed forgets no field that was sent before', () => {
+  const link = orderLink({ sentFields: optionalFields });
+  const stop = { reason: '500', failure: 'transient' } as const;
+  expect(recorded({ link, stop }).sentFields).toEqual(optionalFields);
+});
+
 test('contact that the service keeps is named, and no stand-in for a name', () => {
   const nobody = { user_email: null, user_phone: null, user_name: null };
   const kept = { total_price: null, username: 'Guest', phone: '010-9', user_email: 'k@example.com' };
