@@ -73,6 +73,14 @@ test('an order whose push broke off is due, without fingerprint and lease', asyn
   await isLeft(null, 'O1');
 });
 
+test('an order that is made due while it is pushed stays due', async () => {
+  const { db, store, ask } = await onlyStore();
+  const leased = await taken(store, 'O1');
+  await makeDue(db, ['O1']);
+  await store.record(leased, emptyPush);
+  expect(await ask('select order_code from sync.order_links where due_at <= now()')).toEqual([{ order_code: 'O1' }]);
+});
+
 test('the first lease decides about contact for good', async () => {
   const { store } = await onlyStore();
   for (const contact of ['withheld', 'allowed'] as const) {
