@@ -46,6 +46,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   expect(await world.cli('dead-letters retry 1')).toMatchObject({ status: 0, stdout: retried(1, 2) });
   const notRetried = new RegExp(`^\\d of 1 record: .*\nNot retried: ${webhook} is discarded, and a webhook`);
   expect(await world.says(`dead-letters retry ${old} ${webhook}`, notRetried)).toMatchObject({ status: 1 });
+  expect(await world.cli('dead-letters retry', webhook)).toMatchObject({ status: 1 });
   expect(await world.prints('dead-letters discard', category)).toBe('1 of 1 discarded.\n');
   const open = `select from sync.dead_letters where resolved_at is null and kind = 'category'`;
   expect(await world.warehouse(open)).toEqual([]);
