@@ -81,6 +81,15 @@ test('an order that is made due while it is pushed stays due', async () => {
   expect(await ask('select order_code from sync.order_links where due_at <= now()')).toEqual([{ order_code: 'O1' }]);
 });
 
+test('a line waits since the first push that found it without its product', async () => {
+  const { store, ask } = await onlyStore();
+  const push = { ...emptyPush, waiting: [{ lineCode: '1', productCode: 'P' }] };
+  await store.record(await taken(store, 'O1'), push);
+  await ask(`update sync.order_links set waiting_since = '2026-01-01Z'`);
+  await store.record(await taken(store, 'O1'), push);
+  expect(await ask(`select from sync.order_links where waiting_since = '2026-01-01Z'`)).toHaveLength(1);
+});
+
 test('the first lease decides about contact for good', async () => {
   const { store } = await onlyStore();
   for (const contact of ['withheld', 'allowed'] as const) {
