@@ -97,7 +97,8 @@ test('a broken query of one brand changes nothing for the other; a brand is aske
   });
   await chmod(join(both.folder, 'nord.env'), 0o600);
   const ofOne = ['explain order 1', 'preview order 1', 'dead-letters show 1', 'dead-letters discard 1'];
-  for (const command of [...ofOne, 'forget user 1 --apply', 'forget order 1 --apply'])
+  const declared = ['service', 'shop', 'orders'].map((what) => `migrate --same-${what}`);
+  for (const command of [...ofOne, ...declared, 'forget user 1 --apply', 'forget order 1 --apply'])
     await refuses(both, command, 'add --brand and one of nord, sued');
   await refuses(both, 'status --brand d', 'expected one of: nord, sued');
   const misplaced = await runCli(['status'], { ...both.environment, REVIEW_API_CLIENT_ID: 'demo' });
