@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -177,6 +177,12 @@ test('bi shows all brands, or reads only one; a role reads one or all', async ()
   await both.warehouse('drop view bi.reviews');
   expect(await both.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
   expect(await tiers()).toEqual(expected);
+});
+
+test('export parquet gives each brand a folder of its own', async () => {
+  const dir = await temporaryFolder();
+  expect(await both.cli('export parquet --to', dir)).toMatchObject({ status: 0 });
+  expect((await readdir(dir)).sort()).toEqual(['brand=nord', 'brand=sued']);
 });
 
 test('a brand under a new name is refused: all its orders would be pushed again', async () => {
