@@ -8,13 +8,15 @@ import { ordersOfAllAges, setCreations } from '../warehouse/orders/known-orders.
 
 type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
 
+const quarterHourMs = 900_000;
+
 /**
- * Whether a date of creation is the pushed one, to the second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE. Two
+ * Whether a date of creation is the pushed one, within a second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE. Two
  * shops that number their orders by day have the same codes on the same days.
  */
 function isPushedDate(one: Date, pushed: Date): boolean {
-  const [seconds = 0, pushedSeconds = 0] = [one, pushed].map((date) => Math.floor(date.getTime() / 1000));
-  return isSameCreation(one, pushed) && (seconds - pushedSeconds) % 900 === 0;
+  const offMs = Math.abs(one.getTime() - pushed.getTime()) % quarterHourMs;
+  return isSameCreation(one, pushed) && Math.min(offMs, quarterHourMs - offMs) < 1000;
 }
 
 /**

@@ -33,7 +33,7 @@ export const ordersOfAllAges = (db: Db) => rowsOf<{ code: string; orderedAt: Dat
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
 /**
- * Takes over the dates of creation that differ by more than a day from the pushed ones, and touches the months of both
+ * Takes over the dates of creation that differ by a second or more from the pushed ones, and touches the months of both
  * dates: `export parquet` has the sub-orders of each month in a file.
  *
  * @returns their number.
@@ -46,7 +46,7 @@ export const setCreations = (db: Db, orders: readonly { code: string; at: string
         select order_code, ordered_at as before, at
         from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, at timestamptz)
         join sync.order_links on order_code = code
-        where order_id is not null and abs(extract(epoch from ordered_at - at)) > 86400
+        where order_id is not null and abs(extract(epoch from ordered_at - at)) >= 1
       ) as g
       where l.order_code = g.order_code
       returning g.before, g.at
