@@ -57,6 +57,16 @@ test.for(['known', 'new', 'new and leased by a dead process'])(
   },
 );
 
+test('an order that both ends have lost stays remembered while ORDER_DELETES is off', async ({ world }) => {
+  await world.place(order('O1'));
+  await world.sync();
+  await world.atService('delete from reference_service.sub_orders; delete from reference_service.orders');
+  await world.shop('update o set deleted_at = now(), updated_at = now()');
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  // What forget has masked must not be mailed if the order comes back.
+  expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'allowed' }]);
+});
+
 test('a deleted order is looked up by its code, and nothing is remembered of it', async ({ world }) => {
   await world.place(order('A', line('1', 7), line('2', 'unknown')), order('LOST'));
   await world.shop(`insert into l (order_code, line_code) values ('A', 'without product')`);

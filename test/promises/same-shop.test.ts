@@ -1,11 +1,15 @@
-import { expect } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { openApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/app/config.ts';
 import { sameShop } from '../../src/app/require-same-shop.ts';
+import { openLog } from '../../src/base/log.ts';
 import { openRunChoice } from '../../src/runs/carry-out.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
-
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli, until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -87,4 +91,21 @@ test('a run that is left since the shop was empty is carried out once it is back
   expect(await choice.runsToCarryOut()).toEqual(['reviews']);
   await world.shop('insert into o select * from kept');
   await until(async () => (await choice.runsToCarryOut()).includes('orders'));
+});
+
+test('a shop that does not respond delays no other run', async ({ world }) => {
+  await pushForty(world);
+  const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const asked = once(silent, 'connection');
+  const address = `postgres://a@127.0.0.1:${(silent.address() as AddressInfo).port}/shop`;
+  const config = readConfig({ ...world.environment, SHOP_DATABASE_URL: address });
+  await using app = await openApp(config, { log: openLog('fatal') });
+  await startDueRun(app, syncOrders, 'orders');
+  await startDueRun(app, syncReviews, 'reviews');
+  expect(await openRunChoice(app, jobs).runsToCarryOut()).toEqual(['reviews']);
+  const [socket] = (await asked) as [Socket];
+  expect(socket.destroyed).toBe(false);
+  socket.destroy();
 });
