@@ -18,28 +18,28 @@ test('each change of a review tells of it, then of the summaries that it changes
   const receiver = await startReceiver();
   const { call, service } = await runService({ now: () => now, receivers: [receiver.url] });
   /** The bodies since it was last asked. */
-  const told = async () => {
+  const said = async () => {
     await service.webhooksIdle();
     return receiver.received.splice(0).map((request) => request.body);
   };
   const { id } = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score: 5 } })).body;
   const unrated = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm' } })).body.id;
-  await told();
+  await said();
   await call('PATCH', `/v1/reviews/${unrated}`, { json: { message: 'other' } });
-  expect(await told()).toEqual([review(unrated)]);
+  expect(await said()).toEqual([review(unrated)]);
   now = new Date('2024-06-15T03:00:01.5Z');
   const later = '2024-06-15T12:00:01.500+09:00';
   await call('PATCH', `/v1/reviews/${id}`, { json: { score: 4 } });
-  expect(await told()).toEqual([review(id, later), summary(7, 2, 4)]);
+  expect(await said()).toEqual([review(id, later), summary(7, 2, 4)]);
   await call('PATCH', `/v1/reviews/${id}`, { json: { display: 0 } });
-  expect(await told()).toEqual([review(id, later), summary(7, 1, 0)]);
+  expect(await said()).toEqual([review(id, later), summary(7, 1, 0)]);
   await call('PATCH', `/v1/reviews/${id}`, { json: { score: 1 } });
-  expect(await told(), 'a hidden review counts for nothing').toEqual([review(id, later)]);
+  expect(await said(), 'a hidden review counts for nothing').toEqual([review(id, later)]);
   await call('PATCH', `/v1/reviews/${unrated}`, { json: { product_id: 8 } });
   const products = [...summary(7, 0, 0), ...summary(8, 1, 0)].flatMap((brand) => brand.products);
-  expect((await told()).at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
+  expect((await said()).at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
   await call('DELETE', `/v1/reviews/${unrated}`);
-  expect(await told()).toEqual([summary(8, 0, 0)]);
+  expect(await said()).toEqual([summary(8, 0, 0)]);
 });
 
 test('a receiver that fails gets the event again, and keeps no other one waiting', async () => {
