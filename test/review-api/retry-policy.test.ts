@@ -2,40 +2,43 @@ import { errors } from 'undici';
 import { expect, test } from 'vitest';
 import { outcomeOf } from '../../src/review-api/http/outcome.ts';
 import {
-  type AttemptState,
+  asksToWait,
+  backoffOf,
   defaultRetryLimits,
   type Failure,
   isUnknown,
-  nextWait,
+  mayRepeat,
+  ownWait,
 } from '../../src/review-api/http/retry-policy.ts';
 import type { Reply } from '../../src/review-api/http/send.ts';
 
-const first = { number: 1, waitedMs: 0, spentMs: 0, random: 0.5 };
+const first = { number: 1, spentMs: 0 };
 const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
 
-function nextStep(failure: Failure, attempt: AttemptState, limits = defaultRetryLimits) {
-  const wait = nextWait(failure, attempt, limits);
-  if (wait) return { action: 'repeat' as const, ...wait };
-  return { action: isUnknown(failure, attempt) ? ('unknown-outcome' as const) : ('give-up' as const) };
+/** What follows an attempt if the service asks the same of no other request. The backoff of the first is 250 ms. */
+function next(failure: Failure, call: object = {}, spent: object = {}, limits = defaultRetryLimits): unknown {
+  const all = { ...first, ...spent };
+  if (isUnknown(failure, call)) return 'unknown outcome';
+  const backoffMs = backoffOf(all.number, 0.5, limits);
+  const waitMs = mayRepeat(failure, call, all, limits) ? ownWait(failure, backoffMs, call, all, limits) : undefined;
+  return waitMs ?? 'end';
 }
 
 test('the backoff doubles up to its ceiling, and is a random part of it', () => {
-  const delays = [1, 2, 3, 7, 13].map((number) => nextStep(failed, { ...first, number }));
-  expect(delays).toMatchObject([250, 500, 1000, 15_000, 15_000].map((delayMs) => ({ action: 'repeat', delayMs })));
-  expect(nextStep(failed, { ...first, random: 0 })).toMatchObject({ delayMs: 0 });
+  const delays = [1, 2, 3, 7, 13].map((number) => backoffOf(number, 0.5, defaultRetryLimits));
+  expect(delays).toEqual([250, 500, 1000, 15_000, 15_000]);
+  expect(backoffOf(1, 0, defaultRetryLimits)).toBe(0);
 });
 
-test('about two minutes of waiting are spent before giving up', () => {
-  let waitedMs = 0;
+test('about two minutes are spent before giving up', () => {
+  let spentMs = 0;
   for (let number = 1; ; number += 1) {
-    const step = nextStep(failed, { ...first, number, waitedMs });
-    if (step.action !== 'repeat') break;
-    waitedMs += step.delayMs;
+    const waitMs = next(failed, {}, { number, spentMs });
+    if (typeof waitMs !== 'number') break;
+    spentMs += waitMs;
   }
-  expect(waitedMs).toBeGreaterThan(90_000);
-  expect(waitedMs).toBeLessThan(150_000);
-  const actions = [119_999, 120_000].map((ms) => nextStep(failed, { ...first, waitedMs: ms }).action);
-  expect(actions).toEqual(['repeat', 'give-up']);
+  expect(spentMs).toBeGreaterThan(90_000);
+  expect(spentMs).toBeLessThanOrEqual(120_000);
 });
 
 const outcome = (reply: object) =>
@@ -51,20 +54,20 @@ test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
   [new AggregateError([failing('ECONNREFUSED', 'connect'), failing('ECONNREFUSED', 'connect')]), 'repeat', 'repeat'],
   [new errors.ConnectTimeoutError(), 'repeat', 'repeat'],
   [new errors.ClientClosedError(), 'repeat', 'repeat'],
-  [failing('ECONNRESET', 'read'), 'unknown-outcome', 'repeat'],
-  [failing('EPIPE', 'write'), 'unknown-outcome', 'repeat'],
-  [failing('ETIMEDOUT', 'read'), 'unknown-outcome', 'repeat'],
-  [new errors.SocketError('other side closed'), 'unknown-outcome', 'repeat'],
-  [new errors.HeadersTimeoutError(), 'unknown-outcome', 'repeat'],
-  [new errors.BodyTimeoutError(), 'unknown-outcome', 'repeat'],
-  [failing('CERT_HAS_EXPIRED'), 'give-up', 'give-up'],
-  [failing('DEPTH_ZERO_SELF_SIGNED_CERT'), 'give-up', 'give-up'],
-  [failing('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'give-up', 'give-up'],
-  [failing('ERR_SSL_WRONG_VERSION_NUMBER'), 'give-up', 'give-up'],
+  [failing('ECONNRESET', 'read'), 'unknown outcome', 'repeat'],
+  [failing('EPIPE', 'write'), 'unknown outcome', 'repeat'],
+  [failing('ETIMEDOUT', 'read'), 'unknown outcome', 'repeat'],
+  [new errors.SocketError('other side closed'), 'unknown outcome', 'repeat'],
+  [new errors.HeadersTimeoutError(), 'unknown outcome', 'repeat'],
+  [new errors.BodyTimeoutError(), 'unknown outcome', 'repeat'],
+  [failing('CERT_HAS_EXPIRED'), 'end', 'end'],
+  [failing('DEPTH_ZERO_SELF_SIGNED_CERT'), 'end', 'end'],
+  [failing('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'end', 'end'],
+  [failing('ERR_SSL_WRONG_VERSION_NUMBER'), 'end', 'end'],
 ])('after %s a creation ends with %s, a read or an upsert with %s', ([cause, ofCreate, ofOthers]) => {
   const failure = outcome({ kind: 'no-response', cause }) as Failure;
-  const actions = [false, true].map((repeatable) => nextStep(failure, { ...first, repeatable }).action);
-  expect(actions).toEqual([ofCreate, ofOthers]);
+  const ends = [false, true].map((repeatable) => next(failure, { repeatable }));
+  expect(ends.map((end) => (typeof end === 'number' ? 'repeat' : end))).toEqual([ofCreate, ofOthers]);
 });
 
 const asked = { 'retry-after': '7' };
@@ -93,53 +96,40 @@ test.for<[kind: string, status: number, body: object | string, headers?: object]
 });
 
 const limited = (retryAfterMs?: number): Failure => ({ kind: 'limited', retryAfterMs });
-const alone = { isAlone: true, giveUpAfterMs: 8_000 };
-const spent = { number: 6, spentMs: 25_000, giveUpAfterMs: 30_000 };
+const most = { giveUpAfterMs: 8_000 };
+const spent = { number: 6, spentMs: 25_000 };
 const creation = { repeatable: false };
-const giveUp = { action: 'give-up' };
-const unknown = { action: 'unknown-outcome' };
 
-test.each<[what: string, failure: Failure, attempt: object, step: object]>([
-  ['a named wait holds everybody, with jitter', limited(7_000), {}, { pauseMs: 7_000, delayMs: 250 }],
-  [
-    'a wait is believed up to 24 hours',
-    { kind: 'failed', retryAfterMs: 7 * 86_400_000 },
-    {},
-    { pauseMs: 86_400_000, delayMs: 250 },
-  ],
-  ['a 429 alone holds everybody for the backoff', limited(), {}, { pauseMs: 250, delayMs: 0 }],
-  ['one that is refused alone waits alone', limited(7_000), alone, { pauseMs: 0, delayMs: 7_250 }],
-  ['one that is refused alone keeps to its own limit', limited(9_000), alone, giveUp],
-  ['the last attempt holds nobody', limited(9_000), { number: 14 }, giveUp],
-  ['malformed answers are asked for again', { kind: 'malformed' }, { number: 3 }, { pauseMs: 0, delayMs: 1000 }],
-  ['malformed answers four times only', { kind: 'malformed' }, { number: 4 }, giveUp],
-  ['no wait exceeds the limit of a call', failed, spent, giveUp],
-  ['a wait up to the limit of a call', failed, { ...spent, spentMs: 22_000 }, { pauseMs: 0, delayMs: 8_000 }],
-  ['a 429 does not count against that limit', limited(60_000), spent, { pauseMs: 60_000, delayMs: 8_000 }],
-  ['a creation that was not sent', { kind: 'unsent', permanent: false }, creation, { pauseMs: 0, delayMs: 250 }],
-  ['a creation that met a 429', limited(), creation, { pauseMs: 250, delayMs: 0 }],
-  ...(['lost', 'failed', 'malformed'] as const).map((kind): [string, Failure, object, object] => [
+test.each<[what: string, failure: Failure, call: object, spent: object, next: unknown]>([
+  ['a wait that the service names, and a random one', limited(7_000), {}, {}, 7_250],
+  ['a wait after a 429 without one', limited(), {}, {}, 250],
+  ['no wait beyond the limit of the call', limited(9_000), most, {}, 'end'],
+  ['no wait beyond the limit of all calls', limited(3_600_000), {}, {}, 'end'],
+  ['no fifteenth attempt', limited(1_000), {}, { number: 14 }, 'end'],
+  ['malformed answers are asked for again', { kind: 'malformed' }, {}, { number: 3 }, 1000],
+  ['malformed answers four times only', { kind: 'malformed' }, {}, { number: 4 }, 'end'],
+  ['no wait exceeds what is left', failed, { giveUpAfterMs: 32_999 }, spent, 'end'],
+  ['a wait up to what is left', failed, { giveUpAfterMs: 33_000 }, spent, 8_000],
+  ['a creation that was not sent', { kind: 'unsent', permanent: false }, creation, {}, 250],
+  ['a creation that met a 429', limited(), creation, {}, 250],
+  ...(['lost', 'failed', 'malformed'] as const).map((kind): [string, Failure, object, object, unknown] => [
     `a creation whose response is ${kind}`,
     { kind, retryAfterMs: undefined },
     creation,
-    unknown,
+    {},
+    'unknown outcome',
   ]),
-  ['a write that was accepted for later', { kind: 'not-confirmed' }, {}, unknown],
-])('%s', (_what, failure, attempt, step) => {
-  const next = nextStep(failure, { ...first, ...attempt });
-  expect(next).toEqual('action' in step ? step : { action: 'repeat', ...step });
-});
-
-test('a limit that counts the waits that the service asks for is kept', () => {
-  const most = { ...first, giveUpAfterMs: 8_000, countsHolds: true };
-  for (const kind of ['limited', 'failed'] as const) {
-    const step = (retryAfterMs: number, spentMs = 0) => nextStep({ kind, retryAfterMs }, { ...most, spentMs });
-    expect(step(5_000)).toMatchObject({ action: 'repeat', pauseMs: 5_000 });
-    expect([step(5_000, 5_000), step(9_000)]).toEqual([{ action: 'give-up' }, { action: 'give-up' }]);
-  }
+  ['a write that was accepted for later', { kind: 'not-confirmed' }, {}, {}, 'unknown outcome'],
+])('%s', (_what, failure, call, at, expected) => {
+  expect(next(failure, call, at)).toBe(expected);
 });
 
 test('malformed answers are asked for no more often than any other', () => {
   const limits = { ...defaultRetryLimits, attempts: 2 };
-  expect(nextStep({ kind: 'malformed' }, { ...first, number: 2 }, limits)).toEqual(giveUp);
+  expect(next({ kind: 'malformed' }, {}, { number: 2 }, limits)).toBe('end');
+});
+
+test('a 429 asks to wait, and a failure if it names a wait', () => {
+  const failures: Failure[] = [limited(), failed, { kind: 'failed', retryAfterMs: 0 }, { kind: 'lost' }];
+  expect(failures.map(asksToWait)).toEqual([true, false, true, false]);
 });

@@ -1,19 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
 import {
-  type ReviewApi,
-  type ReviewApiOptions,
-  type SessionStore,
-  UnavailableError,
-  UnknownOutcomeError,
-} from '../../src/review-api/index.ts';
-import {
-  type Answering,
   client,
   failureOf,
   json,
   order,
   orderOf,
   quick,
+  type Reply,
   type Seen,
   sharedStore,
   tinyService,
@@ -22,23 +16,17 @@ import {
 
 const wait = (status: number, seconds: number) => ({ status, headers: { 'retry-after': String(seconds) } });
 const busy = (seconds: number) => wait(429, seconds);
-/** A 503 that names a wait of an hour. */
-const hour = wait(503, 3600);
 const is = (id: number) => (seen: Seen) => seen.path.endsWith(`/${id}`);
 
 test('a 429 slows everybody, and the wait is reported', async () => {
-  let opensAt: number | undefined;
-  const service = await tinyService((seen) => {
-    opensAt ??= performance.now() + 200;
-    return performance.now() < opensAt ? busy(0.2) : orderOf(seen);
-  });
+  const service = await tinyService((seen, nth) => (nth === 1 ? busy(0.2) : orderOf(seen)));
   const waits: string[] = [];
   const api = client(service.url, { onWait: ({ reason }) => waits.push(reason), concurrency: 1 });
   await Promise.all(Array.from({ length: 5 }, () => api.orders.get(1)));
   expect(waits).toContain('the review service asked for fewer requests');
-  // Five answers and the one refusal: the four others would have been refused too, had they not waited.
-  expect(service.calls()).toHaveLength(6);
-  expect(api.stats()).toMatchObject({ requests: 7, retries: 1 });
+  // Five answers, the one refusal and the overview: the four others would have been refused too, had they not waited.
+  expect(service.calls()).toHaveLength(7);
+  expect(api.stats()).toMatchObject({ requests: 8, retries: 1 });
 });
 
 test('waits and requests are reported; a date is read by the clock of the service', async () => {
@@ -59,17 +47,20 @@ test('waits and requests are reported; a date is read by the clock of the servic
   reported.length = 0;
   await api.orders.get(1);
   const request = (status: number) => ({ method: 'GET', path: '/v1/orders/1', status, durationMs: expect.any(Number) });
-  const [untilMs, until] = [nowMs + 1000, new Date(nowMs + 1000)];
+  const overview = { ...request(503), path: '/v1/reviews/overview' };
   const waits = [
     'the review service failed on a request and asked to wait',
     'waiting to retry GET /v1/orders/1: 503 error: busy',
   ] as const;
+  const until = { until: expect.any(Date) };
   expect(reported).toEqual([
     ...[['debug', 'request to the review service', request(503)], request(503)],
-    ...[['warn', waits[0], { until }], { untilMs, reason: waits[0] }],
-    ...[['info', waits[1], { until }], { untilMs, reason: waits[1] }],
+    ...[['debug', 'request to the review service', overview], overview],
+    ...[['warn', waits[0], until], { untilMs: expect.any(Number), reason: waits[0] }],
+    ...[['info', waits[1], until], { untilMs: expect.any(Number), reason: waits[1] }],
     ...[['debug', 'request to the review service', request(200)], request(200)],
   ]);
+  expect(reported[5]).toMatchObject({ untilMs: nowMs + 1000 });
 });
 
 test('many requests that fail again and again are few lines of the log', async () => {
@@ -102,7 +93,7 @@ test('a request that waits for the ceiling waits for a pause that begins meanwhi
   };
   const api = client(service.url, { acquire, onWait: () => isHeld.resolve() });
   await Promise.all([api.orders.get(1), api.orders.get(2)]);
-  expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
+  expect({ requests: service.calls().length, early }).toEqual({ requests: 4, early: 0 });
 });
 
 test('waiting ends when the signal aborts; a write in flight is of unknown outcome', async () => {
@@ -152,15 +143,15 @@ test('a call that may spend 200 ms on failures gives up by then', async () => {
   expect((await spending).attempts).toBeLessThan(4);
 });
 
-test('waits count up to the limit; the hold of a 429 counts nowhere', async () => {
-  const failing = await tinyService(() => wait(503, 0.02));
-  const retry = { ...quick, totalWaitMs: 20 };
+test('waits of one call count up to its limit, and a hold counts nowhere', async () => {
+  const failing = await tinyService(({ path }) => (path.endsWith('overview') ? json({}) : wait(503, 0.5)));
+  const retry = { ...quick, giveUpAfterMs: 900 };
   expect(await failureOf(client(failing.url, { retry }).orders.get(1))).toMatchObject({ attempts: 2 });
 
-  const replies = [busy(1), { status: 500 }, json(order(1))];
-  const service = await tinyService((_seen, nth) => replies[nth - 1] ?? 'lost');
-  const patient = client(service.url, { retry: { ...quick, totalWaitMs: 900 } });
-  await patient.orders.get(1, { giveUpAfterMs: 1000 });
+  for (const status of [429, 503]) {
+    const service = await tinyService((_seen, nth) => (nth === 1 ? wait(status, 1) : json(order(1))));
+    await client(service.url, { retry: { ...quick, giveUpAfterMs: 900 } }).orders.get(1);
+  }
 });
 
 test.each([
@@ -180,28 +171,61 @@ test.each([
   expect(failed.map(({ reason }) => [reason.path, reason.status])).toEqual([['/v1/orders/9', status]]);
 });
 
-test('a call that always gets a 429, and is the only one, asks whether the service is full', async () => {
-  for (const isFull of [false, true]) {
-    const isSpared = ({ path }: Seen) => path === '/v1/reviews/overview' && !isFull;
-    const service = await tinyService((seen) => (isSpared(seen) ? json({}) : { status: 429 }));
-    const api = client(service.url, { retry: { ...quick, baseDelayMs: 1 } });
-    const error = await failureOf(api.orders.get(1, { giveUpAfterMs: 0 }));
-    expect(error).toMatchObject({ name: 'LimitedError' });
-    const looks = service.calls().filter(({ path }) => path.endsWith('overview')).length;
-    expect(isFull ? looks > 1 : looks === 1).toBe(true);
+const hour = { 'retry-after': '3600' };
+test.each<[overview: Reply, isHeld: boolean]>([
+  [{ status: 429, headers: hour }, true],
+  [{ status: 503, headers: hour }, true],
+  [{ status: 429 }, true],
+  [json({}), false],
+  [{ status: 503 }, false],
+  [{ status: 500 }, false],
+  [{ status: 404 }, false],
+  [{ status: 401 }, false],
+  ['lost', false],
+])('after a response that asks to wait, an overview that is %o holds all: %s', async (overview, isHeld) => {
+  for (const status of [429, 503]) {
+    const service = await tinyService(({ path }) => (path.endsWith('overview') ? overview : { status, headers: hour }));
+    const [session, stop] = [sharedStore(), new AbortController()];
+    const onWait = () => stop.abort(new Error('stopped'));
+    const retry = { ...quick, maxRetryAfterMs: 1000 };
+    const api = client(service.url, { session, signal: stop.signal, ...(isHeld && { onWait }), retry });
+    const error = await failureOf(api.orders.get(1, { giveUpAfterMs: 200 }));
+    if (isHeld) expect(error.message).toBe('stopped');
+    else expect(error).toMatchObject({ status, attempts: 1 });
+    expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/1', '/v1/reviews/overview']);
+    expect((session.session.heldUntilMs ?? 0) > Date.now() + 3_000_000).toBe(isHeld && overview !== 'lost');
   }
 });
 
-test('a call that gets a 503 with a wait of an hour, and is the only one, asks whether the service is down', async () => {
-  const service = await hourFor(is(9), () => json({}));
-  const { session, first } = openMany(service.url, 1);
-  expect(await failureOf(first.orders.get(9, { giveUpAfterMs: 200 }))).toMatchObject({ status: 503 });
-  expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/9', '/v1/reviews/overview']);
-  expect(session.session.heldUntilMs ?? 0).toBe(0);
-  const down = await hourFor(() => true);
-  const { isHeld, ...other } = openMany(down.url, 1);
-  other.stuck.push(failureOf(other.first.orders.get(9, { giveUpAfterMs: 200 })));
-  await isHeld();
+test('after a ban each process sends one request, and no other before its end', async () => {
+  let isBanned = false;
+  const service = await tinyService(async (seen) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return isBanned ? busy(1) : orderOf(seen);
+  });
+  const session = sharedStore();
+  const apis = [1, 2].map(() => client(service.url, { session, concurrency: 4 }));
+  const all = apis.flatMap((api) => Array.from({ length: 40 }, (_none, n) => api.orders.get(n + 1)));
+  await until(() => service.calls().length > 20);
+  isBanned = true;
+  await until(() => (session.session.heldUntilMs ?? 0) > Date.now());
+  const before = service.calls().length;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  // The other process may have had requests in flight, and then asks, too.
+  expect(service.calls().length - before).toBeLessThanOrEqual(5);
+  isBanned = false;
+  expect(await Promise.all(all)).toHaveLength(80);
+  expect(service.calls().filter(({ path }) => path.endsWith('overview')).length).toBeLessThanOrEqual(2);
+});
+
+test('a service that asks a request for a token to wait holds all at once', async () => {
+  const service = await tinyService(orderOf, (_seen, nth) =>
+    nth === 1 ? wait(503, 0.2) : json({ access_token: 't' }),
+  );
+  const waits: string[] = [];
+  const api = client(service.url, { onWait: ({ reason }) => waits.push(reason) });
+  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
+  expect([waits[0], service.calls().length]).toEqual(['the review service failed on a request and asked to wait', 1]);
 });
 
 test('a call that may not wait so long ends at once, and sends nothing', async () => {
@@ -216,80 +240,15 @@ test('a call that may not wait so long ends at once, and sends nothing', async (
   expect(service.seen).toEqual([]);
 });
 
-/** Some orders get a 503 with an hour's `Retry-After`, the others are answered. */
-const hourFor = (isBad: (seen: Seen) => boolean, others: Answering = orderOf) =>
-  tinyService((seen, nth) => (isBad(seen) ? hour : others(seen, nth)));
-
-/** Clients of one session. They end with the test, and with them `stuck`: calls that would wait for an hour. */
-function openMany(url: string, count: number, options: Partial<ReviewApiOptions> = {}) {
-  const [session, stop] = [sharedStore(), new AbortController()];
-  const stuck: Promise<unknown>[] = [];
-  const open = () => client(url, { session, signal: stop.signal, ...options });
-  const [first, ...others] = Array.from({ length: count }, open) as [ReviewApi, ...ReviewApi[]];
-  // Before the clients are closed, which lets requests in flight finish.
-  onTestFinished(async () => {
-    stop.abort(new Error('stopped'));
-    await Promise.all(stuck);
-  });
-  const isHeld = () => until(() => session.session.heldReason === 'failed');
-  return { session, stuck, isHeld, first, others, second: others[0] as ReviewApi };
-}
-
-/** The overview, too: a call that is the only one asks for it. */
-const isNineOrOverview = (seen: Seen) => is(9)(seen) || seen.path.endsWith('overview');
-
-test('a hold for one record that another client began ends by one request of this one', async () => {
-  const service = await hourFor(isNineOrOverview);
-  const { session, isHeld, first, second } = openMany(service.url, 2, { concurrency: 4 });
-  const stuck = failureOf(first.orders.get(9, { giveUpAfterMs: 200 }));
-  await isHeld();
-  expect(await Promise.all([1, 2, 3].map((id) => second.orders.get(id)))).toHaveLength(3);
-  expect(session.session.heldUntilMs).toBe(0);
-  expect((await stuck).status).toBe(503);
-});
-
-test('a call that the ceiling fails gives up its turn to look whether a hold is over', async () => {
-  const service = await hourFor(isNineOrOverview);
-  let isFailing = true;
+test('a ceiling that fails ends the call that asks, and no other', async () => {
+  let calls = 0;
   const acquire = async () => {
-    if (isFailing) throw new Error('no ceiling');
+    calls += 1;
+    // Of the token, of the order, and of the overview.
+    if (calls === 3) throw new Error('no ceiling');
   };
-  const { stuck, isHeld, first, second, session } = openMany(service.url, 2);
-  stuck.push(failureOf(first.orders.get(9, { giveUpAfterMs: 200 })));
-  await isHeld();
-  const limited = client(service.url, { session, acquire, retry: { ...quick, maxRetryAfterMs: 1000 } });
-  expect((await failureOf(limited.orders.get(1))).message).toBe('no ceiling');
-  isFailing = false;
-  expect(await limited.orders.get(2)).toMatchObject({ id: 2 });
-  expect(await second.orders.get(3)).toMatchObject({ id: 3 });
-});
-
-test.each([1, 8])('records that fail with a wait of an hour, %i in all places, hold no others', async (concurrency) => {
-  const service = await hourFor(({ path }) => Number(path.split('/').at(-1)) <= concurrency);
-  const { stuck, first } = openMany(service.url, 1, { concurrency, session: undefined });
-  const calls = Array.from({ length: concurrency + 10 }, (_, n) => first.orders.get(n + 1));
-  stuck.push(...calls.slice(0, concurrency).map((call) => failureOf(call)));
-  expect(await Promise.all(calls.slice(concurrency))).toHaveLength(10);
-});
-
-test('creations that have all slots end a hold for one record by the overview', async () => {
-  const service = await hourFor(is(9), () => json({ id: 5 }));
-  const { isHeld, stuck, first } = openMany(service.url, 1, { concurrency: 2 });
-  stuck.push(failureOf(first.orders.get(9)));
-  await isHeld();
-  const create = () => first.subOrders.create(1, { product_id: 1, price: '1' });
-  expect(await Promise.all([create(), create(), create()])).toHaveLength(3);
-  expect(service.calls()[1]).toMatchObject({ path: '/v1/reviews/overview' });
-});
-
-test('a hold after a failure is not lifted by a request that was sent before', async () => {
-  const refused = Promise.withResolvers<void>();
-  const service = await hourFor(is(9), (seen) => refused.promise.then(() => orderOf(seen)));
-  const { session, stuck, isHeld, first } = openMany(service.url, 1, { concurrency: 2 });
-  const before = first.orders.get(1);
-  stuck.push(failureOf(first.orders.get(9)));
-  await isHeld();
-  refused.resolve();
-  await before;
-  expect(session.session.heldUntilMs).toBeGreaterThan(Date.now() + 3_500_000);
+  const service = await tinyService((seen) => (is(9)(seen) ? wait(503, 3600) : orderOf(seen)));
+  const api = client(service.url, { acquire });
+  expect((await failureOf(api.orders.get(9))).message).toBe('no ceiling');
+  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
 });

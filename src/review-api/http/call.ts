@@ -14,16 +14,10 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** Options of a single call. */
 export type CallOptions = {
   /**
-   * Milliseconds that this call may spend on failed attempts and the waits between them. The call starts no attempt and
-   * no wait that would exceed it, and does not cut off an attempt in flight. A 429 and its wait do not count: they are
-   * no failure of this record. Default: no limit besides `retry` of the client, about two minutes.
+   * Milliseconds that this call may spend on failed attempts and its own waits. The call starts no wait that would exceed it, and does not
+   * cut off an attempt in flight. A 429, and waits of all requests, do not count. Default: `giveUpAfterMs` of `retry`.
    */
   giveUpAfterMs?: number | undefined;
-  /**
-   * Whether waits that the service asks for, also by a 429, count in `giveUpAfterMs`. A longer wait then ends the call at
-   * once, and no other call waits. For a caller that goes on with another request.
-   */
-  countsHolds?: boolean | undefined;
   /**
    * Called right before each attempt is sent, after all waiting for the token, the request ceiling and `Retry-After`.
    * An error that it throws ends the call, and nothing is sent.

@@ -6,21 +6,19 @@ import type { Call, HttpResponse, Send } from './call.ts';
 import { readToken } from './decode.ts';
 import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
 import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
-import { defaultRetryLimits, type Failure, isUnknown, nextWait, type Spent } from './retry-policy.ts';
-import { openSend, type Timeouts } from './send.ts';
 import {
-  hold,
-  isHeld,
-  look,
-  type OpenSession,
-  openSession,
-  probed,
-  renewToken,
-  succeeded,
-  type Token,
-  untilFree,
-  validToken,
-} from './session.ts';
+  asksToWait,
+  backoffOf,
+  defaultRetryLimits,
+  type Failure,
+  isUnknown,
+  mayRepeat,
+  ownWait,
+  type Spent,
+  type WaitAsked,
+} from './retry-policy.ts';
+import { openSend, type Timeouts } from './send.ts';
+import { hold, isHeld, look, openSession, renewToken, type Token, untilFree, validToken } from './session.ts';
 
 const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 };
 
@@ -34,7 +32,7 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
  * 2. `authorized`: it needs a token, and keeps its slot while one is obtained, also after a 401.
  * 3. `inTurn`: it waits for the end of a hold, and for the ceiling of requests per second.
  * 4. `attempt`: it is sent once (send.ts), and its response is read (outcome.ts).
- * 5. `waitAfter`: after a failure it ends, or waits (retry-policy.ts), alone or with all other requests, and goes on with 1.
+ * 5. `waitAfter`: after a failure it ends, or waits, alone (retry-policy.ts) or with all other requests, and goes on with 1.
  */
 export function openHttpClient(options: ReviewApiOptions) {
   const { concurrency = 8, signal: aborted = new AbortController().signal } = options;
@@ -85,9 +83,9 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
     http: openSend({ baseUrl: options.baseUrl, slots, timeouts, maxBodyBytes, aborted, now }),
     session: openSession(options.session, { stopped, now, onWait }),
     slots: pLimit(slots),
-    /** Calls that have begun and not ended, without those for a token. */
-    calls: 0,
     limits: { ...defaultRetryLimits, ...options.retry },
+    /** A request for the overview that shows whether all requests have to wait. No other one is sent meanwhile. */
+    question: undefined as Promise<boolean> | undefined,
     /** A token is being obtained. */
     renewal: undefined as Promise<unknown> | undefined,
     /** The service refuses the credentials for all requests. `untilMs`: when another request finds out again. */
@@ -105,19 +103,8 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
   };
 }
 
-/**
- * One attempt. `isStored`: a cache answered a GET. `sentMs`: when it was sent, on the monotonic clock; `durationMs` has no
- * waits in it.
- */
-type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; sentMs: number; durationMs: number };
-
-/**
- * What a call has been through. `askedAtMs`: when the service last asked it to wait. `hasFailed`: it did so beside a
- * failure, so that another call must show whether the service is up.
- */
-type Life = Spent & { askedAtMs: number | undefined; hasFailed: boolean };
-
-const newLife = (): Life => ({ number: 1, waitedMs: 0, spentMs: 0, askedAtMs: undefined, hasFailed: false });
+/** One attempt. `isStored`: a cache answered a GET. `durationMs` has no waits in it. */
+type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; durationMs: number };
 
 /** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
 const refusalMs = 10_000;
@@ -128,20 +115,12 @@ const freshTokens = 3;
 /** A request that is sent again more often than this is worth a warning. */
 const retriesOfNote = 2;
 
-/** Shows whether the service accepts a token, or any request. */
+/** Shows whether the service refuses a token, or asks to wait, for one request or for all. */
 const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
 
 /** Sends a call, with retries. */
 async function sendCall<T>(client: Client, call: Call, read: (response: HttpResponse) => T): Promise<T> {
-  const life = newLife();
-  client.calls += 1;
-  try {
-    return await untilEnd(client, call, life, () =>
-      inSlot(client, (free) => authorized(client, call, read, { life, free })),
-    );
-  } finally {
-    client.calls -= 1;
-  }
+  return untilEnd(client, call, () => inSlot(client, (free) => authorized(client, call, read, free)));
 }
 
 /** Obtains a token, unless there is one. @throws AuthenticationError if the service refuses the credentials. */
@@ -152,9 +131,8 @@ async function requireToken(client: Client): Promise<void> {
   await look(session);
   if (validToken(session)) return;
   if (refusal && refusal.untilMs > performance.now()) throw refusal.error;
-  const life = newLife();
   // Takes no slot: the caller holds one and would wait for itself.
-  client.renewal ??= untilEnd(client, tokenCall, life, () => inTurn(client, tokenCall, life, () => renew(client)))
+  client.renewal ??= untilEnd(client, tokenCall, () => inTurn(client, tokenCall, () => renew(client)))
     .catch((error: unknown) => {
       throw error instanceof AuthenticationError ? refuseAll(client, error) : error;
     })
@@ -171,7 +149,7 @@ async function renew(client: Client): Promise<Attempt<unknown>> {
     return sent.outcome.kind === 'success' ? sent.outcome.value : undefined;
   });
   // Another process has obtained one.
-  return sent ?? { outcome: { kind: 'success', value: undefined }, isStored: false, sentMs: 0, durationMs: 0 };
+  return sent ?? { outcome: { kind: 'success', value: undefined }, isStored: false, durationMs: 0 };
 }
 
 /** For a while no other request has to find out that the service refuses the credentials. */
@@ -181,12 +159,13 @@ function refuseAll(client: Client, error: AuthenticationError): AuthenticationEr
 }
 
 /** Sends attempts until the call ends. */
-async function untilEnd<T>(client: Client, call: Call, life: Life, send: () => Promise<Attempt<T>>): Promise<T> {
-  for (;;) {
-    const { outcome, ...at } = await send();
+async function untilEnd<T>(client: Client, call: Call, send: () => Promise<Attempt<T>>): Promise<T> {
+  for (const spent: Spent = { number: 1, spentMs: 0 }; ; spent.number += 1) {
+    const { outcome, durationMs } = await send();
     if (outcome.kind === 'success') return outcome.value;
-    if (outcome.kind === 'refused' || outcome.kind === 'token-refused') throw errorOf(call, outcome, life.number);
-    await waitAfter(client, call, life, { outcome, ...at });
+    if (outcome.kind === 'refused' || outcome.kind === 'token-refused') throw errorOf(call, outcome, spent.number);
+    if (outcome.kind !== 'limited') spent.spentMs += durationMs;
+    await waitAfter(client, call, outcome, spent);
   }
 }
 
@@ -202,11 +181,11 @@ async function authorized<T>(
   client: Client,
   call: Call,
   read: (response: HttpResponse) => T,
-  { life, free }: { life: Life; free: () => void },
+  free: () => void,
 ): Promise<Attempt<T>> {
   for (let isAgain = false; ; ) {
     await requireToken(client);
-    const sent = await inTurn(client, call, life, async () => {
+    const sent = await inTurn(client, call, async () => {
       const token = validToken(client.session);
       if (!token) return undefined;
       const isFirst = token.isOurs && token.uses === 0;
@@ -214,7 +193,7 @@ async function authorized<T>(
     });
     if (!sent) continue;
     if (sent.outcome.kind === 'token-refused') {
-      const end = sent.isFirst ? await prove(client, call, sent, { life, token: sent.token }) : undefined;
+      const end = sent.isFirst ? await prove(client, call, sent) : undefined;
       if (end) return end;
       sent.token.isRefused = true;
     } else if (sent.isStored && !isAgain && client.isCacheObedient) isAgain = true;
@@ -235,11 +214,11 @@ async function authorized<T>(
 async function prove<T>(
   client: Client,
   call: Call,
-  sent: Attempt<T>,
-  { life, token }: { life: Life; token: Token },
+  sent: Attempt<T> & { token: Token },
 ): Promise<Attempt<T> | undefined> {
-  const send = () => attempt(client, proofCall, () => undefined, { token });
-  const { outcome, ...at } = await inTurn(client, proofCall, life, send);
+  const { outcome, ...at } = await inTurn(client, proofCall, () =>
+    attempt(client, proofCall, () => undefined, { token: sent.token }),
+  );
   if (outcome.kind === 'success' || outcome.kind === 'refused') return sent;
   // A call that was refused has changed nothing: the failure of another request must not make its outcome unknown.
   if (outcome.kind !== 'token-refused') return isUnknown(outcome, call) ? sent : { outcome, ...at };
@@ -251,45 +230,16 @@ async function prove<T>(
 }
 
 /** Sends an attempt as soon as it may be sent. */
-async function inTurn<Sent extends Attempt<unknown> | undefined>(
-  client: Client,
-  call: Call,
-  { hasFailed }: Life,
-  send: () => Promise<Sent>,
-): Promise<Sent> {
+async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent>): Promise<Sent> {
   const { session, stopped, limits, options } = client;
-  let isProbe = false;
-  let sent: Sent | undefined;
-  try {
-    do {
-      isProbe = await untilFree(session, call, limits.maxRetryAfterMs, !hasFailed);
-      await options.acquire?.(stopped);
-      if (isProbe && call.repeatable === false) {
-        isProbe = false;
-        await probeInstead(client);
-      }
-    } while (!isProbe && isHeld(session));
-    stopped.throwIfAborted();
-    sent = await send();
-    return sent;
-  } finally {
-    if (isProbe) probed(session, showsService(call, sent?.outcome));
-  }
+  do {
+    await client.question?.catch(() => {});
+    await untilFree(session, call, limits.maxRetryAfterMs);
+    await options.acquire?.(stopped);
+  } while (client.question || isHeld(session));
+  stopped.throwIfAborted();
+  return send();
 }
-
-/**
- * Requests the overview as the probe of a hold, in place of a call that must not be sent while nobody knows whether the
- * service is up. Such calls may have all slots.
- */
-async function probeInstead(client: Client): Promise<void> {
-  const token = validToken(client.session);
-  if (token) await attempt(client, proofCall, () => undefined, { token });
-  probed(client.session, true);
-}
-
-/** Whether the outcome of a request shows how the service is. A token does not. */
-const showsService = ({ path }: Call, outcome: Outcome<unknown> | undefined): boolean =>
-  outcome !== undefined && path !== tokenPath && !['token-refused', 'lost', 'unsent'].includes(outcome.kind);
 
 /**
  * Sends the call once, sees what the response means, and reports the request.
@@ -300,11 +250,11 @@ async function attempt<T>(
   client: Client,
   call: Call,
   read: (response: HttpResponse) => T,
-  { token, free }: { token?: Token; free?: () => void } = {},
+  { token, free }: { token?: Token | undefined; free?: () => void } = {},
 ): Promise<Attempt<T>> {
   const { session, stats, options } = client;
   if (token) token.uses += 1;
-  const { reply, sentMs, durationMs } = await client.http.send(call, token?.value);
+  const { reply, durationMs } = await client.http.send(call, token?.value);
   stats.requests += 1;
   const response = reply.kind === 'response' ? reply : undefined;
   if (free && response && response.status < 300 && !response.isStored) {
@@ -315,12 +265,9 @@ async function attempt<T>(
   const outcome = outcomeOf(reply, call, read, { secrets, now: client.now });
   if (token && outcome.kind === 'token-refused') token.uses -= 1;
   else if (token && response) client.uselessTokens = 0;
-  // Not for the token: it says nothing about records, and is obtained within a change, for which `succeeded` would wait.
-  const isCarriedOut = outcome.kind === 'success' || outcome.kind === 'refused';
-  if (isCarriedOut && call.path !== tokenPath) await succeeded(session, sentMs);
   stats.oldestMs = Math.max(stats.oldestMs, response?.ageMs ?? 0);
   report(client, call, outcome, durationMs);
-  return { outcome, isStored: call.method === 'GET' && response?.isStored === true, sentMs, durationMs };
+  return { outcome, isStored: call.method === 'GET' && response?.isStored === true, durationMs };
 }
 
 /**
@@ -344,56 +291,46 @@ function report(client: Client, { method, path }: Call, outcome: Outcome<unknown
 }
 
 /** Waits before the next attempt of the call, without a slot. @throws the error of the call if there is none. */
-async function waitAfter(
-  client: Client,
-  call: Call,
-  life: Life,
-  { outcome, sentMs, durationMs }: Omit<Attempt<never>, 'outcome'> & { outcome: Outcome<never> & Failure },
-): Promise<void> {
+async function waitAfter(client: Client, call: Call, outcome: Outcome<never> & Failure, spent: Spent): Promise<void> {
   const { session, stopped, limits, stats } = client;
-  const isLimited = outcome.kind === 'limited';
-  if (!isLimited) life.spentMs += durationMs;
-  const asksToWait = isLimited || (outcome.kind === 'failed' && outcome.retryAfterMs !== undefined);
-  if (asksToWait && isUnclear(client, call, isLimited ? life.askedAtMs : sentMs))
-    await inSlot(client, (free) => authorized(client, proofCall, () => undefined, { life: newLife(), free }));
-  const state = { ...call, ...life, random: Math.random(), isAlone: isAlone(session, life, isLimited, sentMs) };
-  const wait = nextWait(outcome, state, limits);
   if (!isUnknown(outcome, call)) stopped.throwIfAborted();
-  if (!wait) throw errorOf(call, outcome, life.number);
-  const { pauseMs, delayMs } = wait;
-  if (pauseMs > 0) await hold(session, pauseMs, isLimited ? 'limited' : 'failed', sentMs);
-  const why = [outcome.status, outcome.detail ?? outcome.kind].filter((one) => one !== undefined).join(' ');
-  const level = onceAMinute(client, life.number > retriesOfNote ? 'warn' : 'info');
-  reportWait(client, level, pauseMs + delayMs, `waiting to retry ${call.method} ${call.path}: ${why}`);
-  stats.retries += 1;
-  life.number += 1;
-  life.waitedMs += delayMs + (isLimited ? 0 : pauseMs);
-  if (pauseMs === 0 || call.countsHolds) life.spentMs += pauseMs + delayMs;
-  if (pauseMs > 0) {
-    life.askedAtMs = performance.now();
-    life.hasFailed ||= !isLimited;
-    await untilFree(session, call, limits.maxRetryAfterMs, false);
+  const backoffMs = backoffOf(spent.number, Math.random(), limits);
+  let delayMs: number | undefined;
+  if (mayRepeat(outcome, call, spent, limits)) {
+    const isForAll = asksToWait(outcome) && (await isAskedOfAll(client, call, outcome, backoffMs));
+    delayMs = isForAll ? 0 : ownWait(outcome, backoffMs, call, spent, limits);
   }
+  if (delayMs === undefined) throw errorOf(call, outcome, spent.number);
+  const why = [outcome.status, outcome.detail ?? outcome.kind].filter((one) => one !== undefined).join(' ');
+  const level = onceAMinute(client, spent.number > retriesOfNote ? 'warn' : 'info');
+  const untilMs = Math.max(delayMs, session.heldUntilMs - performance.now());
+  reportWait(client, level, untilMs, `waiting to retry ${call.method} ${call.path}: ${why}`);
+  stats.retries += 1;
+  spent.spentMs += delayMs;
   await sleep(delayMs, stopped);
 }
 
 /**
- * Whether only this request is refused. After a 429: another one, sent after this call was first asked to wait, was carried
- * out. After another failure: this call was asked to wait before, or a later request was carried out.
+ * Whether the service asks all requests to wait, and not only one: if it asks the same of the overview, or of a request
+ * for a token. Then no process sends a request until then.
  */
-function isAlone({ succeededMs }: OpenSession, { askedAtMs }: Life, isLimited: boolean, sentMs: number): boolean {
-  if (isLimited) return askedAtMs !== undefined && succeededMs > askedAtMs;
-  return askedAtMs !== undefined || succeededMs > sentMs;
+async function isAskedOfAll(client: Client, { path }: Call, asked: WaitAsked, backoffMs: number): Promise<boolean> {
+  const { session, stopped, options } = client;
+  if (isHeld(session)) return true;
+  const ask = async () => {
+    await options.acquire?.(stopped);
+    const isToken = path === tokenPath;
+    const { token } = session;
+    const { outcome } = isToken ? { outcome: asked } : await attempt(client, proofCall, () => undefined, { token });
+    if (!asksToWait(outcome)) return false;
+    await hold(session, outcome.retryAfterMs || asked.retryAfterMs || backoffMs, outcome.kind);
+    return true;
+  };
+  client.question ??= ask().finally(() => {
+    client.question = undefined;
+  });
+  return client.question;
 }
-
-/**
- * Whether no other call shows that the service is full, or refuses this call alone: after a second 429, or another failure
- * that names a wait.
- *
- * @param sinceMs when this call was asked to wait, or sent.
- */
-const isUnclear = ({ calls, session }: Client, { giveUpAfterMs, countsHolds }: Call, sinceMs: number | undefined) =>
-  calls === 1 && giveUpAfterMs !== undefined && !countsHolds && sinceMs !== undefined && session.succeededMs <= sinceMs;
 
 /** During an outage hundreds of requests are sent again and again: of each level the log has one line a minute. */
 function onceAMinute({ saidMs }: Client, level: 'info' | 'warn'): 'debug' | 'info' | 'warn' {

@@ -38,7 +38,7 @@ export type ReviewApiOptions = {
   timeouts?: Partial<Timeouts> | undefined;
   /** The largest body of a response, decoded, in bytes; default 8 MiB. A larger one is a `MalformedResponseError`. */
   maxBodyBytes?: number | undefined;
-  /** Default: 14 attempts and about two minutes of waiting for one request, then an error. */
+  /** Default: 14 attempts and two minutes for one request, then an error. */
   retry?: Partial<RetryLimits> | undefined;
   /** Called for each wait, with its reason and its end in milliseconds since 1970. */
   onWait?: ((wait: Wait) => void) | undefined;

@@ -1,4 +1,5 @@
 import type { Call } from './call.ts';
+import { longestHoldMs } from './session.ts';
 
 /** Why an attempt led to no usable response. Another attempt may. */
 export type Failure =
@@ -18,75 +19,61 @@ export type Failure =
 export type RetryLimits = {
   /** Attempts in all, the first included. */
   attempts: number;
-  /** Attempts in all if responses are malformed. */
-  malformedAttempts: number;
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;
   maxDelayMs: number;
   /** The longest hold that a call waits for, in milliseconds. If one ends later, the call ends at once with a `LimitedError`. */
   maxRetryAfterMs: number;
-  /** No further attempt once one request has waited this long in all, in milliseconds. */
-  totalWaitMs: number;
+  /** `giveUpAfterMs` of calls that have none of their own. */
+  giveUpAfterMs: number;
 };
 
-/** A longer `Retry-After` counts as this long. */
-const longestHoldMs = 24 * 3_600_000;
-
-/** About two minutes of waiting: 0.5 s, 1 s, 2 s … 30 s, half of each on average. */
+/** About two minutes: waits of 0.5 s, 1 s, 2 s … 30 s, half of each on average. */
 export const defaultRetryLimits: RetryLimits = {
   attempts: 14,
-  malformedAttempts: 4,
   baseDelayMs: 500,
   maxDelayMs: 30_000,
   maxRetryAfterMs: longestHoldMs,
-  totalWaitMs: 120_000,
+  giveUpAfterMs: 120_000,
 };
+
+/** Attempts in all if responses are malformed. */
+const malformedAttempts = 4;
 
 /** What a call has cost so far. */
 export type Spent = {
   /** The number of the attempt, 1 for the first. */
   number: number;
-  /** Waits of this request, in milliseconds: its own, and holds after a 5xx. Holds after a 429 do not count. */
-  waitedMs: number;
-  /**
-   * What `giveUpAfterMs` limits, in milliseconds: failed attempts other than a 429, and the waits of this request. Waits in a
-   * hold count only with `countsHolds`.
-   */
+  /** What `giveUpAfterMs` limits, in milliseconds: failed attempts other than a 429, and the waits of this request alone. */
   spentMs: number;
 };
 
-export type AttemptState = Spent &
-  Pick<Call, 'giveUpAfterMs' | 'countsHolds' | 'repeatable'> & {
-    /** Whether the service refuses this request while it carries out others: then it is a failure of this request. */
-    isAlone?: boolean;
-    /** From 0 to below 1. */
-    random: number;
-  };
+/** A failure by which the service asks to wait. */
+export type WaitAsked = Extract<Failure, { retryAfterMs: unknown }>;
 
-/**
- * How long to wait after a failed attempt, in milliseconds. Pure: the caller passes the random number.
- *
- * @returns `pauseMs`: how long no request at all is sent, because the service asked for fewer; `delayMs`: how long this
- *   request waits after that. Undefined if it ends: then it makes no other one wait.
- */
-export function nextWait(
+export const asksToWait = <One extends { kind: string }>(outcome: One): outcome is One & WaitAsked =>
+  'retryAfterMs' in outcome && (outcome.kind === 'limited' || outcome.retryAfterMs !== undefined);
+
+/** Whether another attempt may follow. */
+export function mayRepeat(failure: Failure, call: Pick<Call, 'repeatable'>, { number }: Spent, limits: RetryLimits) {
+  const most = failure.kind === 'malformed' ? Math.min(malformedAttempts, limits.attempts) : limits.attempts;
+  return number < most && !isUnknown(failure, call) && !('permanent' in failure && failure.permanent);
+}
+
+/** A random wait before the next attempt, in milliseconds. @param random from 0 to below 1. */
+export const backoffOf = (number: number, random: number, { baseDelayMs, maxDelayMs }: RetryLimits): number =>
+  Math.round(random * Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(number - 1, 30)));
+
+/** How long one request waits alone, in milliseconds: as long as the service says, and the backoff. Undefined: it ends. */
+export function ownWait(
   failure: Failure,
-  attempt: AttemptState,
+  backoffMs: number,
+  { giveUpAfterMs }: Pick<Call, 'giveUpAfterMs'>,
+  { spentMs }: Spent,
   limits: RetryLimits,
-): { pauseMs: number; delayMs: number } | undefined {
-  const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(attempt.number - 1, 30));
-  const backoffMs = Math.round(attempt.random * ceilingMs);
-  const askedMs = Math.min(('retryAfterMs' in failure && failure.retryAfterMs) || 0, longestHoldMs);
-
-  if (isUnknown(failure, attempt) || ('permanent' in failure && failure.permanent)) return undefined;
-  const allowed = failure.kind === 'malformed' ? Math.min(limits.malformedAttempts, limits.attempts) : limits.attempts;
-  if (attempt.number >= allowed || attempt.waitedMs >= limits.totalWaitMs) return undefined;
-  const { spentMs, giveUpAfterMs = Number.POSITIVE_INFINITY, isAlone, countsHolds } = attempt;
-  const isHold = !isAlone && (askedMs > 0 || failure.kind === 'limited');
-  if ((!isHold || countsHolds) && spentMs + askedMs + backoffMs > giveUpAfterMs) return undefined;
-  if (!isHold) return { pauseMs: 0, delayMs: askedMs + backoffMs };
-  // Jitter on top of `Retry-After` spreads clients that were given the same second.
-  return askedMs > 0 ? { pauseMs: askedMs, delayMs: backoffMs } : { pauseMs: backoffMs, delayMs: 0 };
+): number | undefined {
+  const waitMs = (('retryAfterMs' in failure && failure.retryAfterMs) || 0) + backoffMs;
+  return spentMs + waitMs > (giveUpAfterMs ?? limits.giveUpAfterMs) ? undefined : waitMs;
 }
 
 /** Whether the service may have carried the request out, or will do so, and sending it again could do it twice. */

@@ -14,7 +14,7 @@ export type Session = {
   refusedAtMs?: readonly number[];
   /** No request is sent before. */
   heldUntilMs?: number;
-  /** `limited` or `failed`, as in `hold`. */
+  /** `limited`: the service responded with a 429. `failed`: with another failure that names a wait. */
   heldReason?: string;
 };
 
@@ -46,10 +46,9 @@ type SessionDeps = {
 /** How often the store is asked for what other processes have changed, in milliseconds. */
 const lookEveryMs = 250;
 
-/** How long a failed probe says that the service fails on all requests, in milliseconds: doubled by each, up to the longest. */
-const [firstProbeMs, longestProbeMs] = [10_000, 300_000];
-
 const hourMs = 3_600_000;
+/** A longer `Retry-After` counts as this long. */
+export const longestHoldMs = 24 * hourMs;
 /** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
 const fewUses = 3;
 /** The longest wait before another token is obtained: after a token that served some requests, and after one without any. */
@@ -74,22 +73,10 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps) 
     /** How many tokens in a row had fewer than `fewUses` uses. */
     shortLived: 0,
     heldUntilMs: never,
-    heldReason: undefined as string | undefined,
-    /** The end of a hold after a 429 that the store has not shown yet: until then nothing shortens it. */
-    unstoredUntilMs: never,
-    /** A request that was sent later and carried out ends a hold after a failure. */
-    heldSinceMs: never,
-    /** When this process may send a request although a failure holds the others. */
-    probeAtMs: never,
-    /** Probes of this hold that failed. */
-    failedProbes: 0,
-    /** When the last request was sent that the service carried out. */
-    succeededMs: never,
     lookedAtMs: never,
     looking: undefined as Promise<void> | undefined,
-    /** How many changes have begun, and how many of them run: what is read meanwhile may be out of date. */
+    /** How many changes have begun or ended: what is read meanwhile may be out of date. */
     changes: 0,
-    changing: 0,
   };
 }
 
@@ -99,12 +86,12 @@ function inMemory(): SessionStore {
 }
 
 /**
- * Takes over what other processes have changed, also instead of a token that could not be stored, or of a hold after a
- * failure. If the store fails, this process goes on with what it knows.
+ * Takes over what other processes have changed, also instead of what could not be stored. If the store fails, this process
+ * goes on with what it knows.
  */
 export async function look(session: OpenSession): Promise<void> {
   const nowMs = performance.now();
-  if (session.isShared && !session.looking && session.changing === 0 && nowMs - session.lookedAtMs >= lookEveryMs) {
+  if (session.isShared && !session.looking && nowMs - session.lookedAtMs >= lookEveryMs) {
     session.lookedAtMs = nowMs;
     const { changes } = session;
     const take = (found: Session = {}) => {
@@ -131,11 +118,10 @@ async function change(
     takeOver(session, { ...found, ...changed });
   };
   session.changes += 1;
-  session.changing += 1;
   try {
     await (store.alone ? store.alone(work) : work(store));
   } finally {
-    session.changing -= 1;
+    session.changes += 1;
   }
 }
 
@@ -146,13 +132,9 @@ function takeOver(session: OpenSession, found: Session): void {
   }
   const nowMs = performance.now();
   const untilMs = nowMs + heldUntilMs - session.now();
-  // A second less is the same hold by another clock.
-  if (untilMs < session.unstoredUntilMs - 1000) return;
-  session.unstoredUntilMs = Number.NEGATIVE_INFINITY;
   // Each request that was in flight says the same.
   if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
-  if (!isHeld(session)) [session.heldSinceMs, session.probeAtMs, session.failedProbes] = [nowMs, nowMs, 0];
-  [session.heldUntilMs, session.heldReason] = [untilMs, heldReason];
+  session.heldUntilMs = untilMs;
 }
 
 /** The token; undefined if nobody has one, or it was refused, or is due for renewal. */
@@ -204,29 +186,13 @@ export const holdText = (reason: string | null | undefined): string =>
 
 export const isHeld = (session: OpenSession): boolean => session.heldUntilMs > performance.now();
 
-/**
- * Waits until the call may be sent.
- *
- * @param canProbe whether the call may be the one that shows whether a failure was about one record only.
- * @returns whether it is that call; `probed` must be called after it.
- * @throws LimitedError if it would wait longer than `longestMs`.
- */
-export async function untilFree(
-  session: OpenSession,
-  { method, path }: Call,
-  longestMs: number,
-  canProbe: boolean,
-): Promise<boolean> {
+/** Waits until the call may be sent. @throws LimitedError if it would wait longer than `longestMs`. */
+export async function untilFree(session: OpenSession, { method, path }: Call, longestMs: number): Promise<void> {
   for (;;) {
     session.stopped.throwIfAborted();
     await look(session);
-    const nowMs = performance.now();
-    const leftMs = session.heldUntilMs - nowMs;
-    if (leftMs <= 0) return false;
-    if (canProbe && session.heldReason === 'failed' && nowMs >= session.probeAtMs) {
-      session.probeAtMs = Number.POSITIVE_INFINITY;
-      return true;
-    }
+    const leftMs = session.heldUntilMs - performance.now();
+    if (leftMs <= 0) return;
     if (leftMs > longestMs) {
       // Two clocks have been read: a millisecond more proves nothing.
       const until = new Date(Math.ceil((session.now() + leftMs - 1) / 1000) * 1000);
@@ -236,38 +202,9 @@ export async function untilFree(
   }
 }
 
-/** @param showsService whether the response to the probe shows how the service is; otherwise another one may be sent. */
-export function probed(session: OpenSession, showsService: boolean): void {
-  const waitMs = Math.min(longestProbeMs, firstProbeMs * 2 ** session.failedProbes);
-  session.probeAtMs = performance.now() + (showsService ? waitMs : 0);
-  if (showsService) session.failedProbes += 1;
-}
-
-/**
- * Lets no process send a request for a while. Never shortens a hold.
- *
- * @param reason `limited`: a 429. `failed`: another failure that names a wait. It may be about one record only, so each
- *   process sends one other request to see, and another after 10 s, 20 s and so on, up to five minutes.
- * @param sentMs when the request was sent that is the reason.
- */
-export async function hold(
-  session: OpenSession,
-  forMs: number,
-  reason: 'limited' | 'failed',
-  sentMs: number,
-): Promise<void> {
-  if (performance.now() + forMs <= session.heldUntilMs) return;
-  const held = { heldUntilMs: session.now() + forMs, heldReason: reason };
+/** Lets no process send a request for a while. Never shortens a hold. */
+export async function hold(session: OpenSession, forMs: number, reason: 'limited' | 'failed'): Promise<void> {
+  const held = { heldUntilMs: session.now() + Math.min(forMs, longestHoldMs), heldReason: reason };
   takeOver(session, held);
-  session.heldSinceMs = sentMs;
-  if (reason === 'limited') session.unstoredUntilMs = session.heldUntilMs;
   await change(session, ({ heldUntilMs = 0 }) => (heldUntilMs < held.heldUntilMs ? held : undefined)).catch(() => {});
-}
-
-/** A request that was sent at `sentMs` was carried out: an earlier failure was about one record. */
-export async function succeeded(session: OpenSession, sentMs: number): Promise<void> {
-  session.succeededMs = Math.max(session.succeededMs, sentMs);
-  if (session.heldReason !== 'failed' || sentMs <= session.heldSinceMs || !isHeld(session)) return;
-  session.heldUntilMs = Number.NEGATIVE_INFINITY;
-  await change(session, ({ heldReason }) => (heldReason === 'failed' ? { heldUntilMs: 0 } : undefined)).catch(() => {});
 }

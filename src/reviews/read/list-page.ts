@@ -164,8 +164,7 @@ function request(
   const { start, end } = localPeriod(span, timeZone);
   const isUpdated = axis === 'updated';
   const period = { start_datetime: start, end_datetime: end, date_updated_at: isUpdated, date_order_desc: desc };
-  const options = { giveUpAfterMs, countsHolds: giveUpAfterMs !== undefined };
-  return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, options);
+  return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, { giveUpAfterMs });
 }
 
 /** What a page shows besides its raw body. `dates`: the dates of each record, in the order of the page. */
