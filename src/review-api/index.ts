@@ -45,7 +45,7 @@ export function openReviewApi(options: ReviewApiOptions) {
     subOrders: subOrdersApi(send),
     categories: categoriesApi(send),
     userGrades: userGradesApi(send),
-    reviews: reviewsApi(send, options),
+    reviews: reviewsApi(send, options.onRecords),
     /**
      * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
      * themselves; call it to find out early whether the credentials are right.

@@ -12,13 +12,15 @@ export type RequestContext = {
   hint?: string | undefined;
 };
 
-type ErrorKind = { code: string; what: string; retryable: boolean; hint?: string };
+type ErrorKind = { code: string; what: string; retryable?: boolean; hint?: string };
 
 /**
  * A request to the review service failed. All errors of this client extend this class, except for a `TypeError` (a
  * parameter is not valid, nothing was sent) and the reason of an abort.
  */
 export class ReviewApiError extends ReviewSyncError {
+  /** What each class says of its failures. */
+  static readonly kind: ErrorKind = { code: 'failed', what: 'the request failed' };
   override readonly name: string = 'ReviewApiError';
   readonly method: string;
   readonly path: string;
@@ -36,7 +38,7 @@ export class ReviewApiError extends ReviewSyncError {
   /** The message without the number of attempts: the same failure has the same reason. */
   readonly reason: string;
 
-  constructor({ code, what, retryable, hint }: ErrorKind, at: RequestContext) {
+  constructor(at: RequestContext, { code, what, retryable = false, hint }: ErrorKind = new.target.kind) {
     const { method, path, status, attempts = 1, detail } = at;
     const withFacts = (facts: readonly string[]) =>
       `${method} ${path}: ${what}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}${detail ? `: ${detail}` : ''}`;
@@ -58,45 +60,43 @@ export class ReviewApiError extends ReviewSyncError {
  * and not for one path only.
  */
 export class AuthenticationError extends ReviewApiError {
+  static override readonly kind: ErrorKind = {
+    code: 'authentication',
+    what: 'the review service did not accept the credentials',
+    hint: 'check the client id and the client secret, and that they belong to this service',
+  };
   override readonly name = 'AuthenticationError';
   readonly isForAll: boolean;
 
   constructor(at: RequestContext, isForAll = false) {
-    const what = 'the review service did not accept the credentials';
-    const hint = 'check the client id and the client secret, and that they belong to this service';
-    super({ code: 'authentication', what, retryable: false, hint }, at);
+    super(at);
     this.isForAll = isForAll;
   }
 }
 
 /** The service refused the request (4xx other than 401, 404, 408, 410 and 429). The client does not send it again. */
 export class RefusedError extends ReviewApiError {
+  static override readonly kind: ErrorKind = { code: 'refused', what: 'refused by the review service' };
   override readonly name = 'RefusedError';
-
-  constructor(at: RequestContext) {
-    super({ code: 'refused', what: 'refused by the review service', retryable: false }, at);
-  }
 }
 
 /** The service has no such record (404, 410). */
 export class NotFoundError extends ReviewApiError {
+  static override readonly kind: ErrorKind = { code: 'not-found', what: 'the review service has no such record' };
   override readonly name = 'NotFoundError';
-
-  constructor(at: RequestContext) {
-    super({ code: 'not-found', what: 'the review service has no such record', retryable: false }, at);
-  }
 }
 
 /** The service still responded with 429 after all the waiting that `retry` allows. */
 export class LimitedError extends ReviewApiError {
-  override readonly name = 'LimitedError';
-
-  constructor(at: RequestContext) {
-    const hint =
+  static override readonly kind: ErrorKind = {
+    code: 'limited',
+    what: 'the review service asks for fewer requests',
+    retryable: true,
+    hint:
       'lower the requests per second or the requests in flight ' +
-      '(review-sync: REVIEW_API_REQUESTS_PER_SECOND, REVIEW_API_CONCURRENCY)';
-    super({ code: 'limited', what: 'the review service asks for fewer requests', retryable: true, hint }, at);
-  }
+      '(review-sync: REVIEW_API_REQUESTS_PER_SECOND, REVIEW_API_CONCURRENCY)',
+  };
+  override readonly name = 'LimitedError';
 }
 
 /**
@@ -112,21 +112,20 @@ export class UnavailableError extends ReviewApiError {
   constructor(at: RequestContext, retryable = true, isUnsent = false) {
     const isReached = at.status !== undefined;
     const what = isReached ? 'the review service failed on this request' : 'the review service could not be reached';
-    super({ code: 'unavailable', what, retryable }, at);
+    super(at, { code: 'unavailable', what, retryable });
     this.isUnsent = isUnsent;
   }
 }
 
 /** The status is a success, but the body is not the expected array or object. It is never read as the end of a list. */
 export class MalformedResponseError extends ReviewApiError {
+  static override readonly kind: ErrorKind = {
+    code: 'malformed-response',
+    what: 'the response is not what this request returns',
+    retryable: true,
+    hint: 'check whether the base address belongs to the service; a web site or a proxy may respond in its place',
+  };
   override readonly name = 'MalformedResponseError';
-
-  constructor(at: RequestContext) {
-    const what = 'the response is not what this request returns';
-    const hint =
-      'check whether the base address belongs to the service; a web site or a proxy may respond in its place';
-    super({ code: 'malformed-response', what, retryable: true, hint }, at);
-  }
 }
 
 /**
@@ -134,13 +133,12 @@ export class MalformedResponseError extends ReviewApiError {
  * repeated, or the service only accepted it (202). Read what the service holds before sending it again.
  */
 export class UnknownOutcomeError extends ReviewApiError {
+  static override readonly kind: ErrorKind = {
+    code: 'unknown-outcome',
+    what: 'sent, but it is not known whether the service carried it out',
+    hint: 'read what the service holds before sending it again',
+  };
   override readonly name = 'UnknownOutcomeError';
-
-  constructor(at: RequestContext) {
-    const what = 'sent, but it is not known whether the service carried it out';
-    const hint = 'read what the service holds before sending it again';
-    super({ code: 'unknown-outcome', what, retryable: false, hint }, at);
-  }
 }
 
 /**
@@ -148,11 +146,10 @@ export class UnknownOutcomeError extends ReviewApiError {
  * read.
  */
 export class PageLimitError extends ReviewApiError {
+  static override readonly kind: ErrorKind = {
+    code: 'page-limit',
+    what: 'more reviews may follow after page 30, the last one',
+    hint: 'narrow the period, or add a filter, and read the parts one by one',
+  };
   override readonly name = 'PageLimitError';
-
-  constructor(at: RequestContext) {
-    const what = 'more reviews may follow after page 30, the last one';
-    const hint = 'narrow the period, or add a filter, and read the parts one by one';
-    super({ code: 'page-limit', what, retryable: false, hint }, at);
-  }
 }

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import {
   MalformedResponseError,
@@ -170,57 +170,33 @@ test('a deletion is done with 200, 201, 204, 404 and 410; another success says n
   }
 });
 
-const encoded = (body: Buffer | string, encoding?: string, type = 'application/json') => ({
+const encoded = (body: Buffer | string, encoding?: string) => ({
   body,
-  headers: { 'content-type': type, ...(encoding && { 'content-encoding': encoding }) },
+  headers: { ...(encoding && { 'content-encoding': encoding }) },
 });
 const text = JSON.stringify([{ id: 1, message: '가 é' }]);
-const repeated = 'é'.repeat(300);
-const utf16 = Buffer.from(text, 'utf16le');
 const withMessage = (bytes: number[]) =>
   Buffer.concat([Buffer.from('[{"id":1,"message":"'), Buffer.from(bytes), Buffer.from('"}]')]);
-const [euc, latin] = [withMessage([0xb0, 0xa1]), withMessage([0xe9])];
-const json8 = 'application/json; charset=';
 
-test.each<[name: string, reply: Reply, message?: string]>([
+test.each<[name: string, reply: Reply]>([
   ['gzip, as the header says', encoded(gzipSync(text), 'gzip')],
   ['deflate', encoded(deflateSync(text), 'deflate')],
-  ['deflate without its head', encoded(deflateRawSync(text), 'deflate')],
-  ['brotli behind identity', encoded(brotliCompressSync(text), 'identity, BR')],
-  ['gzip twice, of which the header says once', encoded(gzipSync(gzipSync(text)), 'gzip')],
-  ['gzip in brotli', encoded(brotliCompressSync(gzipSync(text)), 'gzip, br')],
-  ['brotli in gzip', encoded(gzipSync(brotliCompressSync(text)), 'br, gzip')],
+  ['brotli', encoded(brotliCompressSync(text), 'BR')],
   ['gzip without a header', encoded(gzipSync(text))],
-  // Its first bytes are followed by the JSON up to where the text repeats itself, and by the end of the JSON.
-  ['zstd with the header of gzip', encoded(zstdCompressSync(text.replace('가 é', repeated)), 'gzip'), repeated],
   ['plain with the header of gzip', encoded(text, 'gzip')],
   ['plain with the header of brotli', encoded(text, 'br')],
   ['a byte order mark', encoded(`\ufeff${text}`)],
-  ['UTF-16 that nobody names', encoded(utf16)],
-  ['UTF-16 of the other order', encoded(Buffer.from(utf16).swap16())],
-  ['UTF-16 with its mark', encoded(Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), undefined, 'text/plain')],
-  ['Latin-1', encoded(latin, undefined, `${json8}"ISO-8859-1"`), 'é'],
-  ['EUC-KR in gzip', encoded(gzipSync(euc), undefined, `${json8}euc-kr`), '가'],
-  ['UTF-8 that is called Latin-1', encoded(text, undefined, `${json8}iso-8859-1`)],
-])('a body in %s is read', async (_name, reply, message = '가 é') => {
+  ['a byte order mark in gzip', encoded(gzipSync(`\ufeff${text}`), 'gzip')],
+])('a body in %s is read', async (_name, reply) => {
   const service = await tinyService(() => reply);
   const { reviews } = client(service.url);
-  expect((await reviews.page(january, 1)).rawBody.toString()).toBe(JSON.stringify([{ id: 1, message }]));
-  expect((await reviews.list(january)).items).toMatchObject([{ id: 1, message }]);
+  expect((await reviews.page(january, 1)).rawBody.toString()).toBe(text);
+  expect((await reviews.list(january)).items).toMatchObject([{ id: 1, message: '가 é' }]);
 });
 
 test('a list of reviews that is 204, "no content", is empty', async () => {
   const { reviews } = client((await tinyService(() => ({ status: 204 }))).url);
   expect(await reviews.page(january, 1)).toMatchObject({ rawBody: Buffer.from('[]'), items: [] });
-});
-
-test.each([
-  ['a letter of an unknown alphabet', latin, 'klingon'],
-  ['a letter that is no UTF-8', latin, 'utf-8'],
-  ['a broken letter among those of UTF-8', Buffer.concat([Buffer.from('["가 é'), latin.subarray(19)]), 'iso-8859-1'],
-])('a body with %s is no text', async (_name, body, charset) => {
-  const service = await tinyService(() => ({ body, headers: { 'content-type': `text/json; charset=${charset}` } }));
-  expect((await failureOf(list(client(service.url)))).message).toContain('expected JSON in UTF-8');
 });
 
 test('a token and a refusal in gzip are read, and we say what we read', async () => {
@@ -266,7 +242,7 @@ test('JSON behind a warning is used, and the warning is logged once, masked', as
   expect(await api.subOrders.create(1, { product_id: 3, price: '1' })).toEqual({ id: 5 });
   expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(text);
   expect(lines).toEqual([
-    expect.stringMatching(/Warning: Undefined key .*the review service writes text beside its JSON/),
+    expect.stringMatching(/Warning: Undefined key .*the review service writes text before its JSON/),
   ]);
   expect(lines[0]).not.toContain('minji');
 });
@@ -301,17 +277,11 @@ test.each([
   ['older than a minute', { age: '61' }, 2],
   ['of a cache', { 'x-cache': 'HIT from edge-7', age: '3' }, 2],
   ['older than a minute at one of two caches', { age: '540, 0' }, 2],
-  ['of Varnish, which names two requests', { 'x-varnish': '32770 3' }, 2],
-  ['of one of two caches by its hits', { 'x-cache-hits': '0, 2' }, 2],
-  ['of Rack::Cache', { 'x-rack-cache': 'fresh' }, 2],
-  ['of a cache by its time', { 'server-timing': 'cdn-cache; desc=HIT, edge; dur=1' }, 2],
-  ['of a standard cache', { 'cache-status': 'edge; hit; ttl=30' }, 2],
-  ['that Varnish has passed on', { 'x-varnish': '32770' }, 1],
-  ['that nobody has hit', { 'x-cache-hits': '0, 0' }, 1],
+  ['of a content network', { 'cf-cache-status': 'HIT' }, 2],
+  ['of a cache that gave it away stale', { 'x-cache': 'TCP_STALE from edge' }, 2],
+  ['that a cache did not have', { 'x-cache': 'MISS', 'cf-cache-status': 'DYNAMIC' }, 1],
   ['that a cache has refreshed', { 'x-cache': 'RefreshHit from cloudfront' }, 1],
-  ['that a standard cache did not hit', { 'cache-status': 'edge; hit=?0; fwd=miss' }, 1],
   ['not older than a minute', { age: '60' }, 1],
-  ['that a cache has asked for again', { 'cache-status': 'edge; fwd=stale' }, 1],
 ])('a list %s is asked for again, once, where that helps', async (_, headers, requests) => {
   const obeying = await tinyService((_seen, nth) => json([], nth % 2 === 1 ? headers : {}));
   const api = client(obeying.url);
@@ -397,27 +367,35 @@ const notice = 'Warning: key "a" of array[0] in {closure} and "{" on line 7';
 const reviews = '[{"id":1,"message":"a } \\" [b"},{"id":2}]';
 
 test.each([
-  [notice, reviews, ''],
-  ['', reviews, `<br />\n<b>Warning</b>: {"a":1} on line 7`],
-  [`${notice}: `, reviews, `\n${notice}\n`],
-  ['[12:00:00] Deprecated\n\ufeff', reviews, ' '],
-  [`${warning}`, '[]', `\n${notice}`],
-])('the JSON between %j and what follows is used', async (before, body, behind) => {
-  const service = await tinyService(() => ({ body: before + body + behind }));
-  expect((await client(service.url).reviews.page(january, 1)).rawBody.toString()).toBe(body);
+  [`${notice}\n${notice}\n`, reviews],
+  [warning, '[]'],
+  ['12:00:00 Deprecated\n\ufeff', reviews],
+  [`[]\n${notice}\n`, reviews],
+])('the JSON behind %j is used', async (before, body) => {
+  const service = await tinyService(() => ({ body: before + body }));
+  const { reviews } = client(service.url, { retry: { ...quick, attempts: 1 } });
+  const page = reviews.page(january, 1);
+  // Text that begins as JSON does is not looked through.
+  if (before.startsWith('[')) await expect(page).rejects.toThrow(MalformedResponseError);
+  else expect((await page).rawBody.toString()).toBe(body);
 });
 
 test.each([
   '<!doctype html><script>[{"id":1}]</script>',
-  'Fatal error: see []',
+  '<html>\n[]',
+  'Fatal error: see\n[]',
   '[]\nPHP Fatal error: Uncaught Exception',
+  `[{"id":1}]\n${notice}`,
   'Fatal error: Uncaught Exception: [{"id":1}] in /w/api.php',
   'Cannot use [] for reading',
+  'Array to string conversion []',
   `${warning}{"id":`,
-  `${notice}[{"id":1,"b":[{"id":2}],"c":"x\n${notice}]}`,
+  `${notice}\n[{"id":1,"b":[{"id":2}],"c":"x\n${notice}]}`,
   `{"data":[{"id":1}]`,
-  `"a":[{"id":1}]}`,
+  `"a":\n[{"id":1}]`,
+  `"id":1},\n{"id":2}`,
 ])('a page or a text that ends otherwise is no data: %s', async (body) => {
   const service = await tinyService(() => ({ body }));
-  await expect(client(service.url).reviews.page(january, 1)).rejects.toThrow(MalformedResponseError);
+  const { reviews } = client(service.url, { retry: { ...quick, attempts: 1 } });
+  await expect(reviews.page(january, 1)).rejects.toThrow(MalformedResponseError);
 });

@@ -12,7 +12,7 @@ import {
   UnknownOutcomeError,
 } from '../review-api-errors.ts';
 import type { Call, HttpResponse } from './call.ts';
-import { isError, isMissingStatus, isPage, jsonWithin, NotConfirmedError, startsJson } from './decode.ts';
+import { isError, isMissingStatus, isPage, jsonBehindText, NotConfirmedError } from './decode.ts';
 import { type Failure, isUnknown, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
@@ -36,15 +36,15 @@ const namesToken = new Map([
 ]);
 
 /**
- * What the result of a request means. `detail` is masked; after a success it is the text that came with the JSON. `status`
- * is set if there was a response.
+ * What the result of a request means. `detail`, and `warning`, the text before the JSON, are masked. `status` is set if there
+ * was a response.
  */
-export type Outcome<T> = { status?: number; detail?: string | undefined; hint?: string | undefined } & (
-  | { kind: 'success'; value: T }
-  | { kind: 'token-refused' }
-  | { kind: 'refused' }
-  | Failure
-);
+export type Outcome<T> = {
+  status?: number;
+  detail?: string | undefined;
+  warning?: string;
+  hint?: string | undefined;
+} & ({ kind: 'success'; value: T } | { kind: 'token-refused' } | { kind: 'refused' } | Failure);
 
 /** `secrets` must not appear in an error. */
 type Reading = { secrets: readonly (string | undefined)[]; now: () => number };
@@ -65,7 +65,7 @@ export function outcomeOf<T>(
     const { detail, ...failure } = connectionFailure(reply.cause);
     return { ...failure, detail: mask(detail, secrets()) };
   }
-  const { status, headers, bytes, ageMs, isStored, incomplete } = reply;
+  const { status, headers, ageMs, isStored, incomplete } = reply;
   const isMissing = isMissingStatus(status);
   const isSuccess = (status >= 200 && status <= 299) || (isMissing && call.notFoundIsSuccess === true);
   const isTooOld = isStored && (call.isOfNow || (call.method === 'GET' && ageMs > oldestOfUseMs));
@@ -74,8 +74,13 @@ export function outcomeOf<T>(
     return { kind: 'malformed', status, detail };
   }
   if (isSuccess && incomplete && status !== 204 && !isMissing) return { ...incomplete, status };
+  const behind = isSuccess ? jsonBehindText(reply.bytes) : undefined;
+  const bytes = behind?.json ?? reply.bytes;
   // Some services send errors with status 200.
-  if (isSuccess && (isMissing || !isError(bytes))) return readWith(read, reply, secrets);
+  if (isSuccess && (isMissing || !isError(bytes))) {
+    const warning = behind && errorText(behind.text, secrets());
+    return { ...readWith(read, { ...reply, bytes }, secrets), ...(warning !== undefined && { warning }) };
+  }
 
   // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
   const target = status >= 300 && status < 400 ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
@@ -108,22 +113,13 @@ function readWith<T>(
   read: (response: HttpResponse) => T,
   response: HttpResponse,
   secrets: () => (string | undefined)[],
-  detail?: string,
 ): Outcome<T> {
   const { status, bytes } = response;
   try {
-    const value = read(response);
-    // `read` ignores the body of an update or a deletion: a warning in it is found here.
-    const beside = detail === undefined && !startsJson(bytes) ? jsonWithin(bytes)?.text : undefined;
-    return { kind: 'success', status, value, detail: beside === undefined ? detail : errorText(beside, secrets()) };
+    return { kind: 'success', status, value: read(response) };
   } catch (error) {
-    if (error instanceof NotConfirmedError) {
-      return { kind: 'not-confirmed', status, detail: error.message };
-    }
+    if (error instanceof NotConfirmedError) return { kind: 'not-confirmed', status, detail: error.message };
     if (!(error instanceof ShapeError)) throw error;
-    const within = detail === undefined ? jsonWithin(bytes) : undefined;
-    if (within)
-      return readWith(read, { ...response, bytes: within.json }, secrets, errorText(within.text, secrets()) ?? '');
     // Only an HTML page is quoted: a JSON body may hold customers' data.
     const said = isPage(bytes) ? errorText(bytes.toString(), secrets()) : undefined;
     const what = (said === undefined ? error.message : `${error.message}; ${said}`).slice(0, 300);

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot';
 import type { Send } from '../http/call.ts';
 import { integer, integerOrNull, record, text, textOrNull } from '../http/shape.ts';
-import { listOperations, operationsByCode, operationsById, requireCode } from './resource.ts';
+import { listOperations, operationsByCode, operationsById } from './resource.ts';
 
 const path = '/v1/categories';
 
@@ -44,18 +44,11 @@ export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' |
 
 /** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
-  const resource = { path, what: 'a category', shape: category, params: checked };
+  const resource = { path, what: 'a category', shape: category, params: (patch: CategoryPatch) => patch };
   return {
     ...operationsById(send, resource),
     ...operationsByCode<Category, CategoryPatch, CategoryBody>(send, resource),
     // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
-    ...listOperations<Category>(send, resource, ({ page = 1 }) => ({
-      page: page === 1 ? undefined : page,
-    })),
+    ...listOperations<Category>(send, resource, ({ page = 1 }) => ({ page: page === 1 ? undefined : page })),
   };
-}
-
-function checked(patch: CategoryPatch): CategoryPatch {
-  if (patch.code !== undefined) requireCode(patch.code);
-  return patch;
 }

@@ -15,16 +15,7 @@ import {
   text,
   textOrNull,
 } from '../http/shape.ts';
-import {
-  listOperations,
-  operationsByCode,
-  operationsById,
-  requireCode,
-  requireDay,
-  requireEach,
-  requireId,
-  sentAmount,
-} from './resource.ts';
+import { listOperations, operationsByCode, operationsById, requireCode, sentAmount } from './resource.ts';
 
 const path = '/v1/orders';
 
@@ -128,7 +119,7 @@ const privateParams = ['user_code', 'user_name', 'user_phone', 'user_email', 'us
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
   const send = watched(withPrivate(anySend, privateParams), onRecords);
-  const resource = { path, what: 'an order', shape: orderDetail, params: checked };
+  const resource = { path, what: 'an order', shape: orderDetail, params };
   return {
     ...operationsById(send, resource),
     ...operationsByCode<OrderDetail, OrderPatch, OrderBody>(send, resource),
@@ -152,17 +143,15 @@ function watched(send: Send, onRecords: ReviewApiOptions['onRecords']): Send {
 }
 
 function filters({ paid_on, usernames }: OrderFilters) {
-  requireEach({ paid_on }, { paid_on: requireDay });
-  for (const name of usernames ?? []) {
-    if (requireCode(name, 'name in usernames').includes(',')) throw new TypeError('expected usernames without commas');
-  }
-  if (usernames?.length === 0)
-    throw new TypeError('expected usernames with names: the service reads an empty list as all');
+  if (paid_on !== undefined) requireCode(paid_on, 'paid_on');
+  // The service reads an empty list as all, and a comma as the end of a name.
+  const isMisread = (name: string) => name.trim() === '' || name.includes(',');
+  if (usernames && (usernames.length === 0 || usernames.some(isMisread)))
+    throw new TypeError('expected usernames as a list of names without commas');
   return { paid_on, usernames: usernames?.join(',') };
 }
 
-function checked(body: OrderPatch): OrderPatch {
-  requireEach(body, { code: requireCode, user_grade_id: requireId });
-  if (body.total_price === undefined) return body;
-  return { ...body, total_price: sentAmount(body.total_price, 'total_price') };
-}
+const params = ({ total_price, ...fields }: OrderPatch) => ({
+  ...fields,
+  total_price: total_price === undefined ? undefined : sentAmount(total_price, 'total_price'),
+});

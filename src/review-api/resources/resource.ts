@@ -14,7 +14,7 @@ export type Resource<Item, Patch> = {
   /** The record in an error: `an order`. */
   what: string;
   shape: Shape<Item>;
-  /** The fields of an update as parameters. @throws TypeError for a value that the service would misread. */
+  /** The fields of an update as parameters. */
   params: (patch: Patch) => Params;
 };
 
@@ -47,7 +47,7 @@ export function operationsById<Item extends { id: number }, Patch>(
      * @example await api.categories.update(7, { name: 'Shoes' });
      */
     async update(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
-      return send({ method: 'PATCH', path: pathOf(id), params: params(patch), ...options }, ignoreBody);
+      return send({ method: 'PATCH', path: pathOf(id), params: coded(params(patch)), ...options }, ignoreBody);
     },
 
     /**
@@ -55,7 +55,7 @@ export function operationsById<Item extends { id: number }, Patch>(
      * and proxies may log them, so send no customer's data this way.
      */
     async put(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
-      return send({ method: 'PUT', path: pathOf(id), params: params(patch), ...options }, ignoreBody);
+      return send({ method: 'PUT', path: pathOf(id), params: coded(params(patch)), ...options }, ignoreBody);
     },
 
     /**
@@ -123,10 +123,10 @@ export function operationsByCode<
   };
 }
 
-const coded = list(record({ id: integer, code: textOrNull }));
+const codedList = list(record({ id: integer, code: textOrNull }));
 
 function idIn(body: unknown[], code: string): number {
-  const items = readShape(coded, body, 'a list');
+  const items = readShape(codedList, body, 'a list');
   const item = items.find((one) => one.code === code) ?? items.find((one) => one.code && isSameCode(one.code, code));
   if (item) return item.id;
   throw new ShapeError('expected the record with this code, got a list without it');
@@ -134,12 +134,6 @@ function idIn(body: unknown[], code: string): number {
 
 /** Which page of a list: `page` from 1, the default, of `limit` items, 1 to 100, default 100. */
 export type Paging = { limit?: number | undefined; page?: number | undefined };
-
-/** @throws TypeError for a page that the service does not have. */
-export const pageParams = ({ limit = 100, page = 1 }: Paging, mostPages?: number) => ({
-  limit: requireWithin(limit, 'limit', 1, 100),
-  page: requireWithin(page, 'page', 1, mostPages),
-});
 
 /** A kind of list. `mostPages`: the highest page number that the service serves. */
 type List<Item> = { path: string; shape: Shape<Item>; mostPages?: number };
@@ -155,14 +149,15 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
     items: readShape(items, parseJson(response), 'a list'),
     lastPage: lastPage(response.headers.link),
   });
-  const fetchPage = async (params: Filters & Paging): Promise<Page<Item>> =>
-    send({ method: 'GET', path, params: { ...pageParams(params, mostPages), ...query(params) } }, read);
+  const fetchPage = async (params: Filters & Paging): Promise<Page<Item>> => {
+    const { limit = 100, page = 1 } = params;
+    return send({ method: 'GET', path, params: { limit, page, ...query(params) } }, read);
+  };
   return {
     /**
      * One page of the list.
      *
-     * @throws TypeError for an empty or malformed filter, or a page or a period that the service refuses, before anything
-     *   is sent.
+     * @throws TypeError for an empty filter, before anything is sent.
      * @throws MalformedResponseError for a record without id, or with a field of another type than the spec's.
      * @example const { items, lastPage } = await api.orders.list({ paid_on: '2026-01-31', page: 2 });
      */
@@ -214,24 +209,27 @@ export function lastPage(header: string | undefined): number | undefined {
   return undefined;
 }
 
-/** Checks of parameters that the service would misread. All throw a `TypeError` before anything is sent. */
-
 /**
  * With an empty code the request would list or delete something else: the same path serves the collection
  * (docs/service-facts.md).
+ *
+ * @throws TypeError before anything is sent.
  */
-export function requireCode(code: string, what = 'code'): string {
-  if (typeof code !== 'string' || code.trim() === '') {
-    throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);
-  }
-  return code;
+export function requireCode(code: unknown, what = 'code'): string {
+  if (typeof code === 'string' && code.trim() !== '') return code;
+  throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);
+}
+
+/** The fields of a record, whose code may be left out, but not be empty. */
+function coded(params: Params): Params {
+  if (params.code !== undefined) requireCode(params.code);
+  return params;
 }
 
 /** An id is part of a path, so it must be a positive integer. */
 export function requireId(id: number, what = 'id'): number {
   if (Number.isSafeInteger(id) && id >= 1) return id;
-  const got = typeof id === 'string' ? JSON.stringify(id) : String(id);
-  throw new TypeError(`expected ${what} to be a positive integer, got ${got}`);
+  throw new TypeError(`expected ${what} to be a positive integer, got ${JSON.stringify(id)}`);
 }
 
 /**
@@ -241,49 +239,7 @@ export function requireId(id: number, what = 'id'): number {
  */
 export function sentAmount(amount: string, what: string): string {
   if (typeof amount !== 'string' || !/^-?\d+(\.\d+)?$/.test(amount)) {
-    throw new TypeError(`expected ${what} as decimal text such as "12.50", got ${lengthOf(amount)}`);
+    throw new TypeError(`expected ${what} as decimal text such as "12.50"`);
   }
   return amount.replace(/(\.\d\d\d*?)0+$/, '$1');
-}
-
-/** A score, the size of a page, or the number of a page: docs/interface.md, "Review" and "Limits", has their limits. */
-export function requireWithin(value: number, what: string, least: number, most = Number.POSITIVE_INFINITY): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  const upTo = most === Number.POSITIVE_INFINITY ? 'on' : `to ${most}`;
-  throw new TypeError(`expected a ${what} from ${least} ${upTo}, got ${value}`);
-}
-
-/** A calendar day `yyyy-mm-dd`. */
-export const requireDay = (day: string, what: string): void =>
-  requireForm(day, /^\d{4}-\d\d-\d\d$/, `${what} as yyyy-mm-dd`);
-
-/** A local time `yyyy-mm-dd hh:mm:ss`. */
-export const requireDateTime = (time: string, what: string): void =>
-  requireForm(time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, `${what} as yyyy-mm-dd hh:mm:ss`);
-
-/** `Date.parse` reads 30 February as 1 March, so the date is formatted again and compared. */
-function requireForm(text: string, form: RegExp, what: string): void {
-  const ms = typeof text === 'string' && form.test(text) ? localMs(text) : Number.NaN;
-  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text.replace(' ', 'T'))) return;
-  throw new TypeError(`expected ${what}, got ${lengthOf(text)}`);
-}
-
-/** A local time, or the first second of a day, in milliseconds since 1970, as if its zone were UTC. */
-export const localMs = (text: string): number =>
-  Date.parse(`${text.replace(' ', 'T')}${text.includes(' ') ? 'Z' : ''}`);
-
-/** Checks the fields that are given, each by its rule. */
-export function requireEach<Fields extends object>(
-  fields: Fields,
-  rules: { [Name in keyof Fields]?: (value: NonNullable<Fields[Name]>, what: string) => unknown },
-): void {
-  for (const name of Object.keys(rules) as (keyof Fields & string)[]) {
-    const value = fields[name];
-    if (value !== undefined && value !== null) rules[name]?.(value, name);
-  }
-}
-
-/** Length or type of the value, never its content: a wrong column may hold a customer's data. */
-function lengthOf(value: unknown): string {
-  return typeof value === 'string' ? `a text of ${value.length} characters` : typeof value;
 }

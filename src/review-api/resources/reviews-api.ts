@@ -7,24 +7,18 @@ import { anyList, integer, type JsonObject, readShape, record, type Shape, text 
 import {
   lastPage,
   listOperations,
-  localMs,
   operationsByCode,
   operationsById,
   type Paging,
-  pageParams,
   requireCode,
-  requireDateTime,
-  requireDay,
-  requireEach,
   requireId,
-  requireWithin,
 } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
 
-/** Limits of the list of reviews (docs/interface.md, "Limits"). */
-const [mostPages, mostDays] = [30, 45];
+/** The last page of a list of reviews (docs/interface.md, "Limits"). */
+const mostPages = 30;
 
 /**
  * The period to list: whole days (`yyyy-mm-dd`) or times (`yyyy-mm-dd hh:mm:ss`), one kind only, in the service's zone,
@@ -153,32 +147,24 @@ export type ReviewOverview = {
   requestedAt: Date;
 };
 
-/** Reviews (docs/interface.md, "Reviews"). `now`: the wall clock, in milliseconds since 1970. */
-export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<ReviewApiOptions, 'now' | 'onRecords'>) {
+/** Reviews (docs/interface.md, "Reviews"). */
+export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
   const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
-  const resource = { path, what: 'a review', shape: review, params: patchParams };
-  const query = (params: ReviewListParams) => {
-    requireLength(params, now());
-    return filterParams(params);
-  };
+  const resource = { path, what: 'a review', shape: review, params: reviewParams };
   return {
     ...operationsById(send, resource),
-    ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, {
-      ...resource,
-      params: patchByCodeParams,
-    }),
+    ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, resource),
     // Of a period of 45 days at most, up to page 30, in the order of their dates.
-    ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, query),
+    ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, filterParams),
 
     /**
-     * One page with unchecked items, for an export that accepts fields of any type. The caller checks the length of the
-     * period, because the caller knows the time zone.
+     * One page with unchecked items, for an export that accepts fields of any type.
      *
-     * @throws TypeError as `list` does, but for the length of the period.
+     * @throws TypeError as `list` does.
      * @throws MalformedResponseError if the body is not a list.
      */
     async page(filters: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
-      const params = { ...filterParams(filters), ...pageParams({ ...filters, page }, mostPages) };
+      const params = { ...filterParams(filters), limit: filters.limit ?? 100, page };
       const found = await send({ method: 'GET', path, params, ...options }, readRawPage);
       onRecords?.('review', found.items);
       return found;
@@ -204,6 +190,7 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
      */
     async upsert(body: ReviewBody, options: CallOptions = {}): Promise<Review> {
       const repeatable = body.code !== undefined;
+      if (repeatable) requireCode(body.code);
       const params = reviewParams(body);
       return send({ method: 'POST', path, params, repeatable, ...options }, reading(review, resource.what));
     },
@@ -215,90 +202,25 @@ export function reviewsApi(anySend: Send, { now = Date.now, onRecords }: Pick<Re
   };
 }
 
-const filterRules = {
-  product_code: requireCode,
-  user_code: requireCode,
-  category_code: requireCode,
-  tag_name: requireCode,
-  third_party_name: requireCode,
-  sub_brand_code: requireCode,
-  product_id: requireId,
-  category_id: requireId,
-  sub_brand_id: requireId,
-  score: (score: number) => requireWithin(score, 'score', 0, 5),
-  start_date: requireDay,
-  end_date: requireDay,
-  start_datetime: requireDateTime,
-  end_datetime: requireDateTime,
-};
 const flags = ['date_updated_at', 'date_order_desc', 'photo'] as const;
 
-/** Filters and period of a list. @throws TypeError for a value that the service would misread or ignore. */
+/** Filters and period of a list. @throws TypeError for an empty one, by which the service would list everything. */
 function filterParams({ limit: _limit, page: _page, ...filters }: ReviewListParams): Params {
-  requireEach(filters, filterRules);
-  const { start_date, end_date, start_datetime, end_datetime } = filters;
-  if ((start_date ?? end_date) !== undefined && (start_datetime ?? end_datetime) !== undefined) {
-    throw new TypeError('expected the period in days or in times, got both: the service ignores the days');
+  for (const [name, value] of Object.entries(filters)) {
+    if (name.endsWith('_id') && value !== undefined) requireId(Number(value), name);
+    if (typeof value === 'string') requireCode(value, name);
   }
   return { ...filters, ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])) } as Params;
 }
 
-/**
- * Checks that a period ends after it starts and has at most 45 days by the calendar.
- *
- * @param nowMs milliseconds since 1970; the end of a period without an end depends on it.
- * @throws TypeError before anything is sent.
- */
-function requireLength({ start_date, end_date, start_datetime, end_datetime }: ReviewPeriod, nowMs: number): void {
-  const first = start_date ?? start_datetime;
-  if (first === undefined) return;
-  const startMs = localMs(first);
-  // The service ends such a period with the request day in its zone. West of all zones, that day ends first.
-  const westernmost = new Date(nowMs - 12 * 3_600_000).toISOString().slice(0, 10);
-  const endMs = localMs(end_datetime ?? `${end_date ?? westernmost} 23:59:59`);
-  if ((end_date ?? end_datetime) !== undefined && endMs < startMs)
-    throw new TypeError('expected a period that starts before it ends');
-  const days = (endMs - startMs) / 86_400_000;
-  if (days > mostDays)
-    throw new TypeError(`expected a period of at most ${mostDays} days, got ${days.toFixed(2)}: read it in parts`);
-}
-
-const reviewRules = {
-  code: requireCode,
-  product_code: requireCode,
-  product_id: requireId,
-  score: (score: number) => requireWithin(score, 'score', 1, 5),
-  image_urls: ({ length }: readonly string[]) => requireWithin(length, 'number of image_urls', 0, 4),
-};
-
-/** Fields of a review as parameters. @throws TypeError for a value that the service would refuse or misread. */
-function reviewParams({ product_options, display, options, ...fields }: ReviewPatch): Params {
-  requireEach(fields, reviewRules);
-  return {
-    ...fields,
-    product_options: optionPairs(product_options),
-    display: display === undefined ? undefined : display ? 1 : 0,
-    // A parser of the form begins a new item at the first repeated field, so the field that all items have comes first.
-    options: options?.map(({ review_option_type_id, ...rest }) => ({ review_option_type_id, ...rest })),
-  };
-}
-
-/** Parameters of an update. A form cannot express an empty list, so the service would silently change nothing. */
-function patchParams(patch: ReviewPatch): Params {
-  for (const name of ['image_urls', 'options', 'product_options'] as const) {
-    const items = patch[name];
-    if (items && Object.keys(items).length === 0)
-      throw new TypeError(`expected ${name} with items: it cannot be emptied`);
-  }
-  return reviewParams(patch);
-}
-
-/** @throws TypeError for a rating of null: only an update by id can remove it. */
-function patchByCodeParams(patch: ReviewPatchByCode): Params {
-  const fields = patchParams(patch);
-  if (fields.score !== null) return fields;
-  throw new TypeError('expected a score from 1 to 5: only an update by id can remove it');
-}
+/** Fields of a review as parameters. A form cannot express an empty list: the service leaves what is there. */
+const reviewParams = ({ product_options, display, options, ...fields }: ReviewPatch): Params => ({
+  ...fields,
+  product_options: optionPairs(product_options),
+  display: display === undefined ? undefined : Number(display),
+  // A parser of the form begins a new item at the first repeated field, so the field that all items have comes first.
+  options: options?.map(({ review_option_type_id, ...rest }) => ({ review_option_type_id, ...rest })),
+});
 
 function readRawPage(response: HttpResponse): RawReviewPage {
   const { status, headers, requestedAt } = response;

@@ -2,7 +2,7 @@ import { type CallOptions, type Send, withPrivate } from '../http/call.ts';
 import { reading } from '../http/decode.ts';
 import { optionPairs } from '../http/encode.ts';
 import { newId, record } from '../http/shape.ts';
-import { operationsById, requireEach, requireId, sentAmount } from './resource.ts';
+import { operationsById, requireId, sentAmount } from './resource.ts';
 
 /** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
 export type SubOrderBody = {
@@ -65,6 +65,5 @@ export function subOrdersApi(anySend: Send) {
 
 function params({ product_options, ...fields }: SubOrderPatch) {
   const price = fields.price === undefined ? {} : { price: sentAmount(fields.price, 'price') };
-  requireEach(fields, { product_id: requireId });
   return { ...fields, ...price, product_options: product_options === null ? [''] : optionPairs(product_options) };
 }

@@ -2,7 +2,7 @@ import type { InferOutput } from 'valibot';
 import type { CallOptions, Send } from '../http/call.ts';
 import { reading } from '../http/decode.ts';
 import { integer, newId, record, text, textOrNull } from '../http/shape.ts';
-import { listOperations, operationsById, requireCode } from './resource.ts';
+import { listOperations, operationsById } from './resource.ts';
 
 const path = '/v1/user_grades';
 
@@ -27,7 +27,7 @@ export type UserGradePatch = { name?: string | undefined; icon_url?: string | nu
 
 /** Member grades (docs/interface.md, "User grades"). They have no code, only the service's id. */
 export function userGradesApi(send: Send) {
-  const resource = { path, what: 'a user grade', shape: userGrade, params: checked };
+  const resource = { path, what: 'a user grade', shape: userGrade, params: (patch: UserGradePatch) => patch };
   const { get, update, remove } = operationsById(send, resource);
   return {
     get,
@@ -42,13 +42,8 @@ export function userGradesApi(send: Send) {
      * @example const { id } = await api.userGrades.create({ name: 'Gold' });
      */
     async create(body: UserGradeBody, options: CallOptions = {}): Promise<UserGrade> {
-      const params = checked(body);
-      return send({ method: 'POST', path, params, repeatable: false, ...options }, reading(newGrade, resource.what));
+      const call = { method: 'POST', path, params: body, repeatable: false, ...options } as const;
+      return send(call, reading(newGrade, resource.what));
     },
   };
-}
-
-function checked<Patch extends UserGradePatch>(patch: Patch): Patch {
-  if (patch.name !== undefined) requireCode(patch.name, 'name');
-  return patch;
 }
