@@ -14,8 +14,8 @@
 --
 -- Add a branch for each table whose rows change what orders.sql or order_lines.sql show: refunds, cancellations, status
 -- history. A change that no branch shows is found by `sync reconcile` within a day, as long as the order is younger
--- than ORDER_RESCAN_DAYS. Leave out orders that orders.sql leaves out, such as drafts: a code with letters that it does
--- not show is searched for in all of it, in another case. Rows with a null code or date are left out.
+-- than ORDER_RESCAN_DAYS. Write codes as orders.sql does: a new order in another case waits for that too. Rows with a null
+-- code or date are left out.
 select
   -- * The order, as orders.sql calls it.
   o.order_no::text as code,

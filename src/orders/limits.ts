@@ -9,12 +9,6 @@ export const slicesOf = (codes: readonly string[]): string[][] =>
     codes.slice(at * sliceSize, (at + 1) * sliceSize),
   );
 
-/** So many orders of a slice may be gone, or other orders, for a common reason: rows are deleted, a number is used again. */
-export const fewOrders = 5;
-
-/** Whether so many orders are most of a slice, and not a few. */
-export const areMost = (some: number, all: number): boolean => some > fewOrders && some * 2 > all;
-
 /** If so many records in a row fail without a success in between, the service has failed. */
 export const failuresInARow = 5;
 

@@ -5,7 +5,6 @@ import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase, type ShopDatabase, type ShopDatabaseOptions } from './open-database.ts';
 import {
-  findCodesAlike,
   findLinesFault,
   type OrderRange,
   type RawOrder,
@@ -83,8 +82,6 @@ function forRuns(database: ShopDatabase, queries: ShopQueries, signal: AbortSign
         read((session, ofOrders) => readOrders(session, ofOrders, some), { seconds }),
       );
     },
-    /** See `findCodesAlike`. */
-    codesAlike: (asked: readonly string[]) => read((session, ofOrders) => findCodesAlike(session, ofOrders, asked)),
     /** A sentence if no line belongs to any of the newest orders, although there are lines; else undefined. */
     linesFault: () => read(findLinesFault),
     /** Undefined if the file is absent: then that part is not synced. */

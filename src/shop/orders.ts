@@ -4,7 +4,6 @@ import { computed, readByKey } from './read-by-key.ts';
 import type { RawRow } from './rows.ts';
 import {
   attempt,
-  codesAlike,
   codesByCreation,
   isShopConflict,
   isShopTimeout,
@@ -86,23 +85,6 @@ export async function readOrders(
     const sorted = of.rows.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
     return { ...raw, lines: sorted.map((line) => ({ ...line, order_code: of.key })) };
   });
-}
-
-/**
- * The codes of orders that differ from these in case and outer spaces only. Reads the whole of orders.sql.
- *
- * @returns undefined if that takes longer than 30 s, or some row cannot be computed. The transaction is of no use then.
- */
-export async function findCodesAlike(
-  session: ShopSession,
-  { orders }: OrderQueries,
-  asked: readonly string[],
-): Promise<string[] | undefined> {
-  const found = await attempt(session, () => codesAlike(session, orders, asked)).catch((error: unknown) => {
-    if (!isShopTimeout(error)) throw error;
-    return undefined;
-  });
-  return found && 'value' in found ? found.value : undefined;
 }
 
 /** Rows that `readKeylessOrders` gives at most. */

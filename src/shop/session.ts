@@ -200,15 +200,6 @@ export async function codesByCreation(
   return [...new Set(await codes(session, orders, `${rest} limit ${limit}`))];
 }
 
-/** Codes that differ from these in case and outer spaces only. Reads the whole query. */
-export function codesAlike(session: ShopSession, orders: ShopQuery, asked: readonly string[]): Promise<string[]> {
-  const { words } = session;
-  const folded = (value: string) => `lower(trim(${value}))`;
-  const code = folded(words.shown({ type: 'text', read: 'text' }, 'w.code'));
-  const list = asked.flatMap((one) => words.keyLiteral('text', one) ?? []).map(folded);
-  return codes(session, orders, `where ${code} in (${list.join(', ')})`);
-}
-
 /** Orders that a walk does not find, or whose code is too long. Reads the whole query. @param dates the date columns. */
 export function keylessRows(
   session: ShopSession,

@@ -67,13 +67,6 @@ describe.each(shopServers)('$name', (server) => {
     expect(await missingInShop(shop, ['A1'])).toEqual(['A1']);
   });
 
-  test.each(['exact', 'caseless'] as const)('codes are found without case and outer spaces: %s', async (type) => {
-    const database = await createOddShop(server, server.types[type]);
-    await addOrders(database, ["'xK3f'", "'주문-Ab'", "'B'"]);
-    const shop = await open(database);
-    expect((await shop.codesAlike([' xk3F', '주문-aB', 'none']))?.toSorted()).toEqual(['xK3f', '주문-Ab']);
-  });
-
   test('codes hold quotes, backslashes and letters of every script', async () => {
     const database = await createOddShop(server, server.types.exact);
     const codes = [`a'b`, 'a"b', 'a\\b', '주문 1', '🛒', 'a%_'];

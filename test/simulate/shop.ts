@@ -127,7 +127,6 @@ export function createShop(
               return one ? [rowsOf(one)] : [];
             });
           }),
-    codesAlike: async () => [],
     linesFault: async () => undefined,
     categories: async () => undefined,
     userGrades: async () => undefined,

@@ -4,10 +4,17 @@
 -- have corrected its code.
 -- $1 text[]: codes. Indexes: order_links_by_key, dead_letters_of_open_orders.
 with asked as (
-  select a.code collate "C" as code, sync.code_key(a.code) as key, own.order_id, own.contact is not null as is_begun
-  from unnest($1::text[]) as a (code) left join sync.order_links own on own.order_code = a.code
+  select a.code collate "C" as code, sync.code_key(a.code) as key, own.order_id, own.contact is not null as is_begun, d.other_code
+  from unnest($1::text[]) as a (code)
+  left join sync.order_links own on own.order_code = a.code
+  -- The service has shown another order for this one. A person may have discarded that dead letter. One look-up an order, also
+  -- before Postgres knows how many dead letters there are.
+  left join lateral (
+    select payload ->> 'other_code' as other_code from sync.dead_letters
+    where order_code = a.code and kind = 'order' and (resolved_at is null or is_discarded) and payload ? 'other_code' limit 1
+  ) as d on own.order_id is null
 )
-select a.code as "orderCode", l.order_code as code, l.order_id as "orderId", null as "shownCode"
+select a.code as "orderCode", l.order_code as code, l.order_id as "orderId", a.other_code as "shownCode"
 from asked a join sync.order_links l on sync.code_key(l.order_code) = a.key
 where l.order_code <> a.code and (l.order_id is not null or l.contact is not null)
   and (a.order_id is null or a.order_id = l.order_id)
@@ -16,13 +23,7 @@ where l.order_code <> a.code and (l.order_id is not null or l.contact is not nul
 union all
 select a.code, b.code, null, null from asked a join asked b on b.key = a.key where b.code < a.code and not (a.is_begun or b.is_begun)
 union all
--- The service has shown another order for this one; the shop may have no order of that code, and a person may have discarded
--- that dead letter. One look-up an order, also before Postgres knows how many dead letters there are.
-select a.code, coalesce(l.order_code, d.other_code), l.order_id, d.other_code
-from asked a
-cross join lateral (
-  select payload ->> 'other_code' as other_code from sync.dead_letters
-  where order_code = a.code and kind = 'order' and (resolved_at is null or is_discarded) and payload ? 'other_code' limit 1
-) as d
-left join sync.order_links l on sync.code_key(l.order_code) = sync.code_key(d.other_code) and l.order_code <> a.code
-where a.order_id is null
+-- The shop may have no order of the code that the service has shown.
+select a.code, coalesce(l.order_code, a.other_code), l.order_id, a.other_code
+from asked a left join sync.order_links l on sync.code_key(l.order_code) = sync.code_key(a.other_code)
+where sync.code_key(a.other_code) <> a.key

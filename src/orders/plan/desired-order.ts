@@ -50,6 +50,7 @@ export function desiredOrder(
   products: Ids,
   grades: Ids,
   deletes: 'off' | 'send',
+  alike: readonly AlikeOrder[] = [],
 ): DesiredOrder | NewDeadLetter {
   if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
   const read = readOrder(raw.order);
@@ -69,7 +70,7 @@ export function desiredOrder(
     raw,
     body,
     ...parts,
-    alike: [],
+    alike,
     unlinkedGrade,
     fingerprint: fingerprint({
       body: { ...body, user_email: undefined, user_phone: undefined },
@@ -109,17 +110,17 @@ function readLines(order: Order, rows: readonly RawRow[], products: Ids) {
 
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 
-/** The dead letter of an order that cannot be read, or must not be sent. */
-export function orderDeadLetter(raw: RawRow, reason: string, alike: readonly AlikeOrder[] = []): NewDeadLetter {
+/**
+ * The dead letter of an order that cannot be read, or must not be sent.
+ *
+ * @param shownCode the code of another order that the service has shown for this one, which the dead letter keeps
+ *   (alike_orders.sql).
+ */
+export function orderDeadLetter(raw: RawRow, reason: string, shownCode?: string | null): NewDeadLetter {
   const code = raw.code ?? '';
-  const other_code = shownCode(alike);
-  const payload = other_code === undefined ? raw : { order: raw, other_code };
+  const payload = shownCode ? { order: raw, other_code: shownCode } : raw;
   return { kind: 'order', key: code, orderCode: code, reason, payload };
 }
-
-/** The code of another order that the service has shown for this one: its dead letter keeps it (alike_orders.sql). */
-export const shownCode = (alike: readonly AlikeOrder[]): string | undefined =>
-  alike.flatMap((one) => one.shownCode ?? [])[0];
 
 /** The key of a line's dead letter: no two lines have the same, also if a code has a slash. */
 export const lineKey = (orderCode: string, lineCode: string) =>
@@ -213,6 +214,6 @@ function compact<T extends object>(body: T): T {
 
 /** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
 export const alikeFault = (other: string) =>
-  `the service may hold this code and ${JSON.stringify(other)} for one: nothing of this order is sent until the service ` +
-  'shows two orders. Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros, ' +
+  `the service may hold this code and ${JSON.stringify(other)} for one: nothing of this order is sent. ` +
+  'Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros, ' +
   'or, if the shop has no order of the other code, give this order a code that the service keeps as it is';

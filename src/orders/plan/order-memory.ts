@@ -21,7 +21,7 @@ export type PushFailure = {
   failure: FailureKind;
   held?: number;
   kept?: string[];
-  other?: string | null;
+  other?: string;
 };
 
 /** What is known of an order: what the warehouse remembers, and what the requests of this push have shown so far. */

@@ -81,7 +81,7 @@ export function planOrder(
   if (memory.stop || isLeftOut) return plan;
   const other = typeof shown === 'object' ? otherOrder(order, shown) : undefined;
   if (other !== undefined) {
-    const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.shownCode } as const;
+    const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.code } as const;
     return { ...plan, memory: { ...given, stop } };
   }
   const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
@@ -106,9 +106,7 @@ export function planOrder(
 
 /** The other order that the service shows for this one. */
 const otherOrder = ({ code, alike }: DesiredOrder, shown: OrderDetail) =>
-  isSameCode(shown.code, code)
-    ? alike.find(({ orderId }) => orderId === shown.id)
-    : { code: shown.code, shownCode: shown.code };
+  isSameCode(shown.code, code) ? alike.find(({ orderId }) => orderId === shown.id) : { code: shown.code };
 
 function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): OrderRequest {
   return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };

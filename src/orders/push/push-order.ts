@@ -150,6 +150,10 @@ async function bringInLine(
   // The other order may have this one's contents now. Its own push restores it.
   const others = [...order.alike.map(({ code }) => code), ...(stop?.other ? [stop.other] : [])];
   if (stop && others.length > 0) await makeAlikeDue(deps.db, order.code, others);
+  if (stop?.other) {
+    await deps.store.release(leased, { isBrokenOff: false });
+    return recordFailed(deps, orderDeadLetter(order.raw.order, stop.reason, stop.other));
+  }
   if (isAbsent && rights.deletes === 'send') await deps.store.forget(leased);
   else await deps.store.record(leased, recordOf(order, leased, memory, slice));
   return countsOf(order, memory, results, isAbsent);

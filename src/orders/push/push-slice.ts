@@ -1,18 +1,18 @@
-import { addCounts, type Counts, codesText, counted } from '../../base/counts.ts';
+import { addCounts, type Counts, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
-import { dueAmong, recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
+import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
-import { areMost, fewOrders, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
+import { leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
+import type { DesiredOrder } from '../plan/desired-order.ts';
 import { memoryOf } from '../plan/order-memory.ts';
 import { planOrder } from '../plan/plan-order.ts';
-import { type ReadOrder, readOrders, readSlice, sameOrders } from '../plan/read-orders.ts';
+import { readOrders, readSlice } from '../plan/read-orders.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
@@ -31,7 +31,7 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 }
 
 /**
- * 1. Read the orders and what is remembered of them. Stop if most of them are gone, or are other orders than those pushed.
+ * 1. Read the orders and what is remembered of them.
  * 2. Record orders that cannot be read, or are other orders, as dead letters; leave out those that are unchanged, gone, or
  *    deleted before they were pushed.
  * 3. Push the others side by side, and those that another process is pushing once it has finished.
@@ -39,18 +39,15 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const { db, shop } = deps;
   const readAt = await warehouseNow(db);
-  const { raws, gone, unknown } = await readSlice(deps, codes);
+  const { raws, gone } = await readSlice(deps, codes);
   await requireLines(deps, raws);
   const read = await readOrders(deps, raws, rights);
-  requireSameOrders(read);
-  if (!rights.allowRemovals) await requireShown(deps, codes, gone);
   if (gone.length > 0)
     deps.log.warn(
       { orders: gone.slice(0, 20) },
       `${counted(gone.length, 'order')} gone from the shop since they were planned`,
     );
-  const unreadable = read.flatMap(({ deadLetter }) => deadLetter ?? []);
-  const deadLetters = [...unreadable, ...unknown.map((code) => orderDeadLetter({ code }, feedFault))];
+  const deadLetters = read.flatMap(({ deadLetter }) => deadLetter ?? []);
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
   const now = ageClock(deps.now, readAt);
@@ -63,7 +60,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
     ({ order, link }) => planOrder(order, 'unknown', memoryOf(link), rights, now()).nothing ?? 'changed',
   );
   // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
-  const shown = new Set([...raws.map(({ order }) => order.code), ...unknown]);
+  const shown = new Set(raws.map(({ order }) => order.code));
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
   const readAgain = openBatch(async (some: string[]) => {
@@ -74,45 +71,6 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const pushed = await pushAll(deps, toPush, { rights, readAt, now, breaker: openBreaker(), readAgain });
   const counts = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
-}
-
-const feedFault =
-  'the change feed names this code and orders.sql has no order of it; a search for it in another case took too long, or ' +
-  'failed on some row. Let changed_orders.sql write codes as orders.sql does, and name no orders that orders.sql leaves out';
-
-/**
- * Stops if most of the pushed orders of a slice are other orders now. If only a few are, these become dead letters.
- *
- * @throws IncompleteError
- */
-function requireSameOrders(read: readonly ReadOrder[]): void {
-  const pushed = read.filter(({ link }) => link && link.orderId !== null).length;
-  const others = read.filter(({ isOther }) => isOther).map(({ code }) => code);
-  if (!areMost(others.length, pushed)) return;
-  const codes = codesText(others.slice(0, 3), others.length);
-  throw new IncompleteError(
-    `${others.length} of ${pushed} orders that were pushed before have other dates of creation in the shop now ` +
-      `(${codes}): its orders were numbered again, or created_at of orders.sql has changed. Nothing of them is sent. ` +
-      `If they are the same orders, and the new dates are right: ${sameOrders}`,
-  );
-}
-
-/**
- * Stops if the shop does not show most of the orders that it has just named. Orders that were due do not count: the
- * warehouse named them.
- *
- * @throws IncompleteError
- */
-async function requireShown({ db }: OrderDeps, codes: readonly string[], gone: readonly string[]): Promise<void> {
-  if (gone.length <= fewOrders) return;
-  const due = await dueAmong(db, codes);
-  const [named, missing] = [codes, gone].map((some) => some.filter((code) => !due.has(code))) as [string[], string[]];
-  if (!areMost(missing.length, named.length)) return;
-  throw new IncompleteError(
-    `The shop does not show ${missing.length} of ${named.length} orders that it named a moment ago ` +
-      `(${codesText(missing.slice(0, 3), missing.length)}): nothing of these is sent. See whether all machines have the same ` +
-      'SHOP_DATABASE_URL and queries. If the shop has deleted them: review-sync sync orders --allow-removals',
-  );
 }
 
 /**

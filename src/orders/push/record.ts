@@ -3,7 +3,7 @@ import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
-import { type DesiredOrder, lineKey, optionalFields, shownCode } from '../plan/desired-order.ts';
+import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
@@ -90,14 +90,13 @@ function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
 }
 
 /** One dead letter for the order as a whole, and one for each line: several requests about it may fail. */
-function deadLettersOf({ code, raw: { order }, lines, faulty, alike }: DesiredOrder, failures: readonly PushFailure[]) {
+function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, failures: readonly PushFailure[]) {
   const deadLetters = faulty.map(({ lineCode: _, ...one }): NewDeadLetter => ({ ...one, partOf: order }));
   for (const [lineCode, some] of Map.groupBy(failures, (one) => one.lineCode)) {
     const reason = [...new Set(some.map((one) => one.reason))].join('; ');
     if (lineCode === undefined) {
       const removals_held = some.find(({ held }) => held !== undefined)?.held;
-      const other_code = some.find(({ other }) => other)?.other ?? shownCode(alike);
-      const payload = { order, lines, removals_held, kept: some.find(({ kept }) => kept)?.kept, other_code };
+      const payload = { order, lines, removals_held, kept: some.find(({ kept }) => kept)?.kept };
       deadLetters.push({ kind: 'order', key: code, orderCode: code, reason, payload });
     } else if (!faulty.some((one) => one.lineCode === lineCode)) {
       const content = lines.find((line) => line.lineCode === lineCode)?.content;

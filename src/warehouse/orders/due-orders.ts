@@ -38,13 +38,6 @@ export const dueOrders = (db: Db, page: { before: string; isAnyTime: boolean; af
     select code from (${dueOrdersOf(page.before, page.isAnyTime)}) due
     where code > ${page.after} order by code limit ${page.limit}`;
 
-/** The codes that are due, whether or not their time has come. */
-export async function dueAmong(db: Db, codes: readonly string[]): Promise<Set<string>> {
-  const due = await valuesOf<string>(db)`
-    select code from (${dueOrdersOf('infinity', true)}) due where code = any(${codes})`;
-  return new Set(due);
-}
-
 /**
  * Records orders that cannot be read, or cannot be recorded, each as a dead letter that is read again after
  * `delaysMs[failures so far]`, the last of them for all further failures. What was pushed before stays remembered.
