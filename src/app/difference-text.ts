@@ -1,4 +1,3 @@
-import { counted } from '../base/counts.ts';
 import { oneLine } from '../base/visible.ts';
 import { isDifferent, type OrderDifference } from '../orders/plan/order-difference.ts';
 import type { FieldDifference } from '../orders/plan/sub-orders.ts';
@@ -58,12 +57,4 @@ function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrder
     ),
   ];
   return texts.length === 0 ? [] : [`  could not be compared: ${texts.join('; ')}`];
-}
-
-/** Said once for many orders. @param orders by field that the service does not show, the number of orders. */
-export function notShownLines(orders: Readonly<Record<string, number>>): string[] {
-  const fields = Object.entries(orders).map(([field, count]) => `${field} (${counted(count, 'order')})`);
-  return fields.length === 0
-    ? []
-    : [`Could not be compared, since the service does not show it: ${fields.join(', ')}.`];
 }

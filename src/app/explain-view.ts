@@ -30,14 +30,8 @@ function recordsTable(title: string, records: readonly Fields[]): StatusTable[] 
 }
 
 /** The shop's rows of one order, or why there are none. @param notes what else is to be said of them. */
-export function shopPart(
-  { code, shop, shopFault }: Pick<OrderExplanation, 'code' | 'shop' | 'shopFault'>,
-  notes: string[],
-): Part {
-  const none =
-    shopFault === undefined
-      ? `The shop has no order ${code}.`
-      : `The shop could not be asked about the order: ${shopFault}`;
+export function shopPart({ code, shop }: Pick<OrderExplanation, 'code' | 'shop'>, notes: string[]): Part {
+  const none = `The shop has no order ${code}.`;
   const lines = shop?.lines.map(({ order_code: _, ...line }) => line) ?? [];
   const tables = [...recordTable('The order', shop?.order ?? {}), ...recordsTable('Lines', lines)];
   return { title: 'The shop', lines: shop ? notes : [none, ...notes], tables };
@@ -90,7 +84,7 @@ export function orderParts(order: OrderExplanation): Part[] {
       lines: difference
         ? comparisonLines(difference)
         : [
-            'Nothing was compared: the shop or the service does not have the order, or could not be asked, or it cannot be read.',
+            'Nothing was compared: the shop or the service does not have the order, or the service could not be asked, or it cannot be read.',
           ],
       tables: [],
     },
@@ -145,8 +139,7 @@ function deadLetterPart(deadLetters: OrderExplanation['deadLetters']): Part {
 
 /** Nothing anywhere is known of the code: it is probably mistyped. */
 export const isUnknownOrder = ({ deadLetters, ...found }: OrderExplanation): boolean =>
-  (found.shop ?? found.shopFault ?? found.link ?? found.service ?? found.lookupFault) === undefined &&
-  deadLetters.length === 0;
+  (found.shop ?? found.link ?? found.service ?? found.lookupFault) === undefined && deadLetters.length === 0;
 
 export const isUnknownReview = ({ service, serviceFault, warehouse, deadLetters }: ReviewExplanation): boolean =>
   !service && !serviceFault && !warehouse && deadLetters.length === 0;

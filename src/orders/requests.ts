@@ -109,7 +109,3 @@ export function openBreaker() {
     },
   };
 }
-
-/** What is said of a value that the shop has emptied. */
-export const keptThere = (what: string) =>
-  `the service keeps ${what} although the shop has none and an empty value was sent; clear it there by hand, then discard this dead letter`;

@@ -160,23 +160,6 @@ test('what the shop changes or clears reaches the service, also below a bad row'
   expect(await icons()).toHaveLength(1);
 });
 
-test('a service that lists a hundred categories gets the shop’s; a web page none', async ({ openWorld }) => {
-  let body: unknown = Array.from({ length: 100 }, (_, n) => ({ id: 1000 + n, code: `F${n}`, name: 'other' }));
-  const world = await catalogWorld(openWorld, {
-    answer(answer, { method, path }) {
-      if (method !== 'GET' || path !== '/v1/categories') return;
-      answer.body = body;
-      delete answer.headers.link;
-    },
-  });
-  await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1')`);
-  expect(await counts(world)).toMatchObject({ categories_pushed: 2 });
-  expect(await parents(world)).toContainEqual({ code: 'C2', parent: 'C1' });
-  expect(await counts(world)).not.toHaveProperty('categories_pushed');
-  body = '<html>';
-  expect(await syncCatalog(world)).toMatchObject({ outcome: 'incomplete' });
-});
-
 test('two runs at once create each grade once; an order carries that of its customer', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 8) n`);
@@ -256,10 +239,9 @@ test('a product that no review names is learned from 3,000 orders of the service
   ).toEqual([{ id: 77 }, { id: 79 }]);
 });
 
-test('what was deleted of the catalog is made again, and its orders get it', async ({ openWorld }) => {
+test('a grade that was deleted at the service is made again, and its orders get it', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
-  await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
-    insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
+  await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
     alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
   const orderGrade = async () => {
     expect((await world.run('sync-orders')).outcome).toBe('done');
@@ -271,48 +253,14 @@ test('what was deleted of the catalog is made again, and its orders get it', asy
   expect(await orderGrade()).toBe(null);
   expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await orderGrade()).toBe('Gold');
-  await world.atService(`update reference_service.orders set user_grade_id = null; delete from reference_service.categories where code = 'C2';
+  await world.atService(`update reference_service.orders set user_grade_id = null;
     delete from reference_service.user_grades where name = 'Gold'`);
-  expect(await counts(world)).toMatchObject({ categories_pushed: 1, user_grades_pushed: 1 });
-  expect(await parents(world)).toEqual([
-    { code: 'C1', parent: null },
-    { code: 'C2', parent: 'C1' },
-  ]);
+  expect(await counts(world)).toMatchObject({ user_grades_pushed: 1 });
   expect(await gradeLinks(world, 'user_grade_id')).toEqual(await named(world, 'user_grades', 'id as user_grade_id'));
   expect(await orderGrade()).toBe('Gold');
   const sent = writes(world);
-  expect(await counts(world)).not.toHaveProperty('categories_pushed');
+  await counts(world);
   expect(writes(world)).toEqual(sent);
-  // Somebody else makes it again, under another name.
-  await world.atService(`delete from reference_service.categories where code = 'C2';
-    insert into reference_service.categories (code, name, created_at, updated_at) values ('C2', 'Other', now(), now())`);
-  expect(await counts(world)).toMatchObject({ categories_pushed: 1 });
-  expect((await named(world, 'categories'))[1]).toEqual({ name: 'Boots' });
-});
-
-test('what the service does not clear is a dead letter until it is changed there', async ({ openWorld }) => {
-  const world = await catalogWorld(openWorld, {
-    call({ method, path, form }) {
-      // A service that takes an empty value as "leave it".
-      if (method !== 'PATCH') return;
-      if (path.startsWith('/v1/categories')) form.delete('parent_category_id');
-      if (path.startsWith('/v1/user_grades')) form.delete('icon_url');
-    },
-  });
-  await world.shop(`insert into c values ('C1', 'Shoes', null), ('C2', 'Boots', 'C1');
-    insert into g values ('G1', 'Silver', 'https://shop.example.com/s.png')`);
-  await syncCatalog(world);
-  await world.shop('update c set parent = null; update g set icon = null');
-  for (const _run of [1, 2]) {
-    expect((await byCommand(world)).status).toBe(1);
-    expect(await openLetters(world)).toMatchObject([
-      { key: 'C2', reason: expect.stringContaining('the service keeps its parent') },
-      { key: 'G1', reason: expect.stringContaining('the service keeps its icon') },
-    ]);
-  }
-  await world.atService(`update reference_service.categories set parent_category_id = null;
-    update reference_service.user_grades set icon_url = null`);
-  expect((await byCommand(world)).status).toBe(0);
 });
 
 test('one bad row costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
-import { fieldsNotShown, isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
+import { isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
 import { memoryOf, type Shown } from '../../src/orders/plan/order-memory.ts';
 import { type OrderPlan, planDeletion, planOrder, wireOf } from '../../src/orders/plan/plan-order.ts';
 import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
@@ -145,14 +145,6 @@ describe('the fields of an order', () => {
     expect(isDifferent(difference({ shown: atService({ created_at: null }) }))).toBe(false);
   });
 
-  test('what the service does not show is named once, as of the order or of its lines', () => {
-    const shop = ofShop({ mileage: '5' }, [{}, { line_code: '2' }]);
-    const { status: _, ...lacking } = subOrder();
-    const shown = atService({ sub_orders: [lacking, { ...lacking, id: 12 }] });
-    const lines = [link('1', 11), link('2', 12)];
-    expect(fieldsNotShown(difference({ shop, shown, lines }))).toEqual(['mileage', 'lines: status']);
-  });
-
   test('store, device, mileage and grade are compared where a service shows them', () => {
     const shop = ofShop({ mileage: '5', store_name: 'Seoul' });
     const of = (more: Record<string, unknown>) =>
@@ -178,7 +170,6 @@ describe('the fields of an order', () => {
     expect(bodyOf(given)).not.toHaveProperty('user_grade_id');
     const reason = expect.stringMatching(/^the grade gold is not at the service yet; the order keeps the grade that/);
     expect(difference(given).fieldsNotSent).toEqual([{ field: 'user_grade_id', reason }]);
-    expect(fieldsNotShown(difference(given))).toEqual(['user_grade_id']);
   });
 
   test('values of the customer are masked for people', () => {
@@ -356,10 +347,5 @@ describe('the requests of a push', () => {
     for (const one of [{ product_id: null, product_code: 'P' }, { price: 'dear' }])
       expect(methods([one])).toEqual(['POST', 'DELETE']);
     expect(methods([])).toEqual(['POST']);
-  });
-
-  test('that change a sub-order which the service does not show read nothing again', () => {
-    const given = { shop: ofShop({}, [{ product_options: null }]), shown: atService({ sub_orders: [] }) };
-    expect(requestsOf(given).map(({ method }) => method)).toEqual(['POST', 'PUT']);
   });
 });

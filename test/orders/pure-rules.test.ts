@@ -37,7 +37,6 @@ import {
   type OrderBody,
   RefusedError,
   type ReviewApi,
-  type SubOrderPatch,
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
@@ -253,9 +252,9 @@ describe('what is known after a request', () => {
   };
 
   const create = { kind: 'create', lineCode: '1', body: content, isSentAgain: false } as const;
-  const change = (isHidden: boolean, body: SubOrderPatch = { price: '6' }) => {
+  const change = (isHidden: boolean) => {
     const of = { lineCode: '1', subOrderId: 4, content: { ...content, price: '6' } };
-    return { kind: 'change', ...of, body, fields: [], isHidden } as const;
+    return { kind: 'change', ...of, body: { price: '6' }, fields: [], isHidden } as const;
   };
 
   test.each([
@@ -301,22 +300,6 @@ describe('what is known after a request', () => {
     expect(lines).toEqual(left === undefined ? [] : [{ ...known, subOrderId: left }]);
   });
 
-  const newest = (product: number) => `422; product ${product} is the newest known of code "P"`;
-  const coded = { ...content, product_id: 9, product_code: 'P' };
-  const ofCoded = (body: SubOrderPatch) => ({ ...change(false, body), content: coded });
-  test.each<[string, OrderRequest, Sent<unknown>, { product_code?: string }, reason: string]>([
-    ['a refused creation', create, refused, { product_code: 'P' }, newest(7)],
-    ['one of no product code', create, refused, {}, '422'],
-    ['a creation that fails', create, broken, { product_code: 'P' }, '500'],
-    ['a refused change of the product', ofCoded({ product_id: 9 }), refused, {}, newest(9)],
-    ['one of the status', ofCoded({ status: 'paid' }), refused, {}, '422'],
-  ])('%s says in its reason which product code was meant, if that may be it', (_, request, sent, more, reason) => {
-    const lines = [{ ...known, subOrderId: request === create ? null : 4, content: { ...content, ...more } }];
-    const [failure] = learned(request, sent, { lines }).failures;
-    expect(failure?.reason.split(':')[0]).toBe(reason);
-  });
-
-  const emptying = (more: SubOrderPatch) => change(false, { ...more, invoice: null });
   const deletion = { kind: 'delete order' } as const;
   const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;
   const post = { kind: 'post order', body: { code: 'A', user_code: null } as OrderBody } as const;
@@ -329,8 +312,6 @@ describe('what is known after a request', () => {
     ['one in doubt', change(false), lost, {}, { failures: [], looks: 2, shown: 'unknown' }],
     ['one in doubt again', change(false), lost, { looks: 2 }, { failures: [failed], shown: undefined }],
     ['one in doubt of an order that stops', change(false), lost, { stop }, { failures: [failed], shown: undefined }],
-    ['values that may not be empty', emptying({ price: '6' }), refused, {}, { emptied: ['1'], failures: [] }],
-    ['only such values', emptying({}), refused, {}, { emptied: [], failures: [{ reason: '422' }] }],
     ['the removal of the own sub-order', remove(4), done(), {}, { lines: [] }],
     ['the removal of a copy', remove(5), done(), {}, { lines: [known] }],
     ['no sight of an order', { kind: 'find' }, broken, {}, { stop: { reason: '500' } }],

@@ -1,5 +1,5 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
-import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { differenceLines } from '../../app/difference-text.ts';
 import { requireSameShop } from '../../app/require-same-shop.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
@@ -126,7 +126,19 @@ async function runVerifyOrders(context: Context, { repair = false, ...days }: Op
 }
 
 function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string {
-  const { orders, equal, differing, differences, notCompared, unknown, deleted, extra, extraCodes, unmatched } = report;
+  const {
+    orders,
+    equal,
+    differing,
+    differences,
+    notCompared,
+    unknown,
+    deleted,
+    extra,
+    extraCodes,
+    waiting,
+    unmatched,
+  } = report;
   const sums = [
     `${formatCount(equal)} the same`,
     `${formatCount(differing)} different`,
@@ -152,7 +164,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
             `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`,
         ]
       : [],
-    notShownLines(report.fieldsNotCompared),
+    waiting > 0 ? [`${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`] : [],
     [orderConclusion(report, deletes)],
   ];
   return blocks

@@ -1,8 +1,7 @@
-import { differenceLines, notShownLines } from '../../app/difference-text.ts';
+import { differenceLines } from '../../app/difference-text.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import type { BackfillDiff, OrdersForecast } from '../../orders/compare/forecast-orders.ts';
 import type { ComparedOrder } from '../../orders/compare/look-at-order.ts';
-import { fieldsNotShown } from '../../orders/plan/order-difference.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string): string {
@@ -41,10 +40,6 @@ function faultLines({ faulty, faults }: OrdersForecast): string[] {
 /** What a backfill would change, an order after the other. */
 export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit: number): string {
   const count = (kind: ComparedOrder['kind']) => orders.filter((order) => order.kind === kind).length;
-  const fields = orders.flatMap(({ difference }) => (difference ? fieldsNotShown(difference) : []));
-  const notShown = Object.fromEntries(
-    [...Map.groupBy(fields, (field) => field)].map(([name, all]) => [name, all.length]),
-  );
   const summary = [
     `${count('missing')} would be created`,
     `${count('differs')} would change`,
@@ -54,7 +49,6 @@ export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit
   ];
   return [
     ...orders.map(orderText),
-    ...notShownLines(notShown),
     `${counted(read, 'order')} read, ${formatCount(unchanged)} of them cost no request; ` +
       `${counted(orders.length, 'order')} looked at: ${summary.join(', ')}.`,
     ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),

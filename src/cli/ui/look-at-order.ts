@@ -8,7 +8,7 @@ import { orderCode } from './arguments.ts';
 import { drawParts } from './table.ts';
 import { withApp } from './with-app.ts';
 
-type Seen = { code: string; shopFault?: string | undefined; lookupFault?: string | undefined };
+type Seen = { code: string; lookupFault?: string | undefined };
 
 /**
  * A command that shows one order and changes nothing.
@@ -27,7 +27,7 @@ export const lookAtOrder =
     return withApp(context, undefined, async (app) => {
       const order = await look(orderDeps(app, context.signal), asked, ownPushRights(app.config, 'show'));
       const text = otherSpelling(asked, order.code) + drawParts(partsOf(order));
-      const incomplete = order.shopFault !== undefined || order.lookupFault !== undefined || isUnknown(order);
+      const incomplete = order.lookupFault !== undefined || isUnknown(order);
       return { text, json: order, incomplete };
     });
   };

@@ -11,7 +11,6 @@ import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse
 import type { OrderDeps } from '../order-deps.ts';
 import { fingerprint } from '../plan/desired-order.ts';
 import { isSameText } from '../plan/same-value.ts';
-import { keptThere } from '../requests.ts';
 import { openRecords, readCatalogRows } from './catalog-record.ts';
 
 /**
@@ -53,12 +52,7 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
     }
     const { id } = current;
     if (!isIconSelected || grade.iconUrl !== undefined || !current.icon_url) continue;
-    // The spec does not show whether a service takes an empty address as "no icon": reading the grade does.
-    const cleared = await records.attempt(grade, async (options) => {
-      await api.userGrades.update(id, { icon_url: null }, options);
-      return api.userGrades.get(id, options);
-    });
-    if (cleared?.icon_url) records.fail(grade, keptThere('its icon'));
+    await records.attempt(grade, (options) => api.userGrades.update(id, { icon_url: null }, options));
   }
 
   await records.end();

@@ -1,4 +1,3 @@
-import { describeError, UsageError } from '../../base/errors.ts';
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
@@ -15,8 +14,6 @@ type OrderView = {
   code: string;
   /** The shop's rows; undefined if it does not have the order. */
   shop: RawOrder | undefined;
-  /** Why the shop could not be asked about the order. */
-  shopFault: string | undefined;
   /** The order as the service shows it; undefined if it does not have it. */
   service: OrderDetail | undefined;
   /** Why nobody knows whether the service has the order. */
@@ -26,7 +23,7 @@ type OrderView = {
 };
 
 async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
-  const { raw, shopFault } = await askShop(deps, asked);
+  const [raw] = await deps.shop.orders([asked]);
   const code = raw?.order.code ?? asked;
   const link = (await orderLinks(deps.db, [code])).get(code);
   const plans = await openPlans(deps, rights);
@@ -34,19 +31,8 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const planned = ours && (await plans.look(ours));
   const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
   const service = typeof shown === 'string' ? undefined : shown;
-  const view: OrderView = { code, shop: raw, shopFault, service, lookupFault, difference: planned?.plan?.difference };
+  const view: OrderView = { code, shop: raw, service, lookupFault, difference: planned?.plan?.difference };
   return { view, link, planned, now: plans.now() };
-}
-
-/** A shop that is down does not hide what the service knows. @throws UsageError for a query that is wrong. */
-async function askShop({ shop }: OrderDeps, code: string): Promise<{ raw?: RawOrder; shopFault?: string }> {
-  try {
-    const [raw] = await shop.orders([code]);
-    return raw ? { raw } : {};
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    return { shopFault: describeError(error) };
-  }
 }
 
 /** A request as a push sends it. */
@@ -84,7 +70,7 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
   return {
     ...view,
     fault,
-    nothingToSend: nothingOf(view, fault) ?? plan?.nothing,
+    nothingToSend: view.shop === undefined ? 'not in the shop' : fault === undefined ? plan?.nothing : 'cannot be read',
     requests: plan && isSent ? plan.requests.flatMap((one) => wireOf(one, difference.orderId) ?? []) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
@@ -92,12 +78,6 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
     linesNotSent: isSent ? difference.linesNotSent : [],
     atService: view.service ? 'found' : view.lookupFault === undefined ? 'absent' : 'failed',
   };
-}
-
-/** Why nothing can be said of what the next run sends. */
-function nothingOf({ shop, shopFault }: OrderView, fault: string | undefined) {
-  if (shopFault !== undefined || fault !== undefined) return 'cannot be read';
-  return shop === undefined ? 'not in the shop' : undefined;
 }
 
 /** Name, e-mail address and phone number are only said to be there. */

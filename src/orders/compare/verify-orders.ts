@@ -3,19 +3,20 @@ import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { fieldsNotShown } from '../plan/order-difference.ts';
+import type { OrderDifference } from '../plan/order-difference.ts';
 import { missingInShop } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
 import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
 import { type ComparedOrder, openPlans } from './look-at-order.ts';
 
-const none = { orders: 0, equal: 0, differing: 0, extra: 0, notCompared: 0, deleted: 0 };
+const none = { orders: 0, equal: 0, differing: 0, extra: 0, notCompared: 0, deleted: 0, waiting: 0 };
 
 /**
  * Numbers of orders. `orders`: those of the shop that were read. `equal`: of these, the same in every field that the service
  * shows. `differing`: not the same. `notCompared`: nobody knows, since the service could not be asked about them, or the row of
  * the order or of one of its lines cannot be read. `deleted`: the shop marks them as deleted, and they were never pushed, or the
- * service does not have them. `extra`: pushed orders that the shop does not show any more.
+ * service does not have them. `waiting`: a line waits for its product id, or the order for its member grade. `extra`: pushed
+ * orders that the shop does not show any more.
  */
 export type OrderVerification = typeof none & {
   /** The first of the extra ones. */
@@ -28,8 +29,6 @@ export type OrderVerification = typeof none & {
    * reviews. A copy may be among them. `codes`: the first of their orders.
    */
   unmatched: { subOrders: number; orders: number; codes: string[] };
-  /** Fields of the shop that the service does not show, with the number of orders: `mileage`, `lines: status`. */
-  fieldsNotCompared: Record<string, number>;
   /** Undefined without `--repair`. */
   repair: OrderRepair | undefined;
 };
@@ -64,7 +63,6 @@ export async function verifyOrders(
     differences: [],
     unknown: [],
     unmatched: { subOrders: 0, orders: 0, codes: [] },
-    fieldsNotCompared: {},
     repair: undefined,
   };
   const toRepair: { code: string; isKnown: boolean }[] = [];
@@ -121,14 +119,17 @@ function enter(report: OrderVerification, one: ComparedOrder): void {
     list(report.unknown, { code, reason });
   }
   if (difference?.orderId === undefined) return;
-  const { fieldsNotCompared, unmatched } = report;
-  for (const name of fieldsNotShown(difference)) fieldsNotCompared[name] = (fieldsNotCompared[name] ?? 0) + 1;
+  if (isWaiting(difference)) report.waiting += 1;
+  const { unmatched } = report;
   const kept = difference.subOrders.keep.length;
   if (kept === 0) return;
   unmatched.subOrders += kept;
   unmatched.orders += 1;
   list(unmatched.codes, code);
 }
+
+const isWaiting = ({ linesNotSent, fieldsNotSent }: OrderDifference) =>
+  fieldsNotSent.length > 0 || linesNotSent.some((line) => line.isWaiting);
 
 const isToRepair = ({ kind }: ComparedOrder) => kind === 'missing' || kind === 'differs';
 

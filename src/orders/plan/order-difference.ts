@@ -100,16 +100,6 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
   return matched.some((line) => line.isHidden || isShownDifferent(line.fields));
 }
 
-/** The fields of the shop that the service does not show, so that nobody can compare them: `mileage`, `lines: status`. */
-export function fieldsNotShown({ fields, fieldsNotSent, linesNotSent, subOrders }: OrderDifference): string[] {
-  const ofLines = subOrders.matched.flatMap((line) => line.fields.filter(({ isShown }) => !isShown));
-  const ofOrder = [...fields.filter(({ isShown }) => !isShown), ...fieldsNotSent];
-  const names = [...ofOrder.map(({ field }) => field), ...ofLines.map(({ field }) => `lines: ${field}`)];
-  // The service has not shown the id of the product that a line waits for.
-  if (linesNotSent.some(({ isWaiting }) => isWaiting)) names.push('lines: product_id');
-  return [...new Set(names)];
-}
-
 /** Fields of `POST /v1/orders` that the detail of an order does not show at most services. */
 const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] as const;
 

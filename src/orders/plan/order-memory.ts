@@ -35,8 +35,6 @@ export type OrderMemory = Readonly<{
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;
   /** Fields of the order whose empty value the service refused. */
   refused: readonly string[];
-  /** Lines with empty values that were sent, which is done once. */
-  emptied: readonly string[];
   /** Lines that failed: their sub-orders are left as they are. */
   failures: readonly PushFailure[];
   /** How often the lines were sent, this time included. */
@@ -60,7 +58,6 @@ export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLinkRo
   orderId: link?.orderId ?? null,
   accepted: undefined,
   refused: [],
-  emptied: [],
   failures: [],
   looks: 1,
   areRemovalsHeld: false,

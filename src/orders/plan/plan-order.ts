@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isSameCode } from '../../base/codes.ts';
-import { type OrderBody, type OrderDetail, type SubOrderPatch, sentAmount } from '../../review-api/index.ts';
+import { type OrderBody, type OrderDetail, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
   contactFields,
@@ -9,11 +9,10 @@ import {
   mayCarryContact,
   type PushRights,
 } from '../contact-rule.ts';
-import { keptThere } from '../requests.ts';
 import { alikeFault, type DesiredOrder, requestBody } from './desired-order.ts';
 import { compareOrder, type OrderDifference, shownOnly } from './order-difference.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
-import { type LineLink, type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
+import { type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
 /** `find` looks the order up. A command that only shows a plan has looked before. */
 export type OrderRequest =
@@ -45,8 +44,7 @@ export type OrderPlan = PlannedRequests & {
  * 2. If the service may hold the code for that of another order, POST it without customer and lines.
  * 3. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
  *    service shows more that the shop does not have, once more with these. Stop if a response shows another order.
- * 4. Change, remove and create sub-orders. If an empty value is among the changes, POST the order again: only its response
- *    shows whether the service cleared the field.
+ * 4. Change, remove and create sub-orders.
  *
  * Before anybody has looked, the request that shows the order is the whole list.
  *
@@ -63,12 +61,10 @@ export function planOrder(
   const { createdAt, deletedAt } = order.order;
   const question = { decision: memory.link?.contact ?? null, createdAt, now };
   const withContact = mayCarryContact(question, rights);
-  // A repair names contact that was sent before, and leaves it to the next sync.
+  // A repair names contact that was sent before, unless the service hides it, and leaves it to the next sync.
   const sent = rights.trigger === 'repair' && isContactLeftToSync(question, rights) ? sentBefore(memory) : [];
-  // A service may hide contact.
   const there = typeof shown === 'object' ? { user_email: shown.user_email, user_phone: shown.phone } : {};
-  const isShown = (field: ContactField) => there[field as keyof typeof there] !== null;
-  const expected = contactFields.filter((field) => withContact || (sent.includes(field) && isShown(field)));
+  const expected = contactFields.filter((field) => withContact || (sent.includes(field) && there[field] !== null));
   const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, expected);
   const plan: OrderPlan = {
     nothing: whyNothing(order, shown, memory, rights),
@@ -97,11 +93,7 @@ export function planOrder(
   const look: OrderRequest = { kind: 'post order', body: bodies[0] as OrderBody };
   if (!difference) return { ...plan, requests: [look] };
   const lines = planLines(difference.subOrders, memory, mayRemove(order, memory, rights));
-  const isLookedAt = lines.requests.some(
-    (one) => one.kind === 'change' && !one.isHidden && emptyFields(one.body).length > 0,
-  );
-  const requests = [...postsOf(bodies, memory), ...lines.requests, ...(isLookedAt ? [look] : [])];
-  return { ...plan, requests, memory: lines.memory };
+  return { ...plan, requests: [...postsOf(bodies, memory), ...lines.requests], memory: lines.memory };
 }
 
 /** The other order that the service shows for this one. */
@@ -176,35 +168,22 @@ export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
 
 /** First changes, then removals, then creations. What is only to be remembered of a line is remembered. */
 function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLines: boolean): PlannedRequests {
-  const links = new Map(found.links.map((link) => [link.lineCode, link]));
-  const requests: OrderRequest[] = [];
-  const failures = [...memory.failures];
-  for (const change of found.matched) {
-    const { lineCode, subOrderId, body } = change;
-    const link = links.get(lineCode) as LineLink;
-    const empty = emptyFields(body);
-    const isKept = empty.length > 0 && memory.emptied.includes(lineCode);
-    if (isKept) {
-      const reason = keptThere(`${empty.join(', ')} of sub-order ${subOrderId}`);
-      failures.push({ lineCode, reason, failure: 'permanent' });
-    }
-    const next = isKept ? { ...change, body: withoutEmpty(body), content: link.content } : change;
-    if (Object.keys(next.body).length > 0) requests.push(next);
-    // A request whose response was lost may have changed it, or somebody else.
-    else if (!isDeepStrictEqual(link.content, next.content)) links.set(lineCode, { ...link, content: next.content });
-  }
+  const changes = found.matched.filter(({ body }) => Object.keys(body).length > 0);
+  // A request whose response was lost may have changed the others, or somebody else.
+  const asWanted = new Map(found.matched.map(({ lineCode, content }) => [lineCode, content]));
+  for (const { lineCode } of changes) asWanted.delete(lineCode);
+  const lines = found.links.map((link) => {
+    const content = asWanted.get(link.lineCode) ?? link.content;
+    return isDeepStrictEqual(link.content, content) ? link : { ...link, content };
+  });
   const removals = mayRemoveLines ? found.remove : [];
-  requests.push(...removals, ...found.create);
-  const held = found.remove.length - removals.length;
-  return { requests, memory: { ...memory, lines: [...links.values()], failures, held } };
+  const requests = [...changes, ...removals, ...found.create];
+  return { requests, memory: { ...memory, lines, held: found.remove.length - removals.length } };
 }
 
 /** The fields that a request is to empty. */
 export const emptyFields = (body: object) =>
   Object.entries(body).flatMap(([field, value]) => (value === null ? [field] : []));
-
-const withoutEmpty = (patch: SubOrderPatch): SubOrderPatch =>
-  Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null));
 
 /**
  * Fields of the order that the service keeps although the shop has none: it refused an empty value, or accepted one and

@@ -7,7 +7,6 @@ import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-orde
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
-import { keptThere } from '../requests.ts';
 import type { Result } from './send.ts';
 
 /** What is recorded of a push. Pure but for the clock, and the only place that makes a record. */
@@ -55,10 +54,13 @@ function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
   const notDeleted = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
   if (stop) return [...notDeleted, stop];
   const kept = keptFields(order, memory);
+  const keptReason =
+    `the service keeps ${kept.join(', ')} although the shop has none and an empty value was sent; ` +
+    'clear it there by hand, then discard this dead letter';
   return [
     ...notDeleted,
     ...failures,
-    ...(kept.length > 0 ? [{ reason: keptThere(kept.join(', ')), failure: 'permanent' as const, kept }] : []),
+    ...(kept.length > 0 ? [{ reason: keptReason, failure: 'permanent' as const, kept }] : []),
     ...(held > 0 ? [{ reason: heldReason(order, memory), failure: 'transient' as const, held }] : []),
   ];
 }

@@ -156,29 +156,22 @@ function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
   const known = new Map(memory.lines.map((link) => [link.lineCode, link]));
   const links = new Map(known);
   const failures = [...memory.failures];
-  const emptied = [...memory.emptied];
   const doubts: PushFailure[] = [];
   for (const result of results) {
     const { request, sent } = result;
-    const { kind, lineCode } = request;
+    const { lineCode } = request;
     // Sub-orders that nobody can tell apart share one link. It goes over to the next of them if the removal of one ends it.
     const shared = known.get(lineCode);
     const next = request.kind === 'remove' && shared ? { ...shared, subOrderId: request.subOrderId } : undefined;
     const link = links.get(lineCode) ?? next;
     const failure = { lineCode, ...failureOf(sent) };
-    const isRefused = sent.kind === 'failed' && failure.failure === 'permanent';
-    if (isRefused || sent.kind === 'absent') failure.reason += productHint(request, link);
-    const empty = kind === 'change' && !request.isHidden ? emptyFields(request.body).length : 0;
-    const isRestLeft = kind === 'change' && isRefused && empty > 0 && empty < Object.keys(request.body).length;
-    if (empty > 0 && (sent.kind === 'done' || isRestLeft)) emptied.push(lineCode);
-
     const after = link && linkAfter(link, result);
     if (after) links.set(lineCode, after);
     else links.delete(lineCode);
-    if (sent.kind === 'failed' && !isRestLeft) failures.push(failure);
+    if (sent.kind === 'failed') failures.push(failure);
     else if (sent.kind !== 'done') doubts.push(failure);
   }
-  return { lines: [...links.values()], failures, emptied, doubts };
+  return { lines: [...links.values()], failures, doubts };
 }
 
 /** What is remembered of the line after the request; undefined: nothing. */
@@ -204,17 +197,6 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
     default:
       return request satisfies never;
   }
-}
-
-/** If a code has two product ids, the higher one is sent. If that product was deleted, only a person knows. */
-function productHint(request: LineRequest, link: LineLink | undefined): string {
-  const id = request.kind === 'remove' ? undefined : request.body.product_id;
-  const { product_code: code } = (request.kind === 'change' ? request.content : link?.content) ?? {};
-  if (id === undefined || code === undefined) return '';
-  return (
-    `; product ${id} is the newest known of code ${JSON.stringify(code)}: if the service has deleted it, ` +
-    'let order_lines.sql give the product_id'
-  );
 }
 
 /** Why a request was not done. */
