@@ -34,11 +34,8 @@ export function differenceLines({ isDeletion, fields, subOrders }: OrderDifferen
         : one.fields.filter(isShown).map((field) => `${line(one)} (sub-order ${one.subOrderId}): ${fieldText(field)}`),
     ),
     ...create.map((one) => `${line(one)}: the service has no sub-order for it`),
-    ...remove.map((one) => `sub-order ${one.subOrderId}: its ${line(one)} is gone from the shop`),
-    ...keep.map(({ lineCode, subOrderId, why }) => {
-      const which = lineCode === null ? 'no line matches it' : `its ${line({ lineCode })} is gone from the shop`;
-      return `sub-order ${subOrderId}: ${which}; the sub-order stays: ${why}`;
-    }),
+    ...remove.map(({ subOrderId }) => `sub-order ${subOrderId}: the shop has no line for it any more`),
+    ...keep.map(({ subOrderId, why }) => `sub-order ${subOrderId}: the shop has no line for it; it stays: ${why}`),
   ];
 }
 

@@ -18,8 +18,8 @@ test('each kind of difference has its sentence, and a deletion only one', () => 
       ],
       ...{ create: [line], remove: [line], links: [] },
       keep: [
-        { ...line, why: 'odd' },
-        { ...line, lineCode: null, why: 'foreign' },
+        { subOrderId: 7, why: 'odd' },
+        { subOrderId: 8, why: 'foreign' },
       ],
     },
   };
@@ -30,9 +30,9 @@ test('each kind of difference has its sentence, and a deletion only one', () => 
     '  line L: the service does not show its sub-order 7',
     '  line L (sub-order 7): status: the shop has 1, the service nothing',
     '  line L: the service has no sub-order for it',
-    '  sub-order 7: its line L is gone from the shop',
-    '  sub-order 7: its line L is gone from the shop; the sub-order stays: odd',
-    '  sub-order 7: no line matches it; the sub-order stays: foreign',
+    '  sub-order 7: the shop has no line for it any more',
+    '  sub-order 7: the shop has no line for it; it stays: odd',
+    '  sub-order 8: the shop has no line for it; it stays: foreign',
     '  could not be compared: mileage (the shop has 1): the service does not show this field; user_grade_id: waits; ' +
       'line N (twice); line L: invoice (the shop has 1): the service does not show this field',
   ]);

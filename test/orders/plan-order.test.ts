@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { sentRequests } from '../../src/orders/compare/show-order.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import { isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
 import { memoryOf, type Shown } from '../../src/orders/plan/order-memory.ts';
-import { type OrderPlan, planDeletion, planOrder, wireOf } from '../../src/orders/plan/plan-order.ts';
+import { type OrderPlan, planDeletion, planOrder } from '../../src/orders/plan/plan-order.ts';
 import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
@@ -97,8 +98,7 @@ const bodyOf = (given: Given) =>
   plan(given)
     .requests.flatMap((request) => (request.kind === 'post order' ? [request.body] : []))
     .at(-1);
-const requestsOf = (given: Given) =>
-  plan(given).requests.flatMap((request) => wireOf(request, difference(given).orderId) ?? []);
+const requestsOf = (given: Given) => sentRequests(plan(given), difference(given).orderId);
 const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
 
 describe('the fields of an order', () => {

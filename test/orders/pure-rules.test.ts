@@ -283,23 +283,6 @@ describe('what is known after a request', () => {
     expect(after).toEqual(left === undefined ? [] : [{ ...known, ...left }]);
   });
 
-  // Two creations of equal lines, cut off before they were recorded, and both lines are gone.
-  test.each([
-    [done(), refused, 5],
-    [refused, done(), 4],
-    [done(), broken, 5],
-    [done(), done(), undefined],
-  ] as const)('of two sub-orders of one link, removals that end with %j and %j leave %j', (first, second, left) => {
-    const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;
-    const memory = memoryOf(orderLink(), [known]);
-    const results: Result[] = [
-      { request: remove(4), sent: first },
-      { request: remove(5), sent: second },
-    ];
-    const { lines } = learn({ requests: results.map(({ request }) => request), memory }, 'unknown', results).memory;
-    expect(lines).toEqual(left === undefined ? [] : [{ ...known, subOrderId: left }]);
-  });
-
   const deletion = { kind: 'delete order' } as const;
   const remove = (subOrderId: number) => ({ kind: 'remove', lineCode: '1', subOrderId }) as const;
   const post = { kind: 'post order', body: { code: 'A', user_code: null } as OrderBody } as const;

@@ -5,7 +5,8 @@ import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../
 import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
-import { type OrderPlan, wireOf } from '../plan/plan-order.ts';
+import type { OrderPlan, PlannedRequests } from '../plan/plan-order.ts';
+import { wireOf } from '../push/send.ts';
 import { lookUp, openPlans } from './look-at-order.ts';
 
 /** The order that a person asks for, at both ends. */
@@ -36,7 +37,7 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
 }
 
 /** A request as a push sends it. */
-export type SentRequest = NonNullable<ReturnType<typeof wireOf>>;
+export type SentRequest = Omit<ReturnType<typeof wireOf>, 'send'>;
 
 /** With the customer's data. */
 export type OrderPreview = OrderView & {
@@ -71,7 +72,7 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
     ...view,
     fault,
     nothingToSend: view.shop === undefined ? 'not in the shop' : fault === undefined ? plan?.nothing : 'cannot be read',
-    requests: plan && isSent ? plan.requests.flatMap((one) => wireOf(one, difference.orderId) ?? []) : [],
+    requests: plan && isSent ? sentRequests(plan, difference.orderId) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
     looksFirstFor: plan?.looksFirstFor,
@@ -79,6 +80,13 @@ export async function previewOrder(deps: OrderDeps, asked: string, rights: PushR
     atService: view.service ? 'found' : view.lookupFault === undefined ? 'absent' : 'failed',
   };
 }
+
+export const sentRequests = ({ requests }: PlannedRequests, orderId: number | undefined): SentRequest[] =>
+  requests.flatMap((request) => {
+    if (request.kind === 'find') return [];
+    const { method, path, body } = wireOf(request, orderId);
+    return [{ method, path, body }];
+  });
 
 /** Name, e-mail address and phone number are only said to be there. */
 export type OrderExplanation = OrderView & {

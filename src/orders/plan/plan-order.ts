@@ -218,25 +218,3 @@ export function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
 /** The next step if removals are held back. */
 const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
 const usedUp = `the removals of 24 hours are used up. ${toAllow}`;
-
-/** A request as it goes over the wire; undefined for one that only looks. `:order_id`: the id that the service gives. */
-export function wireOf(request: OrderRequest, orderId: number | null | undefined) {
-  const path = '/v1/orders';
-  const ofOrder = `${path}/${orderId ?? ':order_id'}`;
-  switch (request.kind) {
-    case 'find':
-      return undefined;
-    case 'post order':
-      return { method: 'POST', path, body: request.body };
-    case 'delete order':
-      return { method: 'DELETE', path: ofOrder, body: undefined };
-    case 'change':
-      return { method: 'PUT', path: `${ofOrder}/sub_orders/${request.subOrderId}`, body: request.body };
-    case 'remove':
-      return { method: 'DELETE', path: `${ofOrder}/sub_orders/${request.subOrderId}`, body: undefined };
-    case 'create':
-      return { method: 'POST', path: `${ofOrder}/sub_orders`, body: request.body };
-    default:
-      return request satisfies never;
-  }
-}

@@ -55,7 +55,7 @@ export type SubOrderDifference = {
   /** Sub-orders of lines that the shop does not have any more, and copies that a repeated creation made. */
   remove: LineRemoval[];
   /** Sub-orders that no line has and that stay, and why, in words for people. */
-  keep: { lineCode: string | null; subOrderId: number; why: string }[];
+  keep: { subOrderId: number; why: string }[];
   /**
    * All line links as they are to be written before anything is sent: with found sub-orders, those taken over, and those
    * about to be created.
@@ -85,8 +85,13 @@ export function subOrderDifference(
 ): SubOrderDifference {
   const matched: LineChange[] = [];
   const create: SubOrderDifference['create'] = [];
-  const { entries, ofLines, left } = match(shown, lines, links, untouched, unit);
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
+  const ids = new Set<number | null>([null, ...shown.map(({ id }) => id)]);
+  const isHidden = (own: LineLink | undefined, content: SubOrderContent): own is LineLink & { subOrderId: number } =>
+    own !== undefined && !ids.has(own.subOrderId) && isProductOf(own, content);
+  // Its own sub-order first: nobody knows whether it is gone.
+  const toMatch = lines.filter(({ lineCode, content }) => !isHidden(linkOf.get(lineCode), content));
+  const { entries, ofLines, left } = match(shown, toMatch, links, untouched, unit);
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
   const gone = links.filter(({ lineCode }) => !codes.has(lineCode));
   // Links of removed lines come first: each is remembered for its sub-order only.
@@ -97,15 +102,21 @@ export function subOrderDifference(
     const found = ofLines.get(lineCode);
     const link = found?.link ?? own;
     const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
-    if (found) {
-      const { isHidden } = found;
+    if (isHidden(own, content)) {
+      // Whether it has another product by now is not known, and it may have reviews.
+      const fields = Object.keys(content).filter((field) => field !== 'product_id' && isOfShop(field));
+      const { subOrderId } = own;
+      matched.push({ kind: 'change', ...line, subOrderId, fields: [], body: bodyOf(content, fields), isHidden: true });
+    } else if (found) {
       const subOrderId = found.one.id;
-      const all = isHidden ? [] : lineDifferences(content, found, unit);
-      const fields = all.filter(({ field, shop }) => shop !== null || isOfShop(field));
-      // Whether the product of a sub-order that is not shown is another one is not known, and it may have reviews.
-      const hidden = Object.keys(content).filter((field) => field !== 'product_id' && isOfShop(field));
-      const body = bodyOf(content, isHidden ? hidden : fields.map(({ field }) => field));
-      matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden });
+      const fields = lineDifferences(content, found, unit).filter(
+        ({ field, shop }) => shop !== null || isOfShop(field),
+      );
+      const body = bodyOf(
+        content,
+        fields.map(({ field }) => field),
+      );
+      matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden: false });
       if (own?.subOrderId === subOrderId) continue;
       const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
       linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
@@ -118,47 +129,40 @@ export function subOrderDifference(
   }
   for (const lineCode of untouched) {
     const [own, link] = [linkOf.get(lineCode), ofLines.get(lineCode)?.link];
-    if (!own || isPending(own) || link === own) continue;
+    if (!own || link === own || !ids.has(own.subOrderId) || isPending(own)) continue;
     // What it had is exactly another line's: the codes have moved.
     if (link) linkOf.set(lineCode, { ...link, lineCode });
     else linkOf.delete(lineCode);
   }
-  const goneCodes = gone.map(({ lineCode }) => lineCode);
-  return { matched, create, ...retire(left, goneCodes, linkOf, copied), links: [...linkOf.values()] };
+  return { matched, create, ...retire(left, gone, linkOf, copied), links: [...linkOf.values()] };
 }
 
 /**
  * What becomes of the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
- * are removed. A sub-order with reviews, or that somebody else created, is not (promise 6). A linked sub-order stays linked
- * to the code of its removed line until it is removed.
+ * are removed. A sub-order with reviews, or that somebody else created, is not (promise 6). A linked sub-order is remembered
+ * until it is removed, by a code of its own: the code of its line may be another line's by now.
  *
- * @param gone codes of links whose line the shop has removed.
+ * @param gone links whose line the shop has removed.
  * @param copied the link that is watched for copies, and of whose sub-order, or request, this one is a copy.
  */
 function retire(
-  left: readonly Entry[],
-  gone: readonly string[],
+  left: ReadonlySet<Entry>,
+  gone: readonly LineLink[],
   linkOf: Map<string, LineLink>,
   copied: (entry: Entry) => LineLink | undefined,
 ): Pick<SubOrderDifference, 'remove' | 'keep'> {
   const remove: SubOrderDifference['remove'] = [];
   const keep: SubOrderDifference['keep'] = [];
-  const removableFirst = left
-    .map((entry) => ({ ...entry, link: entry.link ?? copied(entry), isLinked: entry.link !== undefined }))
-    .sort((a, b) => Number(mayHaveReviews(a.one)) - Number(mayHaveReviews(b.one)));
-  const held = new Set(removableFirst.map(({ link }) => link?.lineCode));
-  const vacated = gone.filter((lineCode) => !held.has(lineCode));
-  for (const lineCode of vacated) linkOf.delete(lineCode);
-  for (const { one, link, isLinked } of removableFirst) {
-    const subOrderId = one.id;
-    const isGone = link !== undefined && gone.includes(link.lineCode);
-    // If its line has another sub-order now, it gets the code of a removed line that has lost its own.
-    const lineCode = (isLinked && !isGone ? vacated.shift() : link?.lineCode) ?? null;
-    if (link && lineCode !== null && (isLinked || (isGone && linkOf.get(lineCode)?.subOrderId === null)))
-      linkOf.set(lineCode, { ...link, lineCode, subOrderId });
-    if (link && mayHaveReviews(one)) keep.push({ lineCode, subOrderId, why: 'it has, or may have, reviews' });
-    else if (!link?.isOurs || lineCode === null)
-      keep.push({ lineCode, subOrderId, why: 'review-sync did not create it' });
+  for (const { lineCode } of gone) linkOf.delete(lineCode);
+  for (const entry of left) {
+    const subOrderId = entry.one.id;
+    const link = entry.link ?? copied(entry);
+    const isOwn = link?.subOrderId === subOrderId && gone.includes(link);
+    const lineCode = isOwn ? link.lineCode : `sub-order ${subOrderId}`;
+    if (link && (entry.link || gone.includes(link)))
+      linkOf.set(lineCode, isOwn ? link : { ...link, lineCode, subOrderId });
+    if (link && mayHaveReviews(entry.one)) keep.push({ subOrderId, why: 'it has, or may have, reviews' });
+    else if (!link?.isOurs) keep.push({ subOrderId, why: 'review-sync did not create it' });
     else remove.push({ kind: 'remove', lineCode, subOrderId });
   }
   return { remove, keep };
@@ -167,27 +171,17 @@ function retire(
 /** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
 function isCopy(entry: Entry, link: LineLink, entries: readonly Entry[], unit: MoneyUnit | undefined): boolean {
   if (link.idsBefore === null || link.idsBefore.includes(entry.one.id)) return false;
-  const own = entries.find((one) => one.link === link && !one.isHidden);
+  const own = entries.find((one) => one.link === link);
   if (!own) return likenessTo(link.content, unit)(entry) === exact;
   // Both went through the same normalising there, so a copy is like the sub-order of the line as the service shows it.
   return own.one.product_id === entry.one.product_id && own.options === entry.options && own.cents === entry.cents;
 }
 
-/**
- * A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. `isHidden`: the
- * service does not show it, and `one` is what it was last sent; nobody knows whether it has reviews.
- */
-type Entry = {
-  one: SubOrder;
-  link: LineLink | undefined;
-  options: string;
-  cents: bigint | undefined;
-  isHidden: boolean;
-};
+/** A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. */
+type Entry = { one: SubOrder; link: LineLink | undefined; options: string; cents: bigint | undefined };
 
 /**
- * Gives each line the sub-order that fits it best, by `rankOf`. A linked sub-order that is not shown counts as it was last
- * sent; if no line has it, it is forgotten.
+ * Gives each line the sub-order that fits it best, by `rankOf`.
  *
  * @returns `left`: sub-orders that no line has.
  */
@@ -198,7 +192,11 @@ function match(
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
 ) {
-  const entries = entriesOf(shown, links, unit);
+  const linkOfId = new Map(links.map((link) => [link.subOrderId, link]));
+  const entries = shown.map((one): Entry => {
+    const cents = one.price === null ? undefined : BigInt(one.price.cents);
+    return { one, link: linkOfId.get(one.id), options: optionsKey(one.product_options ?? {}), cents };
+  });
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
   const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
@@ -216,25 +214,7 @@ function match(
     // It stays watched: the creation may have been sent twice, and both responses lost.
     if (rank < foreign) entry.link ??= linkOf.get(lineCode);
   }
-  return { entries, ofLines, left: [...left].filter(({ isHidden }) => !isHidden) };
-}
-
-function entriesOf(shown: readonly SubOrder[], links: readonly LineLink[], unit: MoneyUnit | undefined): Entry[] {
-  const linkOf = new Map(links.map((link) => [link.subOrderId, link]));
-  const seen = shown.map((one): Entry => {
-    const cents = one.price === null ? undefined : BigInt(one.price.cents);
-    const options = optionsKey(one.product_options ?? {});
-    return { one, link: linkOf.get(one.id), options, cents, isHidden: false };
-  });
-  const ids = new Set<number | null>([null, ...shown.map(({ id }) => id)]);
-  const hidden = [...linkOf.values()].flatMap((link): Entry[] => {
-    const { subOrderId, content } = link;
-    if (ids.has(subOrderId)) return [];
-    const one = { id: subOrderId, product_id: content.product_id, price: null } as SubOrder;
-    const [cents] = centsAs(content.price, unit);
-    return [{ one, link, options: optionsKey(content.product_options), cents, isHidden: true }];
-  });
-  return [...seen, ...hidden];
+  return { entries, ofLines, left };
 }
 
 /**
@@ -304,23 +284,24 @@ function likenessTo(content: SubOrderContent, unit: MoneyUnit | undefined) {
 }
 
 /** The product's id has changed although its code has not: it was registered again at the service. */
-const isRegisteredAgain = ({ link }: Entry, { product_code }: SubOrderContent) =>
+const isRegisteredAgain = (link: LineLink | undefined, { product_code }: SubOrderContent) =>
   product_code !== undefined && product_code === link?.content.product_code;
+
+const isProductOf = (link: LineLink, content: SubOrderContent) =>
+  link.content.product_id === content.product_id || isRegisteredAgain(link, content);
 
 /** Null: the service has deleted the product, and nobody can correct that by a request. */
 const isOtherProduct = (entry: Entry, content: SubOrderContent) =>
-  entry.one.product_id !== null && entry.one.product_id !== content.product_id && !isRegisteredAgain(entry, content);
+  entry.one.product_id !== null &&
+  entry.one.product_id !== content.product_id &&
+  !isRegisteredAgain(entry.link, content);
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | undefined): FieldDifference[] {
-  // A field that the service does not show, and that the shop has cleared, counts as it was last sent: it is emptied once.
-  const clearable = ['delivery_started_at', 'delivered_at', 'invoice', 'delivery_service', 'product_options'] as const;
-  const unseen = clearable.filter((field) => found.one[field] === undefined && !hasValue(ours, field));
-  const asSent = Object.fromEntries(unseen.map((field) => [field, found.link?.content[field]]));
-  const theirs: SubOrder = { ...found.one, ...asSent };
+  const theirs = found.one;
   const options = theirs.product_options;
   // Reviews stay with the product that they were written about, which is the same one.
-  const keepsProduct = isRegisteredAgain(found, ours) && mayHaveReviews(theirs);
+  const keepsProduct = isRegisteredAgain(found.link, ours) && mayHaveReviews(theirs);
   const all: (FieldDifference | undefined)[] = [
     // If the service has deleted the product, it shows no product; nobody can correct that by a request.
     theirs.product_id === null || keepsProduct

@@ -87,21 +87,15 @@ async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Pro
 /** Pushes orders side by side, and those that another process is pushing once it has finished. */
 async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {
   const failures: unknown[] = [];
-  let waitsFor: string | undefined;
   const push = async (order: DesiredOrder): Promise<Counts> => {
     while (failures.length === 0) {
       const { done, elsewhere } = await deps.slots(() =>
         failures.length > 0 ? { done: {} } : pushOrder(deps, order, slice),
       );
-      if (done) {
-        if (waitsFor === order.code) waitsFor = undefined;
-        return done;
-      }
+      if (done) return done;
       const { orderCode, leasedBy, leasedUntil } = elsewhere;
       const reason = `${leasedBy} is pushing order ${orderCode} and has the lease`;
-      if (waitsFor === undefined) deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
-      waitsFor ??= order.code;
-      if (waitsFor === order.code) deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
+      deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
       await sleep(leasePollMs, deps.signal);
     }
     return {};

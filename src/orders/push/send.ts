@@ -1,10 +1,10 @@
 import { isSameCode } from '../../base/codes.ts';
-import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
+import type { CallOptions, OrderBody, OrderDetail, ReviewApi } from '../../review-api/index.ts';
 import { looksAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault } from '../plan/desired-order.ts';
 import type { OrderMemory, PushFailure, Shown } from '../plan/order-memory.ts';
-import { emptyFields, isRemoval, type OrderRequest, type PlannedRequests, wireOf } from '../plan/plan-order.ts';
+import { emptyFields, isRemoval, type OrderRequest, type PlannedRequests } from '../plan/plan-order.ts';
 import type { LineLink, LineRequest } from '../plan/sub-orders.ts';
 import type { Send, Sent } from '../requests.ts';
 
@@ -29,11 +29,14 @@ export async function sendAll(
   const results: Result[] = [];
   const { orderId } = memory;
   for (const request of requests) {
-    const sent = await send(api, sendOne, { code, orderId }, request);
+    const wire = request.kind === 'find' ? undefined : wireOf(request, orderId);
+    const sent = wire
+      ? await sendOne((options) => wire.send(api, options))
+      : await findOrder(api, { code, orderId }, sendOne);
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
-    const path = wireOf(request, orderId)?.path;
-    if (isDone && isRemoval(request)) log.info({ order: code, path }, 'removed at the service what the shop lacks');
+    if (isDone && isRemoval(request))
+      log.info({ order: code, path: wire?.path }, 'removed at the service what the shop lacks');
     if ('lineCode' in request) continue;
     if (!isDone) break;
     if (request.kind !== 'post order' || orderId === null) continue;
@@ -43,28 +46,38 @@ export async function sendAll(
   return results;
 }
 
-async function send(
-  api: OrderDeps['api'],
-  sendOne: Send,
-  known: { code: string; orderId: number | null },
-  request: OrderRequest,
-): Promise<Sent<unknown>> {
-  const { orders, subOrders } = api;
-  // Requests by the id are planned once the service has shown the order.
-  const orderId = known.orderId as number;
+type Api = Pick<ReviewApi, 'orders' | 'subOrders'>;
+
+/** A request as it goes over the wire, and how the client sends it. `:order_id`: the id that the service gives. */
+export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId: number | null | undefined) {
+  const path = '/v1/orders';
+  const ofOrder = `${path}/${orderId ?? ':order_id'}`;
+  const ofLine = 'subOrderId' in request ? `${ofOrder}/sub_orders/${request.subOrderId}` : `${ofOrder}/sub_orders`;
+  // Requests by the id are sent once the service has shown the order.
+  const id = orderId as number;
+  const wire = (
+    method: string,
+    to: string,
+    body: object | undefined,
+    send: (api: Api, options: CallOptions) => Promise<unknown>,
+  ) => ({ method, path: to, body, send });
   switch (request.kind) {
-    case 'find':
-      return findOrder(api, known, sendOne);
     case 'post order':
-      return sendOne((options) => orders.upsert(request.body, options));
+      return wire('POST', path, request.body, (api, options) => api.orders.upsert(request.body, options));
     case 'delete order':
-      return sendOne((options) => orders.remove(orderId, options));
+      return wire('DELETE', ofOrder, undefined, (api, options) => api.orders.remove(id, options));
     case 'change':
-      return sendOne((options) => subOrders.update(orderId, request.subOrderId, request.body, options));
+      return wire('PUT', ofLine, request.body, ({ subOrders }, options) =>
+        subOrders.update(id, request.subOrderId, request.body, options),
+      );
     case 'remove':
-      return sendOne((options) => subOrders.remove(orderId, request.subOrderId, options));
+      return wire('DELETE', ofLine, undefined, ({ subOrders }, options) =>
+        subOrders.remove(id, request.subOrderId, options),
+      );
     case 'create':
-      return sendOne((options) => subOrders.create(orderId, request.body, options));
+      return wire('POST', ofLine, request.body, ({ subOrders }, options) =>
+        subOrders.create(id, request.body, options),
+      );
     default:
       return request satisfies never;
   }
@@ -153,23 +166,18 @@ function learnOfOrder(
 }
 
 function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
-  const known = new Map(memory.lines.map((link) => [link.lineCode, link]));
-  const links = new Map(known);
+  const links = new Map(memory.lines.map((link) => [link.lineCode, link]));
   const failures = [...memory.failures];
   const doubts: PushFailure[] = [];
   for (const result of results) {
     const { request, sent } = result;
     const { lineCode } = request;
-    // Sub-orders that nobody can tell apart share one link. It goes over to the next of them if the removal of one ends it.
-    const shared = known.get(lineCode);
-    const next = request.kind === 'remove' && shared ? { ...shared, subOrderId: request.subOrderId } : undefined;
-    const link = links.get(lineCode) ?? next;
-    const failure = { lineCode, ...failureOf(sent) };
+    const link = links.get(lineCode);
     const after = link && linkAfter(link, result);
     if (after) links.set(lineCode, after);
     else links.delete(lineCode);
-    if (sent.kind === 'failed') failures.push(failure);
-    else if (sent.kind !== 'done') doubts.push(failure);
+    if (sent.kind === 'failed') failures.push({ lineCode, ...failureOf(sent) });
+    else if (sent.kind !== 'done') doubts.push({ lineCode, ...failureOf(sent) });
   }
   return { lines: [...links.values()], failures, doubts };
 }
