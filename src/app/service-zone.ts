@@ -7,9 +7,6 @@ import { shortLimits } from './require-same-service.ts';
 export const offsetShown = (timestamp: string | null): string | undefined =>
   /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
 
-/** Older dates are no dates of reviews, and zones had odd offsets then. */
-const isRecent = (timestamp: string | null) => timestamp !== null && timestamp >= '2000';
-
 /** The offset of the zone at that timestamp; undefined if that is no date. */
 function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
   const at = parseInstant(timestamp);
@@ -24,27 +21,16 @@ export function zoneProblem(timestamp: string | null, timeZone: string): string 
 }
 
 /**
- * @returns the first of the zones that has the offsets of the service's timestamps, else a fixed offset; undefined if
- *   they have several offsets, as in a zone with daylight saving.
+ * Asks the service for the offset of its newest review.
+ *
+ * @returns the first of the zones that has it; undefined if none has, or the service has no review. @throws the client's errors.
  */
-function zoneOf(dates: readonly (string | null)[], zones: readonly string[]): string | undefined {
-  const timestamps = dates.filter(isRecent);
-  const shown = timestamps.map(offsetShown);
-  const [offset] = shown;
-  if (offset === undefined) return undefined;
-  const [, sign, hours] = /^([+-])0?(\d+):00$/.exec(offset) ?? [];
-  // The signs of these names are reversed: Etc/GMT-9 is nine hours ahead of UTC.
-  const fixed = sign && `Etc/GMT${sign === '+' ? '-' : '+'}${hours}`;
-  const fits = (zone: string) => timestamps.every((one, index) => offsetThen(one, zone) === shown[index]);
-  return zones.find(fits) ?? (shown.every((one) => one === offset) ? fixed : undefined);
-}
-
-/** Asks the service. Undefined if it has no review, or shows no usable offset. @throws the client's errors. */
 export async function askZone(
   api: Pick<Config['api'], 'baseUrl' | 'clientId' | 'clientSecret'>,
   zones: readonly string[],
 ): Promise<string | undefined> {
   await using opened = openReviewApi({ ...api, ...shortLimits });
-  const { first_review_created_at: first, last_review_created_at: last } = await opened.reviews.overview();
-  return zoneOf([last, first], zones);
+  const { last_review_created_at: newest } = await opened.reviews.overview();
+  if (offsetShown(newest) === undefined) return undefined;
+  return zones.find((zone) => zoneProblem(newest, zone) === undefined);
 }

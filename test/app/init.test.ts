@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
-import { completeEnvFile, keptVariables } from '../../src/app/init/env-file.ts';
+import { completeEnvFile } from '../../src/app/init/env-file.ts';
 import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
-import { nearest, recognise } from '../../src/app/init/recognise.ts';
-import { askZone, zoneProblem } from '../../src/app/service-zone.ts';
+import { recognise } from '../../src/app/init/recognise.ts';
+import { zoneProblem } from '../../src/app/service-zone.ts';
 import { renameTables } from '../../src/shop/sql-text.ts';
 import { temporaryFolder } from '../harness/folder.ts';
-import { json, tinyService } from '../review-api/tiny-service.ts';
 
 const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = {}): Preset => ({
   name,
@@ -35,15 +34,6 @@ test('a system is recognised by its tables under one prefix, a version by its co
   const [old, recent] = [preset('old', { wp_orders: ['!status'] }), preset('recent', { wp_orders: ['status'] })];
   expect(fits([old, recent], table('wp_orders', 'id'))).toEqual([['old', 'wp_']]);
   expect(fits([old, recent], table('wp_orders', 'id', 'status'))).toEqual([['recent', 'wp_']]);
-});
-
-test('a system of which half of the tables are seen is named as the nearest one', () => {
-  const woo = preset('woo', { wp_orders: ['id'], wp_items: [], wp_terms: [], wp_posts: [] });
-  const near = (...tables: ReturnType<typeof table>[]) => nearest([woo], { dialect: 'mysql', tables })?.prefix;
-  expect(near(table('x7_orders', 'id'), table('x7_terms'))).toBe('x7_');
-  expect(near(table('x7_items'), table('x8_terms'), table('x8_posts'))).toBe('x8_');
-  expect(near(table('x7_orders'), table('x7_terms'))).toBeUndefined();
-  expect(near(table('x7_orders', 'id'), table('x8_terms'))).toBeUndefined();
 });
 
 test('tables are renamed as whole words outside of texts, words of SQL only in quotes', () => {
@@ -91,39 +81,22 @@ test('.env gets only what it lacks, as it is read back, for its owner alone', as
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   await writeFile(file, '\uFEFFA=1\n');
   expect(await completeEnvFile(file, [line('A', '2')])).toEqual([]);
-  expect(await keptVariables(file, [line('A', '1'), line('B', ''), line('C', '3')])).toEqual([]);
-  expect(await keptVariables(file, [line('A', '2')])).toEqual([expect.stringContaining('has another A')]);
   await expect(completeEnvFile(file, [line('C', `'"\``)])).rejects.toThrow(
     'The value of C cannot be written into .env',
   );
   await expect(completeEnvFile(tmpdir(), [])).rejects.toThrow(`${tmpdir()} cannot be read`);
 });
 
-test('a zone of the service is named only if its offset is that of the newest review', async () => {
-  const [summer, seoul] = ['2026-07-01T12:00:00+02:00', '2026-07-01T12:00:00+09:00'];
-  expect(zoneProblem(seoul, 'Asia/Seoul')).toBeUndefined();
-  expect(zoneProblem(summer, 'Europe/Paris')).toBeUndefined();
-  expect(zoneProblem('2026-01-01T12:00:00+02:00', 'Europe/Paris')).toMatch(
-    /the offset \+02:00, but Europe\/Paris has \+01:00 then/,
-  );
-  for (const text of [null, 'odd', '2026-01-01T12:00:00']) expect(zoneProblem(text, 'UTC')).toBeUndefined();
-  const asked = async (first: string | null, last: string | null, ...zones: string[]) => {
-    const overview = { first_review_created_at: first, last_review_created_at: last };
-    const { url } = await tinyService(() => json(overview));
-    return askZone({ baseUrl: url, clientId: 'id', clientSecret: 'secret' }, zones);
-  };
-  const winter = '2026-01-01T12:00:00+01:00';
-  expect(await asked(summer, summer, 'Asia/Seoul', 'Europe/Paris', 'Europe/Berlin')).toBe('Europe/Paris');
-  expect(await asked(winter, summer, 'Etc/GMT-2', 'Europe/Paris')).toBe('Europe/Paris');
-  expect(await asked(winter, summer, 'Etc/GMT-2', 'UTC')).toBeUndefined();
-  for (const [offset, zone] of [
-    ['Z', 'UTC'],
-    ['-10:00', 'Etc/GMT+10'],
-    ['+05:00', 'Etc/GMT-5'],
-    ['+05:30', undefined],
-  ])
-    expect(await asked(`2026-07-01T12:00:00${offset}`, `2026-07-01T12:00:00${offset}`, 'UTC')).toBe(zone);
-  expect(await asked(null, null, 'UTC')).toBeUndefined();
+test.each<[date: string | null, zone: string, problem?: RegExp]>([
+  ['2026-07-01T12:00:00+09:00', 'Asia/Seoul'],
+  ['2026-07-01T12:00:00+02:00', 'Europe/Paris'],
+  ['2026-01-01T12:00:00+02:00', 'Europe/Paris', /the offset \+02:00, but Europe\/Paris has \+01:00 then/],
+  ['2026-07-01T12:00:00Z', 'Europe/Paris', /the offset \+00:00, but Europe\/Paris has \+02:00 then/],
+  [null, 'UTC'],
+  ['odd', 'UTC'],
+  ['2026-01-01T12:00:00', 'UTC'],
+])('a review of %s shows whether %s is the zone of the service', (date, zone, problem = /^$/) => {
+  expect(zoneProblem(date, zone) ?? '').toMatch(problem);
 });
 
 test('each preset has its files, and names the tables that its queries read', async () => {

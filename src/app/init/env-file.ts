@@ -32,17 +32,6 @@ const readIfThere = (file: string) =>
     throw new UsageError(`${file} cannot be read`, { cause: error });
   });
 
-/** A sentence for each variable that the file has with another value than this one. */
-export async function keptVariables(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
-  const there = parseEnvFile((await readIfThere(file)) ?? '');
-  return wanted
-    .filter(({ name, value }) => value !== '' && there[name] && there[name] !== value)
-    .map(
-      ({ name }) =>
-        `${file} has another ${name} and was not changed: commands use that one, unless their environment has the variable.`,
-    );
-}
-
 function quoted(name: string, value: string): string {
   if (/^[\w:/@.%+,?&=~-]*$/.test(value)) return value;
   const quote = ["'", '"', '`'].find((sign) => !value.includes(sign));

@@ -6,9 +6,9 @@ import { assumedServiceZone, type Config } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { withClosing } from '../doctor/finding.ts';
 import { askZone } from '../service-zone.ts';
-import { completeEnvFile, type EnvLine, keptVariables } from './env-file.ts';
-import { type Preset, readPresets } from './presets.ts';
-import { asWritten, differingColumns, nearest, type Recognised, recognise } from './recognise.ts';
+import { completeEnvFile, type EnvLine } from './env-file.ts';
+import { readPresets } from './presets.ts';
+import { asWritten, type Recognised, recognise } from './recognise.ts';
 import { asNamedHere, writeQueries } from './write-queries.ts';
 
 export type InitInput = {
@@ -57,21 +57,10 @@ export async function initShop(input: InitInput) {
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
     const queries = await writeQueries(dir, found, { force: input.force, dialect: looking.dialect });
-    const warnings = found
-      ? [...missingTables(found, tables), ...alternatives(others), ...zoneFault(input, found)]
-      : unknownSystem(await readPresets(), tables);
-    let serviceZone: string | undefined;
-    try {
-      const zones = [assumedServiceZone, ...(timeZone ? [timeZone] : []), 'UTC'];
-      if (api && !isSet('REVIEW_API_TIME_ZONE')) {
-        serviceZone = await askZone(api, zones);
-        if (serviceZone === undefined) warnings.push(zoneAssumed);
-      }
-    } catch (error) {
-      warnings.push(`The service could not be asked for REVIEW_API_TIME_ZONE: ${describeError(error)}`);
-    }
-    const lines = linesFor(input, found, timeZone, serviceZone).filter(({ name }) => !input.leftOut?.includes(name));
-    warnings.push(...(await keptVariables(input.envFile, lines)));
+    const zones = [assumedServiceZone, ...(timeZone ? [timeZone] : []), 'UTC'];
+    const asked = api && !isSet('REVIEW_API_TIME_ZONE') ? await zoneOfService(api, zones) : {};
+    const warnings = [...alternatives(others), ...(asked.unknown ? [asked.unknown] : [])];
+    const lines = linesFor(input, found, timeZone, asked.zone).filter(({ name }) => !input.leftOut?.includes(name));
     const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
       envFile: input.envFile,
@@ -95,9 +84,20 @@ export async function initShop(input: InitInput) {
   });
 }
 
-const zoneAssumed =
-  'The service could not be asked for REVIEW_API_TIME_ZONE: it has no review yet, or its dates fit no zone. ' +
-  `${assumedServiceZone} is assumed. Ask the makers of the service, and write another zone into .env.`;
+/** The zone of the service, or why it is not known. */
+async function zoneOfService(
+  api: NonNullable<InitInput['api']>,
+  zones: readonly string[],
+): Promise<{ zone?: string; unknown?: string }> {
+  const zone = await askZone(api, zones).catch((error: unknown) => ({ why: describeError(error) }));
+  if (typeof zone === 'string') return { zone };
+  const why = zone?.why ?? `it has no review yet, or its dates are of none of ${zones.join(', ')}`;
+  return {
+    unknown:
+      `The service could not say its time zone: ${why}. ${assumedServiceZone} is assumed; if its makers name another ` +
+      'one, set REVIEW_API_TIME_ZONE.',
+  };
+}
 
 /** The preset that was asked for, or the first one whose own condition holds. */
 async function chosen(
@@ -141,39 +141,6 @@ function alternatives(others: readonly Recognised[]): string[] {
   });
 }
 
-/** Tables and columns that the preset reads and the shop does not show. */
-function missingTables({ preset, renames, schema }: Recognised, { tables }: ShopTables): string[] {
-  const missing = Object.entries(preset.tables).flatMap(([written, columns]) => {
-    const name = renames.get(written) ?? written;
-    const table = tables.find((one) => one.name === name && one.schema === schema);
-    if (!table) return [name];
-    return differingColumns(columns, table).map((column) => `${name}.${column}`);
-  });
-  if (missing.length === 0) return [];
-  const others = missing.flatMap((name) => (name.includes('.!') ? name.replace('!', '') : []));
-  if (others.length === missing.length) {
-    return [`The shop has ${others.join(', ')}, which ${preset.title} does not have: it is another system or version.`];
-  }
-  return [
-    `The user of SHOP_DATABASE_URL does not see ${missing.join(', ')}: it is another system or version, or select is not granted on them.`,
-  ];
-}
-
-/** Why no system was recognised: a user who may not read all tables sees only those that are granted. */
-function unknownSystem(presets: readonly Preset[], tables: ShopTables): string[] {
-  const near = nearest(presets, tables);
-  if (near) return [`The tables are nearly those of ${near.preset.title}.`, ...missingTables(near, tables)];
-  const { length } = tables.tables;
-  const seen = `The user of SHOP_DATABASE_URL sees ${length} ${length === 1 ? 'table' : 'tables'}.`;
-  return [`${seen} If the shop has more, grant select on them and run init again.`];
-}
-
-function zoneFault({ timeZone }: InitInput, { preset }: Recognised): string[] {
-  const own = preset.timeZone;
-  if (timeZone === undefined || own === undefined || own === 'ask' || own === timeZone) return [];
-  return [`SHOP_TIME_ZONE is ${timeZone}, but ${preset.title} writes its dates in ${own}.`];
-}
-
 /** The zone of the system's dates without zone; undefined if it has none, or nobody knows it. */
 async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined> {
   const { timeZone, timeZoneQuery } = found.preset;
@@ -206,9 +173,7 @@ function linesFor(
     lines.push({ name: 'SCHEDULE_RECONCILE', value: found.preset.reconcile, comment });
   }
   if (serviceZone !== undefined) {
-    const comment = serviceZone.startsWith('Etc/')
-      ? 'The offset that the service shows now. If its clocks change, write its IANA zone, such as Europe/Berlin.'
-      : 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
+    const comment = 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
     lines.push({ name: 'REVIEW_API_TIME_ZONE', value: serviceZone, comment });
   }
   const open = {

@@ -100,7 +100,8 @@ function draw(report: InitReport): string {
 }
 
 function recognised({ preset }: InitReport): string {
-  if (!preset) return 'The tables are those of no known shop system (see: review-sync init --list).';
+  if (!preset)
+    return 'The tables are those of no known shop system (see: review-sync init --list), or its user does not see all of them.';
   const { title, name, prefix, schema } = preset;
   const place = [prefix && `prefix ${prefix}`, schema && `schema ${schema}`].filter(Boolean);
   return `The shop is ${title}${place.length > 0 ? `, ${place.join(', ')}` : ''} (preset ${name}).`;
@@ -118,24 +119,15 @@ function variables({ variables: added, envFile }: InitReport): string {
   return `Added to ${envFile}, which only you can read: ${added.join(', ')}.`;
 }
 
-function nextCommand({ preset, dir, toFillIn, findings, envFile }: InitReport): string {
-  const steps: string[] = [];
-  if (!preset)
-    steps.push(
-      `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}\n     review-sync doctor checks them at once, and calls the rest missing`,
-    );
-  else steps.push(`read ${dir}/README.md: what the queries read, and what they cannot see`);
-  if (findings.some(({ level }) => level === 'fault')) steps.push('correct the faults above');
-  if (toFillIn.length > 0) {
-    const trial = 'review-sync reference-service --products-from-shop';
-    steps.push(
-      `fill in ${toFillIn.join(', ')} in ${envFile}.\n     For a trial that mails nobody, ${trial} prints them`,
-    );
-  }
-  steps.push(
-    'review-sync migrate, then review-sync doctor',
+function nextCommand({ preset, dir, toFillIn, envFile }: InitReport): string {
+  const steps = [
+    preset
+      ? `read ${dir}/README.md: what the queries read, and what they cannot see`
+      : `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`,
+    ...(toFillIn.length > 0 ? [`fill in ${toFillIn.join(', ')} in ${envFile}`] : []),
+    'review-sync migrate, then review-sync doctor, which checks all of it',
     'review-sync sync reviews, then sync catalog',
     'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
-  );
+  ];
   return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join('\n');
 }
