@@ -64,22 +64,17 @@ test('where nothing is wrong, doctor reports every check of every system as ok',
 
 test('each setting that is legal and risky is warned of', async () => {
   await using world = await openWorld({ shop: 'empty' });
-  const risky = {
-    ...{ HOST: '0.0.0.0', STATUS_TOKEN: 'the-token-of-the-page', REVIEW_API_BASE_URL: 'http://reviews.invalid' },
-    ...{ ORDER_OVERLAP_MINUTES: '0', REVIEW_OVERLAP_MINUTES: '0', SCHEDULE_RECONCILE: '' },
-    ...{ SHOP_DATABASE_URL: world.warehouseUrl, QUEUE_URL: 'redis://u:p@queue.invalid' },
-  };
   const configuration = async (environment: Record<string, string>) =>
     (await ills(world, environment)).said.filter((one) => one.startsWith('configuration'));
+  const risky = { HOST: '0.0.0.0', STATUS_TOKEN: 'the-token-of-the-page', SCHEDULE_RECONCILE: '' };
+  const addresses = { REVIEW_API_BASE_URL: 'http://reviews.invalid', QUEUE_URL: 'redis://u:p@queue.invalid' };
   const named =
-    'HOST is 0.0.0.0:|REVIEW_API_BASE_URL is http:|QUEUE_URL: to another network without TLS|ORDER_OVERLAP_MINUTES is 0:|' +
-    'REVIEW_OVERLAP_MINUTES is 0:|SCHEDULE_RECONCILE is empty:|shop and warehouse are one database with one user';
+    'HOST is 0.0.0.0:|QUEUE_URL, REVIEW_API_BASE_URL: to another network without TLS|SCHEDULE_RECONCILE is empty:';
   const all = named.split('|').map((one) => expect.stringContaining(`configuration warning: ${one}`));
-  expect(await configuration(risky)).toEqual(all);
+  expect(await configuration({ ...risky, ...addresses })).toEqual(all);
   expect(await configuration({ HOST: '0.0.0.0', REVIEW_API_BASE_URL: 'http://[::1]:1' })).toEqual([]);
-  expect(
-    await configuration({ STATUS_TOKEN: risky.STATUS_TOKEN, REVIEW_API_BASE_URL: 'https://reviews.invalid' }),
-  ).toEqual([]);
+  const { STATUS_TOKEN } = risky;
+  expect(await configuration({ STATUS_TOKEN, REVIEW_API_BASE_URL: 'https://reviews.invalid' })).toEqual([]);
   expect((await ills(world, { REVIEW_API_TIME_ZONE: 'Asia/Tokyo' })).said).toContain(
     'warehouse warning: the views of bi cut days in Asia/Seoul, configured is Asia/Tokyo → review-sync migrate',
   );
@@ -207,20 +202,11 @@ test('an empty query, orders without lines and an odd catalog are each said', as
   );
   await world.shop(`update o set order_device = 'tablet'`);
   await isIll(world, {}, /^shop fault: orders\.sql: 1 of 1 rows would not be synced, .*order_device/);
-  await world.shop(`insert into o (code, updated_at) values ('B', '2999-01-01');
-    insert into o (code) select 'C' || n from generate_series(1, 12) n;
-    insert into l (order_code, line_code, product_id) select 'C' || n, '1', 1 from generate_series(1, 12) n`);
+  await world.shop(`insert into o (code, updated_at) values ('B', '2999-01-01')`);
   await isIll(
     world,
     {},
     /^shop warning: changed_orders\.sql: changed_at of 1 order is in the future, such as 2999.*\(order B\) → /,
-    /^shop warning: order_lines\.sql: 2 of 14 orders have no line, such as order [AB] → /,
-  );
-  await writeQueries(folder, { changed_orders: changed_orders.replace('code,', `'#' || code as code,`) });
-  await isIll(
-    world,
-    {},
-    /^shop warning: changed_orders\.sql: orders\.sql shows none of 14 changed orders, such as #B → /,
   );
 });
 

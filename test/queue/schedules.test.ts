@@ -137,15 +137,11 @@ test('doctor calls a run overdue after a minute, and names schedules that differ
     fault('sync-orders was due at 2026-03-01T11:58:59.999Z, and no worker took it'),
   );
   expect(await look(0)).toMatchObject([{ level: 'ok', what: 'sync-orders runs next at 2026-03-01T12:00:00.000Z' }]);
-  const named = (zone: string, where: string) => ({
-    level: 'warning',
-    what: `sync-orders (*/5 * * * * in ${zone}): ${where}`,
-  });
-  const differ = [
-    named('Asia/Seoul', 'configured, but not in the queue'),
-    named('UTC', 'in the queue, but not configured'),
-  ];
-  expect(await look(0, 'UTC')).toMatchObject([...differ, { level: 'ok' }]);
+  const [differing, ok] = await look(0, 'UTC');
+  expect([differing?.what, ok?.level]).toEqual([
+    'other schedules are in the queue (sync-orders (*/5 * * * * in UTC)) than are configured (sync-orders (*/5 * * * * in Asia/Seoul))',
+    'ok',
+  ]);
   expect((await look(-120 * minute)).slice(0, 1)).toMatchObject(fault('a clock was ahead'));
   expect(await look(undefined)).toMatchObject(fault('sync-orders has no next run'));
   expect(await look(0, '', [])).toMatchObject([{ level: 'warning', what: 'no schedule is configured' }]);

@@ -1,5 +1,4 @@
 import { counted } from '../../base/counts.ts';
-import { packagePath } from '../../base/package-path.ts';
 import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
@@ -25,11 +24,6 @@ export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
       ),
     ),
   ];
-  const isSlow = costs.some((cost) => cost.isOfChanges && costFinding(cost).length > 0);
-  if (isSlow && !(await shop.hasFeed())) {
-    const what = 'there is no changed_orders.sql: what changed is looked for by updated_at of orders.sql';
-    findings.push(warning(what, `write changed_orders.sql as ${packagePath('docs', 'connecting.md')} shows`));
-  }
   if (findings.length > 0) return findings;
   const list = costs.map(({ purpose, seconds = 0 }) => `${(seconds * 1000).toFixed(0)} ms to ${purpose}`).join(', ');
   return [ok(`no statement reads a large table as a whole: ${list}`)];

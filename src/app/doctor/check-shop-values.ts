@@ -7,13 +7,9 @@ import { type Finding, ok, warning } from './finding.ts';
 
 /** Orders with a total and a line price, below which a share says nothing. */
 const leastOrders = 3;
-/** Lines that cost so many times their order's total, or so small a part of it, are in another unit. */
-const otherUnit = 20;
-/** Shares of a total that a shop's shipping costs, discounts and vouchers explain. */
-const usualShare = { least: 0.7, most: 1.3 };
-/** Shares of a total that are rare in single orders, whatever their vouchers and shipping costs. */
-const rareShare = { below: 0.5, above: 2 };
-/** The part of the orders with a rare share from which the lines look like those of other orders. */
+/** Shares of a total that are rare, whatever an order's vouchers and shipping costs. */
+const isRare = (share: number) => share < 0.5 || share > 2;
+/** If more than this part of the orders has a rare share, the query is wrong. */
 const mostRare = 0.25;
 
 /** What the prices of the lines add up to, as a part of the order's total; undefined if one of them is 0. */
@@ -26,59 +22,42 @@ export function shareOfLines({ order, lines, fault }: RawOrder): number | undefi
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/**
- * What the prices of lines add up to: the middle order shows a forgotten quantity or tax, or another unit; many orders far
- * from their total show lines that belong to other orders.
- */
+/** Whether the lines add up to about the totals: if they do not, unit, quantity or tax is missing, or they are of other orders. */
 export function checkSums(orders: readonly RawOrder[]): Finding[] {
   const sums = orders.flatMap((raw) => {
     const share = shareOfLines(raw);
     return share === undefined ? [] : [{ code: raw.order.code, share }];
   });
-  sums.sort((a, b) => a.share - b.share);
   if (sums.length < leastOrders) return [];
-  const median = sums[Math.floor(sums.length / 2)]?.share ?? 1;
+  const median = sums.map(({ share }) => share).sort((a, b) => a - b)[Math.floor(sums.length / 2)] ?? 1;
   const what = `order_lines.sql: the lines add up to ${percent(median)} of total_price in the middle order`;
-  if (median >= otherUnit || median <= 1 / otherUnit) {
-    const hint = 'select price and total_price in the major unit, such as amount / 100.0';
-    return [warning(`${what}: minor units?`, hint)];
-  }
-  if (median < usualShare.least || median > usualShare.most) {
-    return [warning(what, 'price is what was paid for the whole line: times the quantity, with tax, after discounts')];
-  }
-  const rare = sums.filter(({ share }) => share < rareShare.below || share > rareShare.above);
+  const rare = sums.filter(({ share }) => isRare(share));
   if (rare.length <= sums.length * mostRare) return [ok(what)];
   const distance = ({ share }: { share: number }) => Math.abs(Math.log(share));
   const worst = rare.toSorted((a, b) => distance(b) - distance(a)).slice(0, 2);
   const examples = worst.map(({ code, share }) => `order ${code} (${percent(share)})`).join(' and ');
-  const range = `${percent(rareShare.below)} to ${percent(rareShare.above)}`;
   return [
     warning(
-      `order_lines.sql: the lines add up to less or more than ${range} of total_price in ${rare.length} of ` +
-        `${sums.length} orders, such as ${examples}`,
-      'do the lines belong to these orders? order_code must be what orders.sql selects as code, such as both the id or ' +
-        'both the number',
+      `${what}, and to less than half of it or more than twice as much in ${rare.length} of ${sums.length}, such as ${examples}`,
+      'do the lines belong to these orders? order_code must be what orders.sql selects as code. Are both in the major ' +
+        'unit, such as amount / 100.0? price is what was paid for the whole line: times the quantity, with tax',
     ),
   ];
 }
 
-/** Statuses that the description of the service's API shows; it says that its list is not complete (docs/interface.md). */
-const shownStatuses = ['paid', 'delivery_started', 'delivery_finished'];
-/** Words that the presets and the template send besides, see sql/shop. */
-const presetStatuses = 'unpaid delivery_preparing cancelled refund_requested returned exchange_requested'.split(' ');
+/** What the description of the service's API shows, which is not complete (docs/interface.md), and what presets send besides. */
+const knownStatuses =
+  'paid delivery_started delivery_finished unpaid delivery_preparing cancelled refund_requested returned exchange_requested';
 
 /** The statuses of lines that are neither in the description of the API nor in any preset, with counts. */
 export function checkStatuses(lines: readonly RawRow[]): Finding[] {
-  const known = [...shownStatuses, ...presetStatuses];
+  const known = knownStatuses.split(' ');
   const others = lines.flatMap(({ status }) => (status && !known.includes(status) ? [status] : []));
   if (others.length === 0) return [];
   const counts = [...Map.groupBy(others, (status) => status)].sort(([, a], [, b]) => b.length - a.length).slice(0, 8);
   const list = counts.map(([status, same]) => `${codeText(status)} ${same.length} times`).join(', ');
   const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${counted(others.length, 'line')}: ${list}`;
-  const hint =
-    `map them in the query: the API’s description shows ${shownStatuses.join(', ')}, ` +
-    `presets also send ${presetStatuses.join(', ')}; any value is sent as it is`;
-  return [warning(what, hint)];
+  return [warning(what, `map them in the query to ${known.join(', ')}; any value is sent as it is`)];
 }
 
 /** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its length is shown. */
@@ -90,16 +69,8 @@ const codeText = (code: string) =>
 /** Fewer dates prove nothing about the time of day. */
 const leastDates = 10;
 
-/**
- * Whether dates (ISO 8601 in UTC) are days without a time: all have one time of day, the midnight of some zone, or two that
- * are an hour apart, the midnights of its winter and summer.
- */
-export function areDays(dates: readonly string[]): boolean {
-  const times = [...new Set(dates.map((date) => date.slice(10)))];
-  if (dates.length < leastDates || times.length > 2 || !times.every(isMidnight)) return false;
-  const [one = 0, other = one] = times.map((time) => Date.parse(`2000-01-01${time}`) / 3_600_000);
-  return [0, 1, 23].includes(Math.abs(one - other));
-}
+/** Whether dates (ISO 8601 in UTC) are days without a time. */
+export const areDays = (dates: readonly string[]): boolean => dates.length >= leastDates && dates.every(isMidnight);
 
 /** Midnight of each zone is at a quarter of an hour in UTC. */
 const isMidnight = (date: string) => /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date);
@@ -111,41 +82,34 @@ const isEndOfToday = (date: string, now: string) =>
 /** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
 
-/** Dates that must not be in the future, and those that must not lie before the order's created_at. */
+/** Dates that must not be in the future, and one that must not lie before the order's created_at. */
 const dateRules = [
-  ['orders.sql', 'created_at', 'ahead'],
-  ['orders.sql', 'updated_at', 'ahead'],
+  ['orders.sql', 'created_at', 'in the future'],
+  ['orders.sql', 'updated_at', 'in the future'],
   // A shop may write a date far ahead for "never": each order with one counts as deleted.
-  ['orders.sql', 'deleted_at', 'ahead'],
-  ['order_lines.sql', 'delivered_at', 'ahead'],
-  ['orders.sql', 'updated_at', 'early'],
-  ['order_lines.sql', 'delivery_started_at', 'early'],
-  ['order_lines.sql', 'delivered_at', 'early'],
+  ['orders.sql', 'deleted_at', 'in the future'],
+  ['order_lines.sql', 'delivered_at', 'in the future'],
+  ['orders.sql', 'updated_at', "before the order's created_at"],
 ] as const;
 
-/** Dates in the future, and orders that were changed or delivered before they were created: mostly a wrong zone. */
+/** Dates in the future, and orders that were changed before they were created: mostly a wrong zone. */
 export function checkDates(orders: readonly RawOrder[], now: string, dialect: SqlDialect): Finding[] {
   const rows = {
     'orders.sql': orders.map(({ order }) => ({ row: order, created: order.created_at })),
     'order_lines.sql': orders.flatMap(({ order, lines }) => lines.map((row) => ({ row, created: order.created_at }))),
   };
-  return dateRules.flatMap(([file, name, kind]) => {
-    const all = rows[file];
-    const wrong = all.filter(({ row, created }) => {
+  return dateRules.flatMap(([file, name, why]) => {
+    const isAhead = why === 'in the future';
+    const wrong = rows[file].filter(({ row, created }) => {
       const date = row[name] ?? '';
-      const at = Date.parse(date);
-      if (kind === 'early') return at < Date.parse(created ?? '') - aheadMs;
-      return at > Date.parse(now) + aheadMs && (name === 'created_at' || !isEndOfToday(date, now));
+      if (!isAhead) return Date.parse(date) < Date.parse(created ?? '') - aheadMs;
+      return Date.parse(date) > Date.parse(now) + aheadMs && (name === 'created_at' || !isEndOfToday(date, now));
     });
     const [first] = wrong;
-    if (!first || (kind === 'early' && wrong.length * 20 < all.length)) return [];
-    const isDay = kind === 'early' && areDays(all.flatMap(({ row }) => row[name] ?? []));
-    const why = kind === 'ahead' ? 'in the future' : "before the order's created_at";
-    const hint = isDay
-      ? `it is a day without a time, which counts from its midnight: select the time too, or ${nextDay[dialect]} as ${name}`
-      : `correct the rows, or say the zone: ${zoneHint(name, dialect)}`;
-    const which = `${wrong.length} of ${all.length} rows have ${name} ${why}`;
-    return [warning(`${file}: ${which}, such as ${first.row[name]} (order of ${first.created})`, hint)];
+    const all = rows[file].length;
+    if (!first || (!isAhead && wrong.length * 20 < all)) return [];
+    const what = `${file}: ${wrong.length} of ${all} rows have ${name} ${why}, such as ${first.row[name]} (order of ${first.created})`;
+    return [warning(what, correctZone(name, dialect))];
   });
 }
 
@@ -161,20 +125,17 @@ const dayBeforeSince: Readonly<Record<SqlDialect, string>> = {
   mysql: ':since - interval 1 day',
 };
 
-/** How the query says the zone of a date that has none. */
-const zoneHint = (name: string, dialect: SqlDialect) =>
+/** The next step for a wrong date: how the query says the zone of a date that has none. */
+const correctZone = (name: string, dialect: SqlDialect) =>
   dialect === 'postgres'
-    ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
-    : "SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is convert_tz(<column>, '<its offset>', " +
-      `'<offset of SHOP_TIME_ZONE>') as ${name}`;
+    ? `correct the rows, or say the zone: <expression> at time zone '<zone in which the shop writes it>' as ${name}`
+    : 'correct the rows, or say the zone: SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
+      `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`;
 
 const changeColumn = (isFeed: boolean) =>
   isFeed ? (['changed_orders.sql', 'changed_at'] as const) : (['orders.sql', 'updated_at'] as const);
 
-/**
- * Changes that runs cannot work with: of orders that orders.sql does not know by these codes, dated in the future, or
- * without a time of day.
- */
+/** Changes that runs cannot work with: dated in the future, or without a time of day. */
 export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
   const isFeed = await shop.hasFeed();
   const [file, name] = changeColumn(isFeed);
@@ -182,21 +143,14 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
     const after = { at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' };
     return (await shop.orderCodes({ axis: 'updated', after, size: 1000 })).keys;
   };
-  const ofTwoDays = await since(-2 * 1440);
-  const newest = ofTwoDays.length < leastDates ? await since(-30 * 1440) : ofTwoDays;
-  const codes = newest.slice(-100).map(({ code }) => code);
-  if (codes.length >= leastDates && (await shop.orders(codes)).length === 0) {
-    const what = `${file}: orders.sql shows none of ${codes.length} changed orders, such as ${codes.at(-1)}`;
-    return [warning(what, 'let both select the same as code; if these orders were all deleted, it is right')];
-  }
-  const dates = newest.map(({ at }) => at);
+  const dates = (await since(-2 * 1440)).map(({ at }) => at);
   const days = checkDays(isFeed, dates, now, shop.dialect);
   // The dates of orders.sql are checked with its other columns.
   if (days.length > 0 || !isFeed) return days;
   const ahead = (await since(1)).filter(({ at }) => !isEndOfToday(at, now));
   if (ahead[0] === undefined) return [];
   const what = `${file}: ${name} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
-  return [warning(what, `correct the rows, or say the zone: ${zoneHint(name, shop.dialect)}`)];
+  return [warning(what, correctZone(name, shop.dialect))];
 }
 
 /**
@@ -207,7 +161,7 @@ export function checkDays(isFeed: boolean, dates: readonly string[], now: string
   const newest = dates.at(-1) ?? '';
   if (!areDays(dates) || Date.parse(newest) > Date.parse(now)) return [];
   const what =
-    `${changeColumn(isFeed).join(': ')} has one time of day in all of the newest ${dates.length} changes, such as ${newest}: ` +
+    `${changeColumn(isFeed).join(': ')} is a midnight in all of the newest ${dates.length} changes, such as ${newest}: ` +
     'a day without a time. Runs pass over changes that are made later on the day of the first push';
   const condition = isFeed ? ` where <day> >= ${dayBeforeSince[dialect]}` : '';
   const hint =

@@ -127,44 +127,37 @@ function queueFault(config: Config, error: unknown): Finding {
   return databaseFault('cannot be reached', error, 'QUEUE_URL');
 }
 
-function checkConfiguration(config: Config): Finding[] {
-  const { statusToken, host, api, shop, warehouseDatabaseUrl: warehouse, queueUrl } = config;
-  const service = new URL(api.baseUrl);
-  const isOpen = service.protocol === 'http:' && !isLoopback(service.hostname);
-  const databases = { SHOP_DATABASE_URL: shop.url, WAREHOUSE_DATABASE_URL: warehouse };
-  const queue = queueUrl === warehouse ? {} : { QUEUE_URL: queueUrl };
-  const unencrypted = Object.entries({ ...databases, ...queue }).filter(([, address]) => isUnencrypted(address));
+function checkConfiguration({
+  statusToken,
+  host,
+  api,
+  shop,
+  warehouseDatabaseUrl,
+  queueUrl,
+  schedules,
+}: Config): Finding[] {
+  const addresses = {
+    SHOP_DATABASE_URL: shop.url,
+    WAREHOUSE_DATABASE_URL: warehouseDatabaseUrl,
+    QUEUE_URL: queueUrl === warehouseDatabaseUrl ? '' : queueUrl,
+    REVIEW_API_BASE_URL: api.baseUrl,
+  };
+  const unencrypted = Object.entries(addresses).filter(([, address]) => address !== '' && isUnencrypted(address));
   const findings = applying(warning, [
     [
       !isLoopback(host) && statusToken !== undefined,
       `HOST is ${host}: the status page can be reached from outside`,
       'put a proxy with TLS in front of it',
     ],
-    [isOpen, 'REVIEW_API_BASE_URL is http: the token and customers’ data go unencrypted', 'use https'],
     [
       unencrypted.length > 0,
       `${unencrypted.map(([name]) => name).join(', ')}: to another network without TLS, password and customers’ data go unencrypted`,
-      'add sslmode=require (Postgres) or ssl=true (MySQL), or use rediss:// (Redis)',
+      'use https; add sslmode=require (Postgres) or ssl=true (MySQL), or use rediss:// (Redis)',
     ],
     [
-      config.orderOverlapMinutes === 0,
-      'ORDER_OVERLAP_MINUTES is 0: orders that are committed late wait for the reconcile',
-      'leave it at 10',
-    ],
-    [
-      config.reviewOverlapMinutes === 0,
-      'REVIEW_OVERLAP_MINUTES is 0: late reviews wait for the reconcile',
-      'leave it at 60',
-    ],
-    [
-      config.schedules.reconcile === '',
+      schedules.reconcile === '',
       'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and old rows of the schema sync stay',
       'leave it at 30 4 * * *, or run review-sync sync reconcile daily',
-    ],
-    [
-      shop.url === warehouse,
-      'shop and warehouse are one database with one user',
-      'give the shop a user that may only read',
     ],
   ]);
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
@@ -178,11 +171,9 @@ async function checkEnvFiles({
   const own = brandsDir === undefined || brand === undefined ? [] : [placesOf(brandsDir, brand).envFile];
   const files = process.platform === 'win32' ? [] : ['.env', ...own];
   const found = files.map(async (file) => {
-    const { mode } = (await stat(file).catch(() => undefined)) ?? {};
-    if (mode === undefined) return [];
-    if ((mode & 0o077) === 0) return [ok(`${file} can be read by its owner only`)];
+    const { mode = 0 } = (await stat(file).catch(() => undefined)) ?? {};
     const what = `${file}, which holds passwords, can be read by other users of this machine`;
-    return [warning(what, `run: chmod 600 ${file}`)];
+    return applying(warning, [[(mode & 0o077) !== 0, what, `run: chmod 600 ${file}`]]);
   });
   return (await Promise.all(found)).flat();
 }

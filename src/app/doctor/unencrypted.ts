@@ -1,5 +1,5 @@
 /**
- * Whether a database's address leads over a foreign network without TLS. Addresses of this machine, private networks
+ * Whether an address leads over a foreign network without TLS. Addresses of this machine, private networks
  * and names without a domain, as containers have, do not count.
  */
 export function isUnencrypted(address: string): boolean {
@@ -16,7 +16,7 @@ function isOfOthers(host: string): boolean {
 }
 
 function hasTls({ protocol, searchParams }: URL): boolean {
-  if (protocol === 'rediss:') return true;
+  if (protocol === 'rediss:' || protocol === 'https:') return true;
   const [ssl, mode] = [searchParams.get('ssl') ?? '', searchParams.get('sslmode') ?? ''];
   if (['true', '1', 'no-verify'].includes(ssl)) return protocol !== 'redis:';
   return protocol.startsWith('postgres') && !['', 'disable', 'allow'].includes(mode);
