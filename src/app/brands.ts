@@ -31,12 +31,6 @@ const ofOneBrand = [
 /** Variables that the file of a brand may set. All others are set in .env, once for the deployment. */
 const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT)_|^WEBHOOK_BRAND_IDS$/;
 
-/** What stops mails and deletions of all brands if it is set in .env (promise 7). */
-const stops: readonly [name: string, isStopped: (value: string) => boolean][] = [
-  ['ORDER_CONTACT_MAX_AGE_DAYS', (value) => value !== '' && Number(value) === 0],
-  ['ORDER_DELETES', (value) => value === 'off'],
-];
-
 /**
  * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of its
  * brand. If two brands share an account or a brand id, both have a fault.
@@ -99,8 +93,7 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
     const misplaced = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
       hint: 'A brand’s file says its shop, account, zones, schedules, contact, alerts and WEBHOOK_BRAND_IDS.',
     });
-    const fault = foreign.length > 0 ? misplaced : unstopped(envFile, given, environment);
-    return { name, environment: { ...own, ...given }, fault };
+    return { name, environment: environmentOf(own, given), fault: foreign.length > 0 ? misplaced : undefined };
   } catch (error) {
     if (error instanceof UsageError) return { name, environment: own, fault: error };
     const fault = new UsageError(`${envFile} cannot be read: ${describeError(error)}`, { hint: ownFileHint });
@@ -108,15 +101,19 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
   }
 }
 
-/** The fault of a brand that would go on although .env stops all of them: nobody can say which of both was forgotten. */
-function unstopped(envFile: string, given: Environment, environment: Environment): UsageError | undefined {
-  for (const [name, isStopped] of stops) {
-    const [all = '', own] = [environment[name], given[name]].map((value) => value?.trim());
-    if (own === undefined || !isStopped(all) || isStopped(own)) continue;
-    const what = `${name} is ${all} in .env or the environment, and ${JSON.stringify(own)} in ${envFile}`;
-    return new UsageError(what, { hint: `Remove one of the two: ${all} in .env stops all brands.` });
-  }
-  return undefined;
+/**
+ * The environment of a brand: .env with the file of the brand over it. Of what both say about mails and deletions the
+ * stricter counts, as between a run and its process (promise 7): 0 or off in .env stops all brands.
+ */
+function environmentOf(all: Environment, own: Environment): Environment {
+  const [days = '', ownDays = ''] = [all, own].map((one) => one.ORDER_CONTACT_MAX_AGE_DAYS?.trim());
+  const isLower = days !== '' && (ownDays === '' || Number(days) < Number(ownDays));
+  return {
+    ...all,
+    ...own,
+    ...(isLower && { ORDER_CONTACT_MAX_AGE_DAYS: days }),
+    ...(all.ORDER_DELETES?.trim() === 'off' && { ORDER_DELETES: 'off' }),
+  };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { FieldDrift } from '../warehouse/field-shapes.ts';
 import type { GapKind } from '../warehouse/reviews/coverage.ts';
 import { isAlwaysShown } from '../warehouse/reviews/review-columns.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
-import type { MonthCoverage, RunInProgress, StatusReport } from './status-report.ts';
+import type { RunInProgress, StatusReport } from './status-report.ts';
 
 /** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
 export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
@@ -26,17 +26,19 @@ export function statusTables(report: StatusReport) {
       ]),
     },
     coverage: {
-      title: 'Coverage',
+      title: 'Coverage of the last twelve months',
       head: ['Month', 'Days read', 'Reviews'],
-      rows: brief(report.coverage).map(({ month, days, readDays, holes, reviews }) => [
-        month,
-        `${readDays}/${days}${holes > 0 ? '  ← incomplete' : ''}`,
-        formatCount(reviews),
-      ]),
+      rows: report.coverage
+        .slice(-12)
+        .map(({ month, days, readDays, holes, reviews }) => [
+          month,
+          `${readDays}/${days}${holes > 0 ? '  ← incomplete' : ''}`,
+          formatCount(reviews),
+        ]),
     },
     openGaps: {
       title: 'Open gaps',
-      head: ['Reviews', 'Spans', 'From', 'To', 'Since', 'Attempts', 'Why'],
+      head: ['Reviews', 'From', 'To', 'Since', 'Attempts', 'Why'],
       rows: openGapRows(report.openGaps),
     },
     deadLetters: {
@@ -82,26 +84,23 @@ const runRow = (run: Run, now: Date): string[] => [
   run.error ?? waitText(run, now) ?? countsText(run.counts),
 ];
 
-/** One row for all gaps of an axis that are open for the same reason, those that have been open longest first. */
+/** Open gaps that are shown; `--json` has all. */
+const shownGaps = 10;
+
 function openGapRows(gaps: StatusReport['openGaps']): string[][] {
-  const oldestFirst = gaps.toSorted((a, b) => a.firstSeenAt.getTime() - b.firstSeenAt.getTime());
-  const alike = Map.groupBy(oldestFirst, ({ axis, kind }) => `${axis} ${kind}`);
-  return [...alike.values()].flatMap((same) => {
-    const [oldest] = same;
-    if (!oldest) return [];
-    const second = (at: number) => utc(new Date(at * 1000));
-    return [
-      [
-        oldest.axis,
-        formatCount(same.length),
-        second(same.reduce((first, { span }) => Math.min(first, span.start), oldest.span.start)),
-        second(same.reduce((last, { span }) => Math.max(last, span.end), oldest.span.end)),
-        utc(oldest.firstSeenAt),
-        formatCount(same.reduce((most, { attempts }) => Math.max(most, attempts), 0)),
-        gapReasons[oldest.kind],
-      ],
-    ];
-  });
+  const second = (at: number) => utc(new Date(at * 1000));
+  const rows = gaps
+    .slice(0, shownGaps)
+    .map(({ axis, span, firstSeenAt, attempts, kind }) => [
+      axis,
+      second(span.start),
+      second(span.end),
+      utc(firstSeenAt),
+      formatCount(attempts),
+      gapReasons[kind],
+    ]);
+  const more = gaps.length - rows.length;
+  return more > 0 ? [...rows, ['…', '', '', '', '', `and ${counted(more, 'more span')}`]] : rows;
 }
 
 const gapReasons: Readonly<Record<GapKind, string>> = {
@@ -117,29 +116,23 @@ export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date):
   return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
 }
 
-/** `12 of 30 steps; 4,321 reviews, 85 per second; about 2 min left`. */
+/** `For 1 h; 12 of 30 steps; 4,321 reviews, 72 per minute; about 2 min left`. Runs of orders plan in batches: their end is not known. */
 export function progressText({ run, steps, unknown, isAttended, reviews }: RunInProgress, now: Date): string {
-  const plansInBatches = run.job.endsWith('orders');
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
-  const parts = [`For ${durationText(seconds)}`];
-  const wait = waitText(run, now);
-  if (wait !== undefined) parts.push(wait);
-  if (unknown !== undefined) parts.push(`how far it is, is not known: ${unknown}`);
-  else if (planned === undefined) parts.push(isAttended ? 'it is being planned' : 'it waits for a worker');
-  else parts.push(`${formatCount(ended)} of ${formatCount(planned)} steps${plansInBatches ? ' planned so far' : ''}`);
-  if (reviews > 0 && seconds > 0) {
-    const rate = reviews / seconds;
-    const perSecond = rate < 10 ? rate.toFixed(1) : formatCount(Math.round(rate));
-    parts.push(`${counted(reviews, 'review')}, ${perSecond} per second`);
-  }
-  if (planned !== undefined) {
-    if (!isAttended) parts.push('it waits for a worker');
-    else if (plansInBatches) parts.push('time left not known: it plans in batches');
-    else if (ended === 0) parts.push('time left not known: no step has ended yet');
-    else parts.push(`about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`);
-  }
-  return `${parts.join('; ')}.`;
+  const isEndKnown = isAttended && ended > 0 && !run.job.endsWith('orders');
+  const rate = formatCount(Math.round((reviews * 60) / Math.max(1, seconds)));
+  const parts = [
+    `For ${durationText(seconds)}`,
+    waitText(run, now),
+    unknown && `how far it is, is not known: ${unknown}`,
+    planned !== undefined && `${formatCount(ended)} of ${formatCount(planned)} steps planned so far`,
+    !unknown && planned === undefined && isAttended && 'it is being planned',
+    reviews > 0 && `${counted(reviews, 'review')}, ${rate} per minute`,
+    !unknown && !isAttended && 'it waits for a worker',
+    planned !== undefined && isEndKnown && `about ${durationText((seconds / ended) * (planned - ended))} left`,
+  ];
+  return `${parts.filter(Boolean).join('; ')}.`;
 }
 
 const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDrift) => string>> = {
@@ -179,42 +172,14 @@ export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusRe
 
 /** Facts that need no table, a sentence each. */
 export function statusNotes(report: StatusReport): string[] {
-  const { suspectedGone, webhooks, alertWaitingDays } = report;
+  const { webhooks, alertWaitingDays, systems } = report;
   const waiting = waitingText(report);
-  const notes = report.systems
-    ? []
-    : ['Shop or service is not configured here: queue, schedules and holds are not shown.'];
-  if (waiting) notes.push(`${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).`);
-  if (suspectedGone > 0) {
-    notes.push(
-      `${counted(suspectedGone, 'review was', 'reviews were')} not found by a reconcile; the next one asks the service for each.`,
-    );
-  }
-  const { waiting: unapplied, oldestAt, lastReceivedAt } = webhooks;
-  if (lastReceivedAt) {
-    const rest =
-      unapplied === 0 ? 'all are applied' : `${formatCount(unapplied)} waiting since ${oldestAt ? utc(oldestAt) : ''}`;
-    notes.push(`Webhooks: the last one came ${utc(lastReceivedAt)}, ${rest}.`);
-  }
-  return notes;
-}
-
-/** Months of the last year, and earlier ones with reviews that were not read completely; all others are one row. */
-export function brief(coverage: StatusReport['coverage']): StatusReport['coverage'] {
-  const recent = coverage.slice(-12);
-  const isShown = (month: MonthCoverage) => recent.includes(month) || (month.reviews > 0 && month.holes > 0);
-  const others = coverage.filter((month) => !isShown(month));
-  const sum = (field: 'days' | 'readDays' | 'holes' | 'reviews') =>
-    others.reduce((all, month) => all + month[field], 0);
-  const rest = {
-    month: 'earlier',
-    days: sum('days'),
-    readDays: sum('readDays'),
-    holes: sum('holes'),
-    reviews: sum('reviews'),
-    firstHole: null,
-  };
-  return [...(others.length > 0 ? [rest] : []), ...coverage.filter(isShown)];
+  const { lastReceivedAt, waiting: unapplied } = webhooks;
+  return [
+    systems ? '' : 'Shop or service is not configured here: queue, schedules and holds are not shown.',
+    waiting ? `${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).` : '',
+    lastReceivedAt ? `Webhooks: the last one came ${utc(lastReceivedAt)}, ${formatCount(unapplied)} waiting.` : '',
+  ].filter(Boolean);
 }
 
 const durationSeconds = ({ startedAt, finishedAt }: Run) =>
@@ -234,10 +199,8 @@ export const countsText = (counts: Readonly<Record<string, number>>): string =>
     .map(([kind, n]) => `${formatCount(n)} ${nounOf(kind, n)}`)
     .join(', ');
 
-const plurals = /\b(order|line|categor|user grade|review|window|span|request|removal|record)(s|ies)\b/;
-
 /** `sub_orders_added`: `sub-orders added`, of one: `sub-order added`. */
 function nounOf(kind: string, n: number): string {
   const noun = kind.replace('sub_orders', 'sub-orders').replaceAll('_', ' ');
-  return n === 1 ? noun.replace(plurals, (_, stem: string, end: string) => stem + (end === 'ies' ? 'y' : '')) : noun;
+  return n === 1 ? noun.replace(/(ie)?s\b/, (_, ie?: string) => (ie ? 'y' : '')) : noun;
 }

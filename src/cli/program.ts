@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command as Commander, CommanderError, type Option } from 'commander';
+import { Command as Commander, CommanderError } from 'commander';
 import { exitStatus, ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
@@ -116,18 +116,7 @@ function define(
   for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
     if (!isSilent) one.option('--json', 'report as JSON');
     if (!isSilent && !hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
-    for (const option of one.options) refuseSecond(one, option);
   }
-}
-
-/** Commander would take the last value and drop the others in silence. A parser that gets the values before collects them, unless it is Commander's own. */
-function refuseSecond(command: Commander, option: Option): void {
-  if (option.isBoolean() || (!option.argChoices && (option.parseArg?.length ?? 0) > 1)) return;
-  let isGiven = false;
-  command.on(`option:${option.name()}`, () => {
-    if (isGiven) command.error(`error: option '${option.flags}' is given twice, expected one value`);
-    isGiven = true;
-  });
 }
 
 /** In the words of all other errors. */

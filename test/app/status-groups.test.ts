@@ -3,13 +3,11 @@ import { statusReport } from '../../src/app/status-report.ts';
 import type { DeadLetterGroup } from '../../src/warehouse/dead-letters.ts';
 import { openWorld } from '../harness/world.ts';
 
-test('gaps and dead letters that differ in values are a line each; --json lists all', async () => {
+test('many gaps are ten lines, dead letters that differ in values are one; --json lists all', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
     select 'created', at, at + interval '1 second', 'refused', 'the reviews of ' || at || ' cannot be read'
-    from (select now() - n * interval '1 hour' as at from generate_series(1, 300) n) as spans
-    union all
-    select 'created', '2020-01-01', '2020-01-02', 'too-many', 'a second has too many reviews'`);
+    from (select now() - n * interval '1 hour' as at from generate_series(1, 301) n) as spans`);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
     select 'review', n::text, 'expected created_at between 2000-01-01 and 2026-11-24, found 19' || 10 + n % 90 || '-05-01T00:00:' || n % 60 || '.000Z', '{}'::jsonb
     from generate_series(1, 300) n
@@ -24,10 +22,8 @@ test('gaps and dead letters that differ in values are a line each; --json lists 
   expect(stdout.match(/(?<=^backfill-reviews +)2026\S+/gm)).toEqual(
     Array.from({ length: 10 }, (_, n) => `2026-01-${String(13 - n).padStart(2, '0')}`),
   );
-  expect(stdout.match(/^created .*$/gm)).toEqual([
-    expect.stringMatching(/^created +1 .*more reviews than the service can show/),
-    expect.stringMatching(/^created +300 .*the service refuses/),
-  ]);
+  expect(stdout.match(/^created .*the service refuses/gm)).toHaveLength(10);
+  expect(stdout).toMatch(/^… +and 291 more spans$/m);
   const lines = stdout.match(/^review .*$/gm);
   expect(lines).toHaveLength(3);
   expect(lines?.[0]).toMatch(/^review +300 .*expected created_at/);

@@ -34,7 +34,7 @@ test('init recognises the shop, writes queries and .env; a second run changes no
   const first = await init(ofShop(world));
   expect(first).toMatchObject({ status: 0, stderr: '' });
   expect(first.stdout).toContain('The shop is Solidus 2.11 to 4.8 on Postgres (preset solidus).');
-  expect(first.stdout).toContain('orders.sql fits the contract: 1 row ');
+  expect(first.stdout).toContain('orders.sql fits the contract: 1 row,');
   expect(first.stdout).toContain('fill in WAREHOUSE_DATABASE_URL, REVIEW_API_BASE_URL');
   const files = ['README.md', 'categories.sql', 'changed_orders.sql', 'order_lines.sql', 'orders.sql'];
   expect((await readdir(join(cwd, 'shop-sql'))).sort()).toEqual(files);

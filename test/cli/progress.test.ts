@@ -21,17 +21,20 @@ function fakeClock(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test('a wait is said once until there is progress, or a much longer wait', () => {
+test('while many requests wait, one wait a minute is said, and one that is much longer at once', () => {
   const { lines, clock, progress } = openLines();
-  for (let attempt = 1; attempt <= 5; attempt += 1) {
-    clock.ms += 10_000;
-    progress.wait('POST /v1/orders: status 503', clock.ms + 9000);
+  for (const [ms, waitsMs] of [
+    [0, 9000],
+    [1000, 9000],
+    [2000, 3_600_000],
+    [3_600_000, 9000],
+    [3_662_000, 9000],
+  ] as const) {
+    clock.ms = ms;
+    progress.wait(`GET ${ms}`, ms + waitsMs);
   }
-  expect(lines).toEqual(['waiting until 00:00:19 UTC: POST /v1/orders: status 503']);
-  progress.update(1, 3);
-  clock.ms += 10_000;
-  progress.wait('POST /v1/orders: status 503', clock.ms + 9000);
-  expect(lines).toHaveLength(3);
+  const said = ['00:00:09 UTC: GET 0', '01:00:02 UTC: GET 2000', '01:01:11 UTC: GET 3662000'];
+  expect(lines).toEqual(said.map((one) => `waiting until ${one}`));
 });
 
 test('a line is written every two seconds if it says something new, and at the end', () => {

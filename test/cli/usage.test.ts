@@ -30,16 +30,3 @@ test.each(['explain order', 'preview order', 'forget order', 'forget user U --or
     }
   },
 );
-
-test('an option of one value is refused a second time, one that collects is not', async () => {
-  for (const command of [
-    'migrate --promote extra.a:text --promote extra.b:text',
-    'verify orders --to 2026-01-01 --to=x',
-    'demo --shop mariadb --shop mariadb',
-  ]) {
-    const end = await runCli(command.split(' '), environment);
-    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('is given twice, expected one value') });
-  }
-  const collected = await runCli('forget user U --order a --order b --apply --apply'.split(' '), environment);
-  expect(collected).toMatchObject({ status: 1, stderr: expect.not.stringContaining('twice') });
-});

@@ -212,9 +212,7 @@ type Given = Partial<Record<'a' | 'b' | 'environment', Record<string, string>>> 
 const account = 'The brands a and b have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID';
 const shop = { SHOP_DATABASE_URL: 'postgres://u@a.test/shop' };
 const orders = /^The brands a and b have the same SHOP_DATABASE_URL and the same orders\.sql/;
-const stopped = (name: string, all: string, own: string) =>
-  `${name} is ${all} in .env or the environment, and "${own}" in `;
-const [age, deletes] = ['ORDER_CONTACT_MAX_AGE_DAYS', 'ORDER_DELETES'];
+const [age, deletes] = ['ORDER_CONTACT_MAX_AGE_DAYS', 'ORDER_DELETES'] as const;
 
 test.each<[what: string, given: Given, faults: Partial<Record<string, string | RegExp>>]>([
   ['nothing wrong', {}, {}],
@@ -226,14 +224,6 @@ test.each<[what: string, given: Given, faults: Partial<Record<string, string | R
     { b: /b\.env has QUEUE_URL, STATUS_TOKEN: expected in \.env, once for all brands/ },
   ],
   ['a wrong value', { b: { [age]: 'many' } }, { b: `${age} is malformed` }],
-  ['contact in spite of a stop', { environment: { [age]: '0' }, b: { [age]: '7' } }, { b: stopped(age, '0', '7') }],
-  ['no age in spite of a stop', { environment: { [age]: '0' }, b: { [age]: '' } }, { b: stopped(age, '0', '') }],
-  [
-    'deletions in spite of a stop',
-    { environment: { [deletes]: 'off' }, b: { [deletes]: 'send' } },
-    { b: stopped(deletes, 'off', 'send') },
-  ],
-  ['stops at both places', { environment: { [age]: '0', [deletes]: 'off' }, b: { [age]: '0', [deletes]: 'off' } }, {}],
   [
     'one brand id',
     { a: { WEBHOOK_BRAND_IDS: '2' }, b: { WEBHOOK_BRAND_IDS: '1,2' } },
@@ -393,4 +383,17 @@ test('a warehouse becomes that of a brand, nothing is sent again; one is dropped
   expect(await brands.warehouse(left)).toEqual([{ schema: null, role: null }]);
   expect(await brands.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'bleibt' }]);
   await expectExact(brands, 'bleibt');
+});
+
+test.each([
+  [{ [age]: '0', [deletes]: 'off' }, { [age]: '7', [deletes]: 'send' }, 0, 'off'],
+  [{ [age]: '0' }, { [age]: '' }, 0, 'off'],
+  [{ [age]: '7', [deletes]: 'send' }, { [age]: '0' }, 0, 'send'],
+  [{ [age]: '40' }, { [age]: '7', [deletes]: 'send' }, 7, 'send'],
+  [{}, { [age]: '40' }, 40, 'off'],
+])('of %j in .env and %j in the file of a brand the stricter counts', async (all, own, days, deleted) => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'a.env'), fileOf('a', own as Record<string, string>), { mode: 0o600 });
+  const [brand] = readBrands({ BRANDS_DIR: folder, WAREHOUSE_DATABASE_URL: 'postgres://u@w.test/w', ...all }) ?? [];
+  expect(brand && configOf(brand)).toMatchObject({ orderContactMaxAgeDays: days, orderDeletes: deleted });
 });

@@ -202,7 +202,7 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   const failed = (attempts: number) => serve.says(`"review":"${bad}","attempts":${attempts},`);
   await failed(1);
   expect(await waiting(world)).toEqual([{ attempts: 1, isFar: false }]);
-  expect((await world.cli('status')).stdout).toMatch(/Webhooks: .*, 1 waiting since/);
+  expect((await world.cli('status')).stdout).toMatch(/Webhooks: .*, 1 waiting\./);
   await world.warehouse('update sync.changed_reviews set attempts = 7, due_at = now()');
   await failed(8);
   expect(await waiting(world)).toEqual([{ attempts: 8, isFar: true }]);

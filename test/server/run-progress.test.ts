@@ -20,15 +20,13 @@ describe('a run in progress', () => {
     const text = (one: ReturnType<typeof progress>, job = 'backfill-reviews') =>
       progressText({ ...one, run: { ...run, job } }, at(1));
     expect(text(progress(30, 10, 7200))).toBe(
-      'For 1 h; 10 of 30 steps; 7,200 reviews, 2.0 per second; about 2 h left.',
+      'For 1 h; 10 of 30 steps planned so far; 7,200 reviews, 120 per minute; about 2 h left.',
     );
-    expect(text(progress(30, 0, 0))).toContain('0 of 30 steps; time left not known: no step has ended yet');
-    expect(text(progress(30, 10, 0), 'sync-orders')).toContain(
-      '10 of 30 steps planned so far; time left not known: it plans in',
-    );
+    expect(text(progress(30, 0, 0))).toBe('For 1 h; 0 of 30 steps planned so far.');
+    expect(text(progress(30, 10, 0), 'sync-orders')).toBe('For 1 h; 10 of 30 steps planned so far.');
     const left = (planned: number | undefined) => text({ ...progress(planned, 0, 0), isAttended: false });
     expect(left(undefined)).toBe('For 1 h; it waits for a worker.');
-    expect(left(30)).toBe('For 1 h; 0 of 30 steps; it waits for a worker.');
+    expect(left(30)).toBe('For 1 h; 0 of 30 steps planned so far; it waits for a worker.');
     const waiting = { waitReason: 'GET /v1/reviews: 503', waitUntil: at(1.01) };
     expect(progressText({ ...progress(undefined, 0, 0), run: { ...run, ...waiting } }, at(1))).toBe(
       'For 1 h; waits until 01:00:36: GET /v1/reviews: 503; it is being planned.',
@@ -42,7 +40,7 @@ describe('a run in progress', () => {
     expect(runsInProgress([], at(1)).text).toBe('<p>No run is in progress.</p>');
     const { text } = runsInProgress([progress(30, 10, 20)], at(1));
     expect(text).toContain('<progress max="30" value="10" aria-label="Steps of backfill-reviews">');
-    expect(text).toContain('10 of 30 steps; 20 reviews, 0.0 per second; about 2 h left.');
+    expect(text).toContain('10 of 30 steps planned so far; 20 reviews, 0 per minute; about 2 h left.');
     expect(runsInProgress([progress(undefined, 0, 0)], at(1)).text).not.toContain('<progress');
   });
 });

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { InvalidArgumentError } from 'commander';
 import { readShopConfig } from '../../app/config.ts';
 import { number, wholeNumber } from '../../app/config-reader.ts';
 import { counted } from '../../base/counts.ts';
@@ -25,7 +24,6 @@ type Options = {
   failRate: number;
   rateLimit?: number;
   tokenTtl?: number;
-  webhook: string[];
   productsFromShop?: true;
 };
 
@@ -44,7 +42,6 @@ export const command: Command = {
       .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', optionOf(number(0, 1)), 0)
       .option('--rate-limit <n>', 'requests per second before 429', optionOf(number(0.01, 1_000_000)))
       .option('--token-ttl <seconds>', 'how long a token is valid', optionOf(number(1, 31_536_000)))
-      .option('--webhook <url>', 'where events are sent, kept in its database (repeatable)', addReceiver, [])
       .action((options: Options) => run((context) => serve(context, options)));
   },
 };
@@ -71,7 +68,6 @@ async function serve(context: Context, options: Options): Promise<undefined> {
     timeZone: options.timeZone,
     latencyMs: options.latency,
     failRate: options.failRate,
-    receivers: options.webhook,
     ...(options.rateLimit !== undefined && { rateLimitPerSecond: options.rateLimit }),
     ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
   });
@@ -108,9 +104,4 @@ async function productsOfShop({ environment, signal }: Context): Promise<string[
   for await (const orders of ordersByCreation(shop, { start: undefined, end: undefined }))
     for (const line of orders.flatMap(({ lines }) => lines)) if (line.product_code) codes.add(line.product_code);
   return [...codes];
-}
-
-function addReceiver(url: string, before: string[]): string[] {
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new InvalidArgumentError('expected an http address');
-  return [...before, url];
 }
