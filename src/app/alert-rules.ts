@@ -64,18 +64,14 @@ function drift({ drift: found }: StatusReport): Issue[] {
 const mostDriftIssues = 10;
 
 /** No alert: the service named the end of the wait, and the runs go on then. */
-function held({ session: { heldUntil, heldReason }, at }: StatusReport): Issue[] {
+function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {
   if (heldUntil === null) return [];
   const what = `no request is sent before ${utc(heldUntil)} UTC: ${holdText(heldReason)}`;
-  const hint = 'runs wait and go on by themselves; nothing is lost';
-  const isLong = heldUntil.getTime() - at.getTime() > longHoldMs;
-  return note('held', what, isLong ? `${hint}. If its makers say that this is a mistake: ${endHold}` : hint);
+  const hint =
+    'runs wait and go on by themselves; nothing is lost. If its makers say that this is a mistake, run in the warehouse ' +
+    '(with brands, sync_<brand>): update sync.service_session set held_until = null';
+  return note('held', what, hint);
 }
-
-/** For a wait of so many milliseconds somebody may ask the makers of the service. */
-const longHoldMs = 600_000;
-/** In the warehouse. With brands, the name of the schema ends with that of the brand. */
-const endHold = 'update sync.service_session set held_until = null';
 
 /** A token may end now and then. So many refused tokens in an hour have another reason. */
 const refusalsOfNote = 5;

@@ -5,8 +5,19 @@ import { type ReviewExplanation, reviewVerdict } from '../reviews/refresh/explai
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
 import { type StatusTable, utc } from './status-view.ts';
 
-/** A part of what is known of a record: sentences, then tables. As `explain` draws it. */
+/** A part of what is known of a record: sentences, then tables. As `explain` and `preview` draw it. */
 export type Part = { title: string; lines: string[]; tables: StatusTable[] };
+
+/** Lines and tables that are absent are left out. */
+export const part = (
+  title: string,
+  lines: readonly (string | undefined | false)[] = [],
+  tables: StatusTable[] = [],
+): Part => ({
+  title,
+  lines: lines.filter((line) => typeof line === 'string'),
+  tables,
+});
 
 /** A table; none if it has no row. */
 const tableOf = (title: string, head: string[], rows: string[][]): StatusTable[] =>
@@ -30,11 +41,14 @@ function recordsTable(title: string, records: readonly Fields[]): StatusTable[] 
 }
 
 /** The shop's rows of one order, or why there are none. @param notes what else is to be said of them. */
-export function shopPart({ code, shop }: Pick<OrderExplanation, 'code' | 'shop'>, notes: string[]): Part {
+export function shopPart(
+  { code, shop }: Pick<OrderExplanation, 'code' | 'shop'>,
+  notes: readonly (string | undefined | false)[],
+): Part {
   const none = `The shop has no order ${code}.`;
   const lines = shop?.lines.map(({ order_code: _, ...line }) => line) ?? [];
   const tables = [...recordTable('The order', shop?.order ?? {}), ...recordsTable('Lines', lines)];
-  return { title: 'The shop', lines: shop ? notes : [none, ...notes], tables };
+  return part('The shop', [!shop && none, ...notes], tables);
 }
 
 /** One order as the service shows it. */
@@ -51,74 +65,70 @@ export const otherSpelling = (asked: string, code: string): string =>
 
 export function orderParts(order: OrderExplanation): Part[] {
   const { shop, link, lines, service, lookupFault, difference } = order;
-  const notAsked = lookupFault && `The service could not be asked about the order: ${lookupFault}`;
   const isWith = contactFields.some((field) => link?.sentFields.includes(field));
+  const isAccepted = link?.pushedAt === null || link?.orderId !== null;
+  const pushedAt = link?.pushedAt ? utc(link.pushedAt) : undefined;
   const pushed = lines.map((line) => [
     line.lineCode,
     line.subOrderId === null ? 'being added' : String(line.subOrderId),
     valueText(line.content),
   ]);
   return [
-    shopPart(order, shop?.fault ? [`It cannot be read: ${shop.fault}`] : []),
-    {
-      title: 'Pushed',
-      lines: link
+    shopPart(order, [shop?.fault && `It cannot be read: ${shop.fault}`]),
+    part(
+      'Pushed',
+      link
         ? [
-            link.pushedAt && link.orderId === null
-              ? `Pushed: never accepted by the service, last tried at ${utc(link.pushedAt)}.`
-              : `Pushed: ${link.pushedAt ? `last recorded at ${utc(link.pushedAt)}` : 'never recorded'}, ` +
-                `${isWith ? 'with' : 'without'} e-mail and phone.`,
+            isAccepted
+              ? `Pushed: ${pushedAt ? `last recorded at ${pushedAt}` : 'never recorded'}, ${isWith ? 'with' : 'without'} e-mail and phone.`
+              : `Pushed: never accepted by the service, last tried at ${pushedAt}.`,
             `Due again: ${link.dueAt ? utc(link.dueAt) : 'no'}. Failed in a row: ${link.failedPushes}.`,
           ]
         : ['No push of it is remembered.'],
-      tables: tableOf('Lines', ['line', 'sub-order', 'as last sent'], pushed),
-    },
-    {
-      title: 'The service',
-      lines: service ? [] : [notAsked ?? 'The service has no such order.'],
-      tables: serviceTables(service),
-    },
+      tableOf('Lines', ['line', 'sub-order', 'as last sent'], pushed),
+    ),
+    servicePart('order', service, lookupFault, serviceTables(service)),
     deadLetterPart(order.deadLetters),
-    {
-      title: 'Difference',
-      lines: difference
+    part(
+      'Difference',
+      difference
         ? comparisonLines(difference)
-        : [
-            'Nothing was compared: the shop or the service does not have the order, or the service could not be asked, or it cannot be read.',
-          ],
-      tables: [],
-    },
+        : ['Nothing was compared: one end does not have the order, could not be asked, or cannot be read.'],
+    ),
   ];
 }
 
+/** What the service has of a record, or why that is not known. */
+const servicePart = (what: string, found: unknown, fault: string | undefined, tables: StatusTable[]): Part =>
+  part(
+    'The service',
+    [
+      !found &&
+        (fault ? `The service could not be asked about the ${what}: ${fault}` : `The service has no such ${what}.`),
+    ],
+    tables,
+  );
+
 export function reviewParts(review: ReviewExplanation): Part[] {
   const { service, serviceFault, warehouse, windows, missed } = review;
-  const notAsked = serviceFault && `The service could not be asked about the review: ${serviceFault}`;
+  const rows = windows.map((one) => [one.axis, utc(one.startAt), utc(one.endAt), utc(one.startedAt), one.runId]);
   return [
-    {
-      title: 'The service',
-      lines: service ? [] : [notAsked ?? 'The service has no such review (404).'],
-      tables: recordTable('The review', service ?? {}),
-    },
-    {
-      title: 'The warehouse',
-      lines: warehouse ? [] : ['The warehouse has no such review.'],
-      tables: recordTable('The review', warehouse ?? {}),
-    },
-    {
-      title: 'Windows that held its dates',
-      lines: [
-        ...(windows.length === 0 ? ['No recorded window holds its dates.'] : []),
-        ...(missed ? [`Suspected gone: missed at ${utc(missed.at)} by ${missed.runId}.`] : []),
+    servicePart('review', service, serviceFault, recordTable('The review', service ?? {})),
+    part(
+      'The warehouse',
+      [!warehouse && 'The warehouse has no such review.'],
+      recordTable('The review', warehouse ?? {}),
+    ),
+    part(
+      'Windows that held its dates',
+      [
+        windows.length === 0 && 'No recorded window holds its dates.',
+        missed && `Suspected gone: missed at ${utc(missed.at)} by ${missed.runId}.`,
       ],
-      tables: tableOf(
-        'Windows',
-        ['axis', 'from', 'to', 'read at', 'run'],
-        windows.map((one) => [one.axis, utc(one.startAt), utc(one.endAt), utc(one.startedAt), one.runId]),
-      ),
-    },
+      tableOf('Windows', ['axis', 'from', 'to', 'read at', 'run'], rows),
+    ),
     deadLetterPart(review.deadLetters),
-    { title: 'Difference', lines: [reviewVerdict(review)], tables: [] },
+    part('Difference', [reviewVerdict(review)]),
   ];
 }
 
@@ -130,16 +140,6 @@ function deadLetterPart(deadLetters: OrderExplanation['deadLetters']): Part {
     utc(lastFailedAt),
     reason,
   ]);
-  return {
-    title: 'Dead letters',
-    lines: rows.length === 0 ? ['No dead letters.'] : [],
-    tables: tableOf('Dead letters', ['id', 'kind', 'state', 'last failed', 'reason'], rows),
-  };
+  const tables = tableOf('Dead letters', ['id', 'kind', 'state', 'last failed', 'reason'], rows);
+  return part('Dead letters', [rows.length === 0 && 'No dead letters.'], tables);
 }
-
-/** Nothing anywhere is known of the code: it is probably mistyped. */
-export const isUnknownOrder = ({ deadLetters, ...found }: OrderExplanation): boolean =>
-  (found.shop ?? found.link ?? found.service ?? found.lookupFault) === undefined && deadLetters.length === 0;
-
-export const isUnknownReview = ({ service, serviceFault, warehouse, deadLetters }: ReviewExplanation): boolean =>
-  !service && !serviceFault && !warehouse && deadLetters.length === 0;

@@ -1,7 +1,7 @@
 import type { OrderPreview, SentRequest } from '../orders/compare/show-order.ts';
 import { comparisonLines } from './difference-text.ts';
 import { percent, shareOfLines } from './doctor/check-shop-values.ts';
-import { type Part, serviceTables, shopPart } from './explain-view.ts';
+import { type Part, part, serviceTables, shopPart } from './explain-view.ts';
 
 /** What a push would send of one order, and why. As `preview` draws it. */
 export function previewParts(previewed: OrderPreview): Part[] {
@@ -9,16 +9,14 @@ export function previewParts(previewed: OrderPreview): Part[] {
   const share = shop && shareOfLines(shop);
   return [
     shopPart(previewed, [
-      ...(share === undefined ? [] : [`The lines add up to ${percent(share)} of total_price.`]),
-      ...(fault === undefined ? [] : [`It cannot be sent, and would be a dead letter: ${fault}`]),
+      share !== undefined && `The lines add up to ${percent(share)} of total_price.`,
+      fault && `It cannot be sent, and would be a dead letter: ${fault}`,
     ]),
     ...requestsPart(previewed),
     servicePart(previewed),
-    { title: 'Nothing was sent.', lines: [], tables: [] },
+    part('Nothing was sent.'),
   ];
 }
-
-export const isUnknownPreview = ({ shop, atService }: OrderPreview): boolean => !shop && atService === 'absent';
 
 const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, string | undefined>> = {
   unchanged: 'The next run sends nothing: the order has not changed since it was pushed. A push would send:',
@@ -36,26 +34,24 @@ function requestsPart(previewed: OrderPreview): Part[] {
   const because = isYoung
     ? 'A backfill left it out before, or forget masked the order. Or it counted as too old when it was first pushed.'
     : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
-  const notes = [
-    looksFirstFor !== undefined &&
-      `The service may have one order for this code and for ${JSON.stringify(looksFirstFor)}. Customer and lines are sent ` +
-        'once it has shown two.',
-    ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
-    withheld.length > 0 && `Left out by the contact rule: ${withheld.join(' and ')}. ${because}`,
+  return [
+    part(title, [
+      ...requests.map(requestText),
+      looksFirstFor !== undefined &&
+        `The service may have one order for this code and for ${JSON.stringify(looksFirstFor)}. Customer and lines are sent ` +
+          'once it has shown two.',
+      ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
+      withheld.length > 0 && `Left out by the contact rule: ${withheld.join(' and ')}. ${because}`,
+    ]),
   ];
-  return [{ title, lines: [...requests.map(requestText), ...notes.filter((one) => one !== false)], tables: [] }];
 }
 
-function requestText({ method, path, body }: SentRequest): string {
-  return body === undefined ? `${method} ${path}` : `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
-}
+const requestText = ({ method, path, body }: SentRequest): string =>
+  body === undefined ? `${method} ${path}` : `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 
 function servicePart({ atService, lookupFault, difference, shop, service }: OrderPreview): Part {
-  const said = (title: string) => ({ title, lines: [], tables: [] });
-  if (lookupFault !== undefined) return said(`The service could not be asked about the order: ${lookupFault}`);
-  if (atService === 'absent') return said('The service has no such order.');
-  if (difference) return said(comparisonLines(difference).join('\n'));
-  return shop
-    ? said('Nothing could be compared.')
-    : { title: 'The service has the order', lines: [], tables: serviceTables(service) };
+  if (lookupFault !== undefined) return part(`The service could not be asked about the order: ${lookupFault}`);
+  if (atService === 'absent') return part('The service has no such order.');
+  if (difference) return part(comparisonLines(difference).join('\n'));
+  return shop ? part('Nothing could be compared.') : part('The service has the order', [], serviceTables(service));
 }

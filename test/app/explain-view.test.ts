@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { comparisonLines, valueText } from '../../src/app/difference-text.ts';
-import { isUnknownOrder, isUnknownReview, orderParts, type Part, reviewParts } from '../../src/app/explain-view.ts';
+import { orderParts, type Part, reviewParts } from '../../src/app/explain-view.ts';
 
 test('each kind of difference has its sentence, and a deletion only one', () => {
   const field = (name: string, isShown = true) => ({ field: name, shop: '1', service: null, isShown });
@@ -88,10 +88,6 @@ test('what is known of an order is said part by part, and so is what is not', ()
   expect(said({ ...unknown, link: never, lookupFault: 'down' })).toEqual(
     expect.arrayContaining(['The shop has no order A.', 'Pushed: never recorded, without e-mail and phone.']),
   );
-  expect(isUnknownOrder(unknown as never)).toBe(true);
-  for (const one of ['shop', 'link', 'service', 'deadLetters'] as const)
-    expect([one, isUnknownOrder({ ...unknown, [one]: known[one] } as never)]).toEqual([one, false]);
-  expect(isUnknownOrder({ ...unknown, lookupFault: 'down' } as never)).toBe(false);
 });
 
 test('what is known of a review is said part by part, and so is what is not', () => {
@@ -108,10 +104,6 @@ test('what is known of a review is said part by part, and so is what is not', ()
     ]),
   );
   expect(said({})).toEqual(expect.arrayContaining(['Neither the service nor the warehouse shows it.']));
-  expect(isUnknownReview(unknown as never)).toBe(true);
-  for (const one of ['service', 'warehouse', 'deadLetters'] as const)
-    expect([one, isUnknownReview({ ...unknown, [one]: found[one] } as never)]).toEqual([one, false]);
-  expect(isUnknownReview({ ...unknown, serviceFault: 'down' } as never)).toBe(false);
 });
 
 test('the operator who asks sees eighty characters of a value', () => {

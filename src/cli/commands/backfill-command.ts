@@ -24,7 +24,7 @@ import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/arguments.ts';
 import { drawRun, drawToEnd, startOnly } from '../ui/draw-run.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withProgress } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
 type ReviewOptions = Options & { gaps?: true };
@@ -93,7 +93,7 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
   const asked = { from, to, gaps };
   // Wrong days are reported before anything is opened.
   spanOfDays(asked, context.config().api.timeZone);
-  return withProgress(context, 'backfill reviews', 'windows', async (app, progress) => {
+  return withApp(context, { label: 'backfill reviews', unit: 'windows' }, async (app, progress) => {
     // Days without any plausible date, too, before a run is recorded.
     const deps = reviewDeps(app, context.signal);
     spanOf(asked, deps, deps.plausible);
@@ -130,7 +130,7 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
   const asked = { trigger: withEmail ? 'backfill with e-mail' : 'backfill', from, to, allowRemovals } as const;
   const rights = ownPushRights(config, asked.trigger, asked);
   if (withEmail && rights.contactMaxAgeDays <= 0) throw new UsageError(noContact, { hint: noContactHint });
-  return withProgress(context, 'backfill orders', 'slices of orders', async (app, progress) => {
+  return withApp(context, { label: 'backfill orders', unit: 'slices of orders' }, async (app, progress) => {
     await requireShopQueries(app);
     if (options.diff) return await showDiff(context, app, rights, options.limit);
     if (options.dryRun) return await forecastBackfill(context, app, rights, withEmail);

@@ -1,5 +1,6 @@
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import type { App } from '../../app/app.ts';
+import { utc } from '../../app/status-view.ts';
 import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -16,9 +17,8 @@ import {
 import type { Command, Context, Report } from '../command.ts';
 import { numberOf } from '../ui/arguments.ts';
 import { drawRun, drawToEnd } from '../ui/draw-run.ts';
-import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
-import { inApp, withApp } from '../ui/with-app.ts';
+import { withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -29,38 +29,41 @@ export const command: Command = {
     commander
       .command('show <id>')
       .description('one dead letter with its record, which may hold customers’ data')
-      .action((id: string) => run(show(parseId(id)), 'one'));
+      .action((id: string) => run((context) => show(context, parseId(id)), 'one'));
     commander
       .command('retry [ids...]')
       .description('retry open dead letters, all or these; discarded ones by their ids')
-      .action((ids: string[]) => run(retry(ids.map(parseId)), ids.length > 0 ? 'one' : 'each'));
+      .action((ids: string[]) => run((context) => retry(context, ids.map(parseId)), ids.length > 0 ? 'one' : 'each'));
     commander
       .command('discard <ids...>')
       .description(
         'close these without syncing them; each stays closed until its record is synced or fails for another reason',
       )
-      .action((ids: string[]) => run(discard(ids.map(parseId)), 'one'));
+      .action((ids: string[]) => run((context) => discard(context, ids.map(parseId)), 'one'));
   },
 };
 
-const list = inApp(async (app) => {
-  const groups = await groupDeadLetters(app.warehouse.db);
-  if (groups.length === 0) return { text: 'No dead letters.', json: [] };
-  const rows = groups.map((group) => [
-    group.kind,
-    String(group.count),
-    [...new Set(group.records)].slice(0, 3).join(', ') + (group.count > 3 ? ' …' : ''),
-    group.ids.slice(0, 3).join(' ') + (group.count > 3 ? ' …' : ''),
-    group.lastFailedAt.toISOString().slice(0, 19),
-    group.reason,
-  ]);
-  const text = [
-    table(['kind', 'count', 'records', 'ids', 'last failed (UTC)', 'reason'], rows),
-    'Show one: review-sync dead-letters show <id>. ' +
-      'Corrected records are synced by the next run, or at once by: retry.',
-  ].join('\n\n');
-  return { text, json: groups };
-});
+/** The first three of so many. */
+const some = (all: readonly unknown[], count: number, between: string) =>
+  all.slice(0, 3).join(between) + (count > 3 ? ' …' : '');
+
+const list = (context: Context): Promise<Report> =>
+  withApp(context, {}, async (app) => {
+    const groups = await groupDeadLetters(app.warehouse.db);
+    if (groups.length === 0) return { text: 'No dead letters.', json: [] };
+    const rows = groups.map(({ kind, count, records, ids, lastFailedAt, reason }) => [
+      kind,
+      String(count),
+      some([...new Set(records)], count, ', '),
+      some(ids, count, ' '),
+      utc(lastFailedAt),
+      reason,
+    ]);
+    const next =
+      'Show one: review-sync dead-letters show <id>. Corrected records are synced by the next run, or at once by: retry.';
+    const head = ['kind', 'count', 'records', 'ids', 'last failed (UTC)', 'reason'];
+    return { text: `${table(head, rows)}\n\n${next}`, json: groups };
+  });
 
 /** @throws UsageError if one of the ids is of no dead letter. */
 async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
@@ -70,22 +73,23 @@ async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLette
   throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: review-sync dead-letters' });
 }
 
-const show = (id: number) =>
-  inApp(async (app) => {
+const show = (context: Context, id: number): Promise<Report> =>
+  withApp(context, {}, async (app) => {
     const [found] = await requireKnown(app, [id]);
     const deadLetter = { ...found, payload: await payloadOf(app.warehouse.db, id) };
     return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
   });
 
-const discard = (ids: number[]) =>
-  inApp(async (app) => {
+const discard = (context: Context, ids: number[]): Promise<Report> =>
+  withApp(context, {}, async (app) => {
     await requireKnown(app, ids);
     const discarded = await discardDeadLetters(app.warehouse.db, ids);
     return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
   });
 
 /** Retries all that are open, or those of the records of `ids`. */
-const retry = (ids: number[]) => inApp((app, context) => retryOf(context, app, ids));
+const retry = (context: Context, ids: number[]): Promise<Report> =>
+  withApp(context, {}, (app) => retryOf(context, app, ids));
 
 async function retryOf(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
@@ -96,11 +100,12 @@ async function retryOf(context: Context, app: App, ids: number[]): Promise<Repor
     ids.length === 0 || named.some((one) => one.kind === kind && one.key === key);
   const tried = (await openDeadLetters(db)).filter(isNamed);
   const discarded = named.filter((one) => one.isDiscarded && !tried.some(({ id }) => id === one.id));
-  const progress = openProgress(context.terminal, 'retry', 'parts');
   let catalog: RunReport | undefined;
   const codes = await retryDeadLetters(app, tried, context.signal, async () => {
     // With an App of its own: the end of that one aborts what it sends.
-    catalog = await withApp(context, progress, (own) => drawToEnd(context, progress, own, { job: syncCatalog }));
+    catalog = await withApp(context, { label: 'retry', unit: 'parts' }, (own, progress) =>
+      drawToEnd(context, progress, own, { job: syncCatalog }),
+    );
   });
   const open = await openDeadLetters(db);
   const resolved = tried.filter(({ id }) => !open.some((one) => one.id === id)).length;

@@ -150,20 +150,15 @@ const afterwards =
   'npm run demo -- --keep';
 
 function addresses({ urls, database, config }: Stage, page: string): string {
-  return [
-    'Everything keeps running: the worker runs its schedules, ' +
-      'and webhooks of the service report changes within seconds.',
-    'Ctrl-C ends and deletes it.',
-    table(
-      ['what', 'address'],
-      [
-        ['the status page', `${page}  (any user, password: ${config.statusToken})`],
-        ['the warehouse, for psql and BI tools', urls.warehouse],
-        ['the shop’s database', urls.shop],
-        ['the review service', `${urls.service}  (client id and secret: demo)`],
-        ['its database', urls.serviceDatabase],
-        ['files', database.directory],
-      ],
-    ),
-  ].join('\n\n');
+  const rows = [
+    ['the status page', `${page}  (any user, password: ${config.statusToken})`],
+    ['the warehouse, for psql and BI tools', urls.warehouse],
+    ['the shop’s database', urls.shop],
+    ['the review service', `${urls.service}  (client id and secret: demo)`],
+    ['its database', urls.serviceDatabase],
+    ['files', database.directory],
+  ];
+  const running =
+    'Everything keeps running: the worker runs its schedules, and webhooks of the service report changes within seconds.';
+  return `${running} Ctrl-C ends and deletes it.\n\n${table(['what', 'address'], rows)}`;
 }

@@ -1,4 +1,4 @@
-import { isUnknownOrder, isUnknownReview, orderParts, reviewParts } from '../../app/explain-view.ts';
+import { orderParts, reviewParts } from '../../app/explain-view.ts';
 import { explainOrder } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/refresh/explain-review.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -12,7 +12,7 @@ export const command: Command = {
     commander
       .command('order <code>')
       .description('what the shop holds, what was pushed, what the service holds, and what differs now')
-      .action((code: string) => run(lookAtOrder(code, explainOrder, orderParts, isUnknownOrder), 'one'));
+      .action((code: string) => run((context) => lookAtOrder(context, code, explainOrder, orderParts), 'one'));
     commander
       .command('review <id>')
       .description('what the service answers, what the warehouse holds, which windows held it, and what differs now')
@@ -22,9 +22,10 @@ export const command: Command = {
 
 async function lookAtReview(context: Context, text: string): Promise<Report> {
   const id = numberOf(text, 'a review');
-  return withApp(context, undefined, async ({ api, warehouse }) => {
+  return withApp(context, {}, async ({ api, warehouse }) => {
     const review = await explainReview({ reviews: api.reviews, warehouse }, id);
-    const incomplete = review.serviceFault !== undefined || isUnknownReview(review);
+    const isUnknown = !review.service && !review.warehouse && review.deadLetters.length === 0;
+    const incomplete = review.serviceFault !== undefined || isUnknown;
     return { text: drawParts(reviewParts(review)), json: review, incomplete };
   });
 }

@@ -92,34 +92,32 @@ function placesFor(environment: Context['environment'], brand: string | undefine
 }
 
 function draw(report: InitReport): string {
-  const { warnings, findings } = report;
-  const blocks = [[recognised(report), queries(report), variables(report)].join('\n')];
-  if (warnings.length > 0) blocks.push(warnings.join('\n'));
-  if (findings.length > 0) blocks.push(['shop', ...findingLines(findings)].join('\n'));
-  return [...blocks, nextCommand(report)].join('\n\n');
+  const { preset, dir, queries, variables, envFile, warnings, findings } = report;
+  const place = [preset?.prefix && `, prefix ${preset.prefix}`, preset?.schema && `, schema ${preset.schema}`].filter(
+    Boolean,
+  );
+  const files = queries.written.map((file) => `${dir}/${file}`).join(', ');
+  const blocks = [
+    [
+      preset
+        ? `The shop is ${preset.title}${place.join('')} (preset ${preset.name}).`
+        : 'The tables are those of no known shop system (see: review-sync init --list), or its user does not see all of them.',
+      files && `Wrote ${preset ? '' : 'the commented template, which reads the sample shop: '}${files}.`,
+      queries.kept.length > 0 && `Left as they are in ${dir}: ${queries.kept.join(', ')}.`,
+      files === '' && 'To replace them: review-sync init --force',
+      variables.length > 0
+        ? `Added to ${envFile}, which only you can read: ${variables.join(', ')}.`
+        : `${envFile} has all that init would write.`,
+    ],
+    warnings,
+    findings.length > 0 ? ['shop', ...findingLines(findings)] : [],
+    nextSteps(report),
+  ];
+  const drawn = blocks.map((lines) => lines.filter(Boolean).join('\n'));
+  return drawn.filter((block) => block !== '').join('\n\n');
 }
 
-function recognised({ preset }: InitReport): string {
-  if (!preset)
-    return 'The tables are those of no known shop system (see: review-sync init --list), or its user does not see all of them.';
-  const { title, name, prefix, schema } = preset;
-  const place = [prefix && `prefix ${prefix}`, schema && `schema ${schema}`].filter(Boolean);
-  return `The shop is ${title}${place.length > 0 ? `, ${place.join(', ')}` : ''} (preset ${name}).`;
-}
-
-function queries({ dir, preset, queries: { written, kept } }: InitReport): string {
-  const left = kept.length > 0 ? `Left as they are in ${dir}: ${kept.join(', ')}.` : '';
-  if (written.length === 0) return `${left} To replace them: review-sync init --force`;
-  const what = preset ? 'Wrote' : 'Wrote the commented template, which reads the sample shop:';
-  return [`${what} ${written.map((file) => `${dir}/${file}`).join(', ')}.`, left].filter(Boolean).join('\n');
-}
-
-function variables({ variables: added, envFile }: InitReport): string {
-  if (added.length === 0) return `${envFile} has all that init would write.`;
-  return `Added to ${envFile}, which only you can read: ${added.join(', ')}.`;
-}
-
-function nextCommand({ preset, dir, toFillIn, envFile }: InitReport): string {
+function nextSteps({ preset, dir, toFillIn, envFile }: InitReport): string[] {
   const steps = [
     preset
       ? `read ${dir}/README.md: what the queries read, and what they cannot see`
@@ -129,5 +127,5 @@ function nextCommand({ preset, dir, toFillIn, envFile }: InitReport): string {
     'review-sync sync reviews, then sync catalog',
     'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
   ];
-  return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)].join('\n');
+  return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)];
 }

@@ -1,4 +1,4 @@
-import { isUnknownPreview, previewParts } from '../../app/preview-view.ts';
+import { previewParts } from '../../app/preview-view.ts';
 import { previewOrder } from '../../orders/compare/show-order.ts';
 import type { Command } from '../command.ts';
 import { lookAtOrder } from '../ui/look-at-order.ts';
@@ -9,6 +9,6 @@ export const command: Command = {
       .command('order <code>')
       .description('the shop’s rows, the requests that they make, and the difference to the service now; sends nothing')
       .addHelpText('after', '\nShows the customer’s name, e-mail address and phone number, which explain does not.')
-      .action((code: string) => run(lookAtOrder(code, previewOrder, previewParts, isUnknownPreview), 'one'));
+      .action((code: string) => run((context) => lookAtOrder(context, code, previewOrder, previewParts), 'one'));
   },
 };

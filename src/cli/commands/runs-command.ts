@@ -4,9 +4,9 @@ import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/end-run.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
-import type { Command } from '../command.ts';
+import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inApp } from '../ui/with-app.ts';
+import { withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -17,29 +17,27 @@ export const command: Command = {
     commander
       .command('end <id>')
       .description('end a run: what waits of it is not carried out any more; work that is done is kept')
-      .action((id: string) => run(end(id), 'one'));
+      .action((id: string) => run((context) => end(context, id), 'one'));
   },
 };
 
-const list = inApp(async ({ warehouse }) => {
-  const runs = await openRuns(warehouse.db);
-  if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
-  const now = await warehouseNow(warehouse.db);
-  const rows = runs.map((run) => [
-    run.id,
-    utc(run.startedAt),
-    isAttended(run, now) ? 'a process' : 'nobody',
-    mayDo(run),
-  ]);
-  const text = [
-    table(['run', 'started (UTC)', 'carried out by', 'may do'], rows),
-    'review-sync worker continues what nobody carries out. End one: review-sync runs end <id>.',
-  ].join('\n\n');
-  return { text, json: runs };
-});
+const list = (context: Context): Promise<Report> =>
+  withApp(context, {}, async ({ warehouse }) => {
+    const runs = await openRuns(warehouse.db);
+    if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
+    const now = await warehouseNow(warehouse.db);
+    const rows = runs.map((run) => [
+      run.id,
+      utc(run.startedAt),
+      isAttended(run, now) ? 'a process' : 'nobody',
+      mayDo(run),
+    ]);
+    const next = 'review-sync worker continues what nobody carries out. End one: review-sync runs end <id>.';
+    return { text: `${table(['run', 'started (UTC)', 'carried out by', 'may do'], rows)}\n\n${next}`, json: runs };
+  });
 
-const end = (id: string) =>
-  inApp(async (app) => {
+const end = (context: Context, id: string): Promise<Report> =>
+  withApp(context, {}, async (app) => {
     if (await endRun(app, id, 'a person ended it: runs end')) {
       return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
     }

@@ -17,7 +17,7 @@ import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawRun, drawToEnd, runJob } from '../ui/draw-run.ts';
 import { drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withProgress } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type OrderOptions = { allowRemovals?: true; dryRun?: true };
 
@@ -47,7 +47,7 @@ export const command: Command = {
 };
 
 async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderOptions): Promise<Report> {
-  return withProgress(context, 'sync orders', 'slices of orders', async (app, progress) => {
+  return withApp(context, { label: 'sync orders', unit: 'slices of orders' }, async (app, progress) => {
     await requireShopQueries(app);
     if (dryRun) {
       const forecast = await forecastOf(context, app, ordersToSync(app));
@@ -96,7 +96,7 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
     ['reviews', reconcileReviews],
     ['orders', rescanOrders],
   ] as const) {
-    const report = await withProgress(context, `sync reconcile: ${name}`, 'steps', (app, progress) =>
+    const report = await withApp(context, { label: `sync reconcile: ${name}`, unit: 'steps' }, (app, progress) =>
       drawToEnd(context, progress, app, { job, asked: { allowRemovals } }).catch((error: unknown): RunReport => {
         if (context.signal.aborted) throw error;
         return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };

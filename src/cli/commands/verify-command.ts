@@ -10,7 +10,7 @@ import { type Found, type Verification, verifyReviews } from '../../reviews/veri
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { requireShopQueries, withProgress } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
@@ -54,7 +54,7 @@ Orders of the service that review-sync never pushed, and that are not in the sho
 async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   // Wrong days are reported before anything is opened.
   spanOfDays(days, context.config().api.timeZone);
-  return withProgress(context, 'verify reviews', 'windows', async (app, progress) => {
+  return withApp(context, { label: 'verify reviews', unit: 'windows' }, async (app, progress) => {
     const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, days, { repair });
     if (repair) await recount(app.warehouse.db);
@@ -90,29 +90,25 @@ function sentence({ id, kind, fields, day }: Found): string {
   return `review ${id ?? 'without a usable id'} of ${day ?? 'no day'} ${texts[kind]}`;
 }
 
-function conclusion({ differing, repaired, unrepairable, problems }: Verification, repair: boolean): string {
+function conclusion({ differing, unrepairable, problems }: Verification, repair: boolean): string {
   if (differing === 0) {
     return problems.length === 0
       ? 'Service and warehouse hold the same reviews.'
       : 'No review is known to differ, but not all of them could be compared.';
   }
-  const summary = counted(differing, 'review differs', 'reviews differ');
-  const done = `; ${repaired ? 'all of them' : 'those that could be read and held'} are repaired now.`;
-  const isStuck = unrepairable === differing;
-  const next = isStuck
-    ? '.'
+  const held = repair
+    ? '; those that could be read and held are repaired now.'
     : '. To correct: review-sync verify reviews --repair. It also brings back what forget masked: ' +
       'have that deleted at the service first.';
-  const stuck =
-    ` The warehouse cannot hold ${formatCount(unrepairable)} of them: ` +
-    'correct the field at the service that review-sync dead-letters names (it leaves out discarded ones).';
-  return summary + (repair && !isStuck ? done : next) + (unrepairable > 0 ? stuck : '');
+  const stuck = ` The warehouse cannot hold ${formatCount(unrepairable)} of them: see review-sync dead-letters.`;
+  const all = counted(differing, 'review differs', 'reviews differ');
+  return all + (unrepairable < differing ? held : '.') + (unrepairable > 0 ? stuck : '');
 }
 
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const { orderDeletes: deletes } = context.config();
   const rights = ownPushRights(context.config(), 'repair', days);
-  return withProgress(context, 'verify orders', 'orders', async (app, progress) => {
+  return withApp(context, { label: 'verify orders', unit: 'orders' }, async (app, progress) => {
     await requireShopQueries(app);
     await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
@@ -139,33 +135,27 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
     waiting,
     unmatched,
   } = report;
-  const sums = [
-    `${formatCount(equal)} the same`,
-    `${formatCount(differing)} different`,
-    `${formatCount(notCompared)} not compared`,
-    ...(deleted > 0 ? [`${formatCount(deleted)} deleted in the shop, not compared`] : []),
-  ];
+  const sums = `${formatCount(equal)} the same, ${formatCount(differing)} different, ${formatCount(notCompared)} not compared`;
+  const more = deleted > 0 ? `, ${formatCount(deleted)} deleted in the shop, not compared` : '';
   const why =
     deletes === 'off'
       ? 'Nothing is deleted at the service with ORDER_DELETES=off.'
-      : 'Of those created in the last ORDER_RESCAN_DAYS, each without reviews is deleted a day after it was ' +
-        'first missed by: review-sync sync reconcile. Delete older ones at the service by hand.';
+      : 'Those of the last ORDER_RESCAN_DAYS without reviews are deleted a day after they were first missed by: ' +
+        'review-sync sync reconcile. Delete older ones at the service by hand.';
+  const kept =
+    `${counted(unmatched.subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
+    `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`;
   const blocks = [
-    [`${counted(orders, 'order')} of the shop: ${sums.join(', ')}.`],
+    [`${counted(orders, 'order')} of the shop: ${sums}${more}.`],
     [...differences.flatMap(differenceText), ...andMore(differing, differences)],
     extra > 0 ? [`${counted(extra, 'pushed order')} left the shop: ${codesText(extraCodes, extra)}. ${why}`] : [],
     [
       ...unknown.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`),
       ...andMore(notCompared, unknown),
     ],
-    unmatched.subOrders > 0
-      ? [
-          `${counted(unmatched.subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
-            `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`,
-        ]
-      : [],
+    unmatched.subOrders > 0 ? [kept] : [],
     waiting > 0 ? [`${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`] : [],
-    [orderConclusion(report, deletes)],
+    [orderConclusion(report)],
   ];
   return blocks
     .filter((lines) => lines.length > 0)
@@ -180,23 +170,15 @@ const differenceText = ({ code, kind, difference }: ComparedOrder): string[] =>
     ? [`order ${code}: the service does not have it`]
     : [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)];
 
-function orderConclusion(
-  { differing, differences, notCompared, extra, repair }: OrderVerification,
-  deletes: 'off' | 'send',
-): string {
-  if (differing === 0 && notCompared === 0) {
-    return extra > 0 && deletes === 'send'
-      ? 'Shop and service agree but for the orders that left the shop.'
-      : 'Shop and service agree in all that could be compared.';
-  }
-  if (differing === 0) return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
+function orderConclusion({ differing, notCompared, extra, repair }: OrderVerification): string {
+  if (differing === 0 && notCompared > 0)
+    return `No order is known to differ; ${formatCount(notCompared)} could not be compared.`;
+  if (differing === 0 && extra > 0) return 'All other orders are the same at the service.';
+  if (differing === 0) return 'Shop and service agree in all that could be compared.';
   if (!repair) return 'To push again what is missing or differs: review-sync verify orders --repair';
   const { repaired, left, leftCodes } = repair;
   const all = `${counted(repaired, 'order')} repaired`;
   if (left === 0) return `${all}; none differs any more.`;
-  const isDeletion = differences.some(({ code, difference }) => difference?.isDeletion && leftCodes.includes(code));
-  const allow = isDeletion ? '. Deletions beyond the allowance of a day: review-sync sync orders --allow-removals' : '';
   const still = `${counted(left, 'still differs', 'still differ')}: ${codesText(leftCodes, left)}`;
-  const contact = 'E-mail addresses and phone numbers are sent by the next: review-sync sync orders';
-  return `${all}; ${still}. ${seeWhy}. ${contact}${allow}`;
+  return `${all}; ${still}. ${seeWhy}. E-mail addresses and phone numbers are sent by the next: review-sync sync orders`;
 }

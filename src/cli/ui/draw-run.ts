@@ -7,12 +7,12 @@ import { type RunRequest, startRun } from '../../runs/start-run.ts';
 import { unattendedRuns } from '../../warehouse/runs/runs.ts';
 import type { Context, Report } from '../command.ts';
 import type { Progress } from './progress.ts';
-import { requireShopQueries, withProgress } from './with-app.ts';
+import { requireShopQueries, withApp } from './with-app.ts';
 
 /** Runs a job to its end, draws its progress, and names runs that nobody carries out. @throws as `runToEnd`. */
 export async function drawToEnd(
   { terminal, signal }: Context,
-  { update, wait, stop }: Progress,
+  { update, wait }: Progress,
   app: App,
   request: RunRequest,
   note?: Following['note'],
@@ -24,7 +24,7 @@ export async function drawToEnd(
     );
   }
   const drawn = { signal, onProgress: update, onRetry: wait, ...(note && { note }) };
-  return await runToEnd(app, request, drawn).finally(stop);
+  return await runToEnd(app, request, drawn);
 }
 
 /** Starts a run for running workers. */
@@ -45,7 +45,7 @@ export function drawRun(title: string, report: RunReport): Report {
 
 /** A command that runs one job to its end and reports it. @param unit of its steps. */
 export function runJob(context: Context, title: string, unit: string, job: AnyRunJob<App>): Promise<Report> {
-  return withProgress(context, title, unit, async (app, progress) => {
+  return withApp(context, { label: title, unit }, async (app, progress) => {
     if (job.readsShop) await requireShopQueries(app);
     return drawRun(title, await drawToEnd(context, progress, app, { job }));
   });

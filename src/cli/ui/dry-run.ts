@@ -5,37 +5,28 @@ import type { ComparedOrder } from '../../orders/compare/look-at-order.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string): string {
-  const { orders, toSend, toDelete, unchanged, requests, waitingLines, reachable } = forecast;
-  return [
+  const { orders, toSend, toDelete, unchanged, requests, waitingLines, reachable, faulty, faults } = forecast;
+  const more = faults.length - shownReasons;
+  const lines = [
     `${counted(orders, 'order')}: ${formatCount(toSend)} to send, with about ${counted(requests, 'request')}; ` +
       `${counted(unchanged, 'other')} without a change.`,
-    ...(toDelete > 0
-      ? [
-          `${formatCount(toDelete)} of them are deleted in the shop and WOULD BE DELETED at the service, but for those with ` +
-            'reviews and beyond the allowance of a day.',
-        ]
-      : []),
-    ...faultLines(forecast),
-    ...(waitingLines > 0
-      ? [`${counted(waitingLines, 'order line')} would wait until the service is known to have the product.`]
-      : []),
+    toDelete > 0 &&
+      `${formatCount(toDelete)} of them are deleted in the shop and WOULD BE DELETED at the service, but for those with ` +
+        'reviews and beyond the allowance of a day.',
+    faulty > 0 &&
+      `${counted(faulty, 'order or line', 'orders or lines')} cannot be sent and would become dead letters:`,
+    ...faults.slice(0, shownReasons).map(({ count, reason, example }) => `  ${count} × ${reason} (${example})`),
+    more > 0 && `  and ${counted(more, 'more reason')}`,
+    waitingLines > 0 &&
+      `${counted(waitingLines, 'order line')} would wait until the service is known to have the product.`,
     `The shop has an e-mail address or a phone number of ${counted(reachable, 'customer')} of the orders to send.`,
     contact,
     'Nothing was sent or written.',
-  ].join('\n');
+  ];
+  return lines.filter(Boolean).join('\n');
 }
 
 const shownReasons = 5;
-
-function faultLines({ faulty, faults }: OrdersForecast): string[] {
-  if (faulty === 0) return [];
-  const more = faults.length - shownReasons;
-  return [
-    `${counted(faulty, 'order or line', 'orders or lines')} cannot be sent and would become dead letters:`,
-    ...faults.slice(0, shownReasons).map((fault) => `  ${fault.count} × ${fault.reason} (${fault.example})`),
-    ...(more > 0 ? [`  and ${counted(more, 'more reason')}`] : []),
-  ];
-}
 
 /** What a backfill would change, an order after the other. */
 export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit: number): string {
