@@ -2,9 +2,9 @@ import type { App } from '../src/app/app.ts';
 import { spanOfDays } from '../src/base/time/day-range.ts';
 import { type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { defineRun } from '../src/runs/define-run.ts';
-import type { RunInfo } from '../src/runs/job.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { allReadBy } from '../src/warehouse/orders/order-queries.ts';
+import type { Run } from '../src/warehouse/runs/runs.ts';
 import { runOfOrders } from './conclusions.ts';
 import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
@@ -38,7 +38,7 @@ export const backfillOrders = defineRun({
 export const backfillOrdersKey = ({ from, to }: { from?: string | undefined; to?: string | undefined }): string =>
   ['backfill-orders', from ?? 'first', to ?? 'last'].join('_');
 
-async function walk({ shop, warehouse: { db }, config }: App, { rights }: RunInfo, { queries, ...from }: State) {
+async function walk({ shop, warehouse: { db }, config }: App, { rights }: Run, { queries, ...from }: State) {
   const span = spanOfDays(rights, config.api.timeZone);
   const batch = await walkOrders({ shop, db }, span, config.orderBatchSize, from);
   return stepsOf({ ...batch, state: { ...batch.state, queries } as State });

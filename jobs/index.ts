@@ -1,4 +1,3 @@
-import type { App } from '../src/app/app.ts';
 import type { AnyRunJob } from '../src/runs/job.ts';
 import { backfillOrders } from './backfill-orders.ts';
 import { backfillReviews } from './backfill-reviews.ts';
@@ -9,7 +8,7 @@ import { syncOrders } from './sync-orders.ts';
 import { syncReviews } from './sync-reviews.ts';
 
 /** All jobs. */
-export const jobs: readonly AnyRunJob<App>[] = [
+export const jobs: readonly AnyRunJob[] = [
   syncCatalog,
   syncOrders,
   syncReviews,

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { pushRights } from '../src/app/run-rights.ts';
 import { slicesOf } from '../src/orders/limits.ts';
@@ -14,7 +13,7 @@ const shape = v.object({ codes: v.array(v.string()) });
 export type OrderStep = v.InferOutput<typeof shape>;
 
 /** Step: brings up to 500 orders at the service in line with the shop. */
-export const pushOrdersStep: StepJob<App, OrderStep> = {
+export const pushOrdersStep: StepJob<OrderStep> = {
   name: 'push-orders',
   parse: (payload) => parsePayload(shape, payload),
   run: (app, { codes }, { run, signal }) =>

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { App } from '../src/app/app.ts';
 import { reviewDeps } from '../src/app/deps.ts';
 import { readWindow } from '../src/reviews/read/read-window.ts';
 import type { StepJob } from '../src/runs/job.ts';
@@ -18,7 +17,7 @@ const recountEveryMs = 60_000;
 export type ReadWindow = v.InferOutput<typeof shape>;
 
 /** Step: brings the reviews of one window into the warehouse. */
-export const readWindowStep: StepJob<App, ReadWindow> = {
+export const readWindowStep: StepJob<ReadWindow> = {
   name: 'read-window',
   parse: (payload) => parsePayload(shape, payload),
   async run(app, { axis, span, findAbsent = false }, { run, signal }) {

@@ -1,4 +1,3 @@
-import type { App } from '../src/app/app.ts';
 import { orderDeps } from '../src/app/deps.ts';
 import { addCounts } from '../src/base/counts.ts';
 import { learnFromOrders } from '../src/orders/catalog/learn-from-orders.ts';
@@ -8,7 +7,7 @@ import { defineRun } from '../src/runs/define-run.ts';
 import type { StepJob } from '../src/runs/job.ts';
 
 /** Step: all categories and member grades, few enough in any shop for one; and the products that lines wait for. */
-const pushCatalog: StepJob<App, Record<string, never>> = {
+const pushCatalog: StepJob<Record<string, never>> = {
   name: 'push-catalog',
   parse: () => ({}),
   async run(app, _payload, { signal }) {

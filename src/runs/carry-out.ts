@@ -3,9 +3,8 @@ import { sameShop } from '../app/require-same-shop.ts';
 import { differingSystems, systemsOf } from '../app/run-rights.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { findRun, noteAttended, openRuns, type Run } from '../warehouse/runs/runs.ts';
-import type { AnyRunJob, RunReport } from './job.ts';
-import type { RunState } from './run-worker.ts';
+import { noteAttended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import type { AnyRunJob } from './job.ts';
 
 /** A run that is not carried out is looked at again after so many milliseconds: its shop may come back. */
 const lookAgainMs = 10_000;
@@ -21,7 +20,7 @@ type Decision = { why: string | undefined; untilMs: number; isLive: boolean };
  * its shop. A run that is its own stays so to its end. Any other is left to other processes, which is logged when the
  * reason changes.
  */
-export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
+export function openRunChoice(app: App, jobs: readonly AnyRunJob[]) {
   const { db } = app.warehouse;
   const decided = new Map<string, Decision>();
   const deciding = new Map<string, Promise<void>>();
@@ -69,32 +68,11 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob<App>[]) {
  *
  * @throws the errors of the shop.
  */
-async function whyNotOurs(app: App, { readsShop }: AnyRunJob<App>, { systems }: Run): Promise<string | undefined> {
+async function whyNotOurs(app: App, { readsShop }: AnyRunJob, { systems }: Run): Promise<string | undefined> {
   const differing = differingSystems(systems, systemsOf(app.config), readsShop);
   const other = differing.find(({ name }) => name !== 'shop');
   if (other || !readsShop) return other?.what;
   const { verdict } = await sameShop({ shop: app.shop, db: app.warehouse.db });
   if (verdict === 'other') return 'SHOP_DATABASE_URL shows none of the orders that were pushed';
   return verdict === 'unknown' ? differing[0]?.what : undefined;
-}
-
-/** The run of a command, as long as it is open; a command carries out no other. */
-export async function onlyRun(app: App, runId: string): Promise<string[]> {
-  const run = await findRun(app.warehouse.db, runId);
-  if (!run || run.finishedAt) return [];
-  await noteAttended(app.warehouse.db, [runId], app.currentWait());
-  return [runId];
-}
-
-/** A run's row, as the worker needs it. */
-export async function runState(app: App, runId: string): Promise<RunState | undefined> {
-  const run = await findRun(app.warehouse.db, runId);
-  return run && { job: run.job, run, end: endOf(run) };
-}
-
-/** How a run ended, as its command reports it; undefined if it has not. */
-export function endOf({ outcome, counts, reason, error }: Run): RunReport | undefined {
-  if (outcome === null) return undefined;
-  if (outcome === 'done') return { outcome, counts };
-  return { outcome: 'incomplete', counts, reason: reason ?? 'problem', error: error ?? '' };
 }

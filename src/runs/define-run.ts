@@ -4,14 +4,14 @@ import { addCounts, type Conclusion, type Counts, counted } from '../base/counts
 import { mask } from '../base/mask.ts';
 import { recount } from '../warehouse/bi/recount.ts';
 import { type DeadLetterKind, type DeadLettersAtEnd, deadLettersAtEnd } from '../warehouse/dead-letters.ts';
-import { finishRun, type RunReason } from '../warehouse/runs/runs.ts';
-import type { RunInfo, RunJob, RunReport, StepsEnd } from './job.ts';
+import { finishRun, type Run, type RunReason } from '../warehouse/runs/runs.ts';
+import type { RunJob, RunReport, StepsEnd } from './job.ts';
 
-type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'conclude' | 'fail'> & {
+type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude' | 'fail'> & {
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
   /** Only dead letters that failed since then count; if it is absent or returns undefined, all. */
-  deadLettersSince?(state: State, run: RunInfo): Date | undefined;
+  deadLettersSince?(state: State, run: Run): Date | undefined;
   /**
    * Called after all steps succeeded. Cursors move here, never ahead of the rows.
    *
@@ -19,18 +19,16 @@ type Definition<State, StepPayload> = Omit<RunJob<App, State, StepPayload>, 'con
    */
   complete(
     app: App,
-    at: { state: State; run: RunInfo; failures: readonly string[]; signal: AbortSignal },
+    at: { state: State; run: Run; failures: readonly string[]; signal: AbortSignal },
   ): Promise<Conclusion>;
   /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
-  conclusion?(app: App, run: RunInfo, counts: Counts, open: DeadLettersAtEnd): Promise<Conclusion>;
+  conclusion?(app: App, run: Run, counts: Counts, open: DeadLettersAtEnd): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
 };
 
 /** A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). */
-export function defineRun<State, StepPayload>(
-  definition: Definition<State, StepPayload>,
-): RunJob<App, State, StepPayload> {
+export function defineRun<State, StepPayload>(definition: Definition<State, StepPayload>): RunJob<State, StepPayload> {
   return {
     ...definition,
     async plan(app, run, signal) {

@@ -57,7 +57,7 @@ export async function endRunsOfSchedulesOff(app: App, scheduledJobs: readonly st
  * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
  * @returns the open runs that are left.
  */
-export async function endLostRuns(app: App, open: readonly Run[], dueJob?: AnyRunJob<App>): Promise<Run[]> {
+export async function endLostRuns(app: App, open: readonly Run[], dueJob?: AnyRunJob): Promise<Run[]> {
   const { db } = app.warehouse;
   if (open.length === 0) return [];
   // Not the clock of this machine: if it is behind, it would stop the runs of all others.
@@ -78,7 +78,7 @@ async function lostEnd(
   app: App,
   run: Run,
   now: Date,
-  dueJob: AnyRunJob<App> | undefined,
+  dueJob: AnyRunJob | undefined,
 ): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
   // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
   // then. The run of a machine whose clock is ahead now is attended.

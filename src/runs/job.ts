@@ -1,20 +1,18 @@
+import type { App } from '../app/app.ts';
 import type { Counts } from '../base/counts.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import type { Run, RunReason, Trigger } from '../warehouse/runs/runs.ts';
-
-/** A run as its row in sync.runs has it: the row alone says what the run may do. */
-export type RunInfo = Pick<Run, 'id' | 'key' | 'startedBy' | 'startedAt' | 'rights'>;
 
 export type RunReport = { outcome: 'done' | 'incomplete'; counts: Counts; reason?: RunReason; error?: string };
 
 /**
  * A part of a run that is small enough to repeat. Another worker may run it while an earlier attempt is still running.
- * Its payload comes from the queue, and holds keys: what the step may do is in `run`.
+ * Its payload comes from the queue, and holds keys: what the step may do is in `run`, the row of sync.runs.
  */
-export type StepJob<Context, Payload> = Readonly<{
+export type StepJob<Payload> = Readonly<{
   name: string;
   parse(payload: unknown): Payload;
-  run(context: Context, payload: Payload, at: { run: RunInfo; signal: AbortSignal }): Promise<Counts>;
+  run(app: App, payload: Payload, at: { run: Run; signal: AbortSignal }): Promise<Counts>;
 }>;
 
 /**
@@ -22,7 +20,7 @@ export type StepJob<Context, Payload> = Readonly<{
  * and concludes. Each of these may be repeated after a crash. Signals abort when the worker stops or the run has
  * ended.
  */
-export type RunJob<Context, State, StepPayload> = Readonly<{
+export type RunJob<State, StepPayload> = Readonly<{
   name: string;
   /** The configured cron schedule that starts it. Without one, only commands start it. */
   schedule?: 'catalog' | 'orders' | 'reviews' | 'reconcile';
@@ -32,18 +30,18 @@ export type RunJob<Context, State, StepPayload> = Readonly<{
   priority: number;
   /** Whether its steps read the shop: then a process carries it out only if its shop is the same one. */
   readsShop: boolean;
-  step: StepJob<Context, StepPayload>;
-  plan(context: Context, run: RunInfo, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
+  step: StepJob<StepPayload>;
+  plan(app: App, run: Run, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
   /**
    * Plans the next batch of steps once all steps of the batch before it have ended; undefined: nothing remains, and the
    * run concludes. Without it a run has one batch. It is not called after a batch without a step that succeeded: a
    * system is down then. It may be called again with the same state after a crash: what it saves only moves forward, and the
    * batch it returned first may be lost.
    */
-  next?(context: Context, run: RunInfo, state: State): Promise<Plan<State, StepPayload> | undefined>;
-  conclude(context: Context, run: RunInfo, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;
+  next?(app: App, run: Run, state: State): Promise<Plan<State, StepPayload> | undefined>;
+  conclude(app: App, run: Run, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;
   /** Records that the run failed. Does nothing if the run has ended already. */
-  fail(context: Context, run: RunInfo, reason: string): Promise<void>;
+  fail(app: App, run: Run, reason: string): Promise<void>;
 }>;
 
 type Plan<State, StepPayload> = { state: State; steps: StepPayload[] };
@@ -53,7 +51,7 @@ export type StepsEnd<State> = { state: State; results: Counts[]; failures: strin
 
 /** A run job of any payload, for lists of jobs. Payloads of steps are checked by `parse` when they come out of the queue. */
 // biome-ignore lint/suspicious/noExplicitAny: the list is heterogeneous; each job is checked where it is defined
-export type AnyRunJob<Context> = RunJob<Context, any, any>;
+export type AnyRunJob = RunJob<any, any>;
 
 /** @throws ReviewSyncError if no job or step of the list has this name. */
 export function named<T extends { name: string }>(all: readonly T[], name: string): T {

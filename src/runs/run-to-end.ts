@@ -1,33 +1,15 @@
 import { once } from 'node:events';
-import { type App, stepsAtATime } from '../app/app.ts';
+import type { App } from '../app/app.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
-import { describeError, describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
-import { isTransient } from '../base/lost-connections.ts';
+import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
-import { runAttempts } from '../queue/index.ts';
 import { queueProblem } from '../queue/worker.ts';
-import { findRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
-import { endOf, onlyRun, openRunChoice, runState } from './carry-out.ts';
-import { endInterrupted, endRun } from './end-run.ts';
+import { findRun, noteAttended, type Run } from '../warehouse/runs/runs.ts';
+import { openRunChoice } from './carry-out.ts';
+import { endInterrupted } from './end-run.ts';
 import type { AnyRunJob, RunReport } from './job.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
 import { type RunRequest, startDueRun, startRun } from './start-run.ts';
-
-function workerOptions(app: App, jobs: readonly AnyRunJob<App>[]) {
-  app.fieldShapes.begin();
-  return {
-    queues: app.queues,
-    jobs,
-    context: app,
-    concurrency: stepsAtATime,
-    takeOverSeconds: app.config.takeOverSeconds,
-    log: app.log,
-    warehouseOutage: app.warehouseOutage,
-    abort: app.abort,
-    findRun: (runId: string) => runState(app, runId),
-    onLeft: (runIds: readonly string[]) => noteLeft(app.warehouse.db, runIds),
-  };
-}
 
 /**
  * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due by their
@@ -37,12 +19,12 @@ function workerOptions(app: App, jobs: readonly AnyRunJob<App>[]) {
  */
 export function startWorker(
   app: App,
-  jobs: readonly AnyRunJob<App>[],
+  jobs: readonly AnyRunJob[],
   scheduled: readonly string[],
-  listeners: Pick<RunWorkerOptions<App>, 'onStep' | 'onRetry' | 'shared' | 'everyMs'> = {},
+  listeners: Pick<RunWorkerOptions, 'onStep' | 'onRetry' | 'shared' | 'everyMs'> = {},
 ): Promise<RunningWorker> {
-  return startRunWorker({
-    ...workerOptions(app, jobs),
+  return startRunWorker(app, {
+    jobs,
     ...listeners,
     ...openRunChoice(app, jobs),
     async startDue(jobName, dueId) {
@@ -114,6 +96,13 @@ export async function followRun(
   throw interrupted();
 }
 
+/** How a run ended, as its command reports it; undefined if it has not. */
+export function endOf({ outcome, counts, reason, error }: Run): RunReport | undefined {
+  if (outcome === null) return undefined;
+  if (outcome === 'done') return { outcome, counts };
+  return { outcome: 'incomplete', counts, reason: reason ?? 'problem', error: error ?? '' };
+}
+
 /** The end of a run whose job has ended, or is gone from the queue: the row of the run says which. */
 function reportOf(run: Run | undefined, jobError: string | undefined): RunReport {
   const report = run && endOf(run);
@@ -137,40 +126,24 @@ const interrupted = () =>
  */
 export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
   const { signal, onRetry } = following;
+  const { db } = app.warehouse;
+  // Ctrl-C does not wait for a shop or a warehouse that hangs.
+  if (request.job.readsShop) await Promise.race([requireSameShop({ shop: app.shop, db }), once(signal, 'abort')]);
   if (signal.aborted) throw interrupted();
   const { id, joined } = await startRun(app, request);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-  // Ctrl-C does not wait for a shop or a warehouse that hangs.
-  if (request.job.readsShop) await Promise.race([endWhereShopIsAnother(app, id, following), once(signal, 'abort')]);
-  const runsToCarryOut = () => onlyRun(app, id);
-  const worker = await startRunWorker({ ...workerOptions(app, [request.job]), onRetry, runsToCarryOut });
+  async function runsToCarryOut(): Promise<string[]> {
+    const run = await findRun(db, id);
+    if (!run || run.finishedAt) return [];
+    await noteAttended(db, [id], app.currentWait());
+    return [id];
+  }
+  const worker = await startRunWorker(app, { jobs: [request.job], onRetry, runsToCarryOut });
   try {
     return await followRun(app, id, following);
   } finally {
     const closing = worker.close(signal.aborted ? 0 : undefined);
     if (signal.aborted) await endInterrupted(app, id).finally(() => closing);
     await closing;
-  }
-}
-
-/**
- * A worker may plan the run from the right shop while this process reads another one: its steps would send the orders
- * that the other shop has under these codes. So the run then ends as failed, before the first step of this process. A shop
- * that is away is asked as often as a run is tried.
- */
-async function endWhereShopIsAnother(app: App, id: string, { onRetry, signal }: Following): Promise<void> {
-  const { attempts, backoff } = runAttempts;
-  for (let attempt = 1; !signal.aborted; attempt += 1) {
-    try {
-      return await requireSameShop({ shop: app.shop, db: app.warehouse.db });
-    } catch (error) {
-      if (signal.aborted) return;
-      if (attempt === attempts || !isTransient(error)) {
-        await endRun(app, id, describeWithHint(error), 'failed');
-        return;
-      }
-      onRetry(`the shop cannot be read; trying again: ${describeError(error)}`);
-      await sleep(backoff.delay * 2 ** (attempt - 1), signal).catch(() => {});
-    }
   }
 }

@@ -1,7 +1,8 @@
+import { type App, stepsAtATime } from '../app/app.ts';
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { withRun } from '../base/log.ts';
-import { type Outage, openOutage } from '../base/outage.ts';
+import { openOutage } from '../base/outage.ts';
 import { repeat, withTimeout } from '../base/timeout.ts';
 import { takersAtATime } from '../queue/connection.ts';
 import {
@@ -14,44 +15,34 @@ import {
   UnrecoverableError,
   WaitingChildrenError,
 } from '../queue/worker.ts';
-import { type AnyRunJob, named, type RunInfo, type RunReport, type StepJob } from './job.ts';
+import { findRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
+import { type AnyRunJob, named, type StepJob } from './job.ts';
 import { type StepData, takeRun } from './stages.ts';
-import { openRunSeats, openStepSlots, type RunSeats, type StepSlots, withOwnSlots } from './step-slots.ts';
+import { openRunSeats, openStepSlots, type RunSeats, type StepSlots } from './step-slots.ts';
 
-/** A run's row: what it is, and how it ended. */
-export type RunState = { job: string; run: RunInfo; end: RunReport | undefined };
-
-export type RunWorkerOptions<Context> = Pick<TakeOptions, 'queues' | 'takeOverSeconds' | 'log' | 'onRetry'> & {
-  jobs: readonly AnyRunJob<Context>[];
-  context: Context;
-  /** Steps at a time, over all runs. */
-  concurrency: number;
+export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
+  jobs: readonly AnyRunJob[];
+  /** Steps at a time, over all runs of the brand. */
+  concurrency?: number;
   /**
    * The ids of the open runs that this process carries out. Read every `everyMs` milliseconds, so that the worker soon
    * aborts the steps of a run that has ended. Eight steps of 500 orders would otherwise send 4,000 orders after Ctrl-C.
    */
   runsToCarryOut(): Promise<readonly string[]>;
-  warehouseOutage: Outage;
   /** What the brands of this process share; absent without brands. */
   shared?: SharedWork | undefined;
   /** Whether a run keeps the brand up to date. Other runs, such as backfills, may take only half of the seats. */
   isLive?(runId: string): boolean;
   /** Milliseconds from one look to the next. */
   everyMs?: number | undefined;
-  /** Called with the runs that this process has carried out, once it takes no more jobs. */
-  onLeft?: ((runIds: readonly string[]) => Promise<void>) | undefined;
-  /** The row of a run; undefined if it has none. The jobs of a run without a row do nothing. */
-  findRun(runId: string): Promise<RunState | undefined>;
   /** Starts the run of a job that is due by its schedule. Absent: this process takes no scheduled run. */
   startDue?: (jobName: string, dueId: string) => Promise<void>;
   /** Called for each step that ended, with its counts, or undefined if it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
-  /** Aborted when the time to finish running jobs is over. */
-  abort: AbortController;
 };
 
 /** What the workers of all brands of a process share. */
-export type SharedWork = { slots: StepSlots; seats: RunSeats; due: DueTaker };
+export type SharedWork = { seats: RunSeats; due: DueTaker };
 
 export type RunningWorker = {
   /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
@@ -63,9 +54,6 @@ type Carried = { taker: JobTaker; stop: AbortController };
 
 const lookEveryMs = 1000;
 
-/** Steps at a time that each brand may run even if the other brands fill all shared slots. */
-const slotsOfABrand = 2;
-
 /**
  * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`, so the jobs of other runs stay in
  * their queues, and a run without a row is never touched.
@@ -76,10 +64,14 @@ const slotsOfABrand = 2;
  *
  * @throws ReviewSyncError when the queue does not respond.
  */
-export async function startRunWorker<Context>(options: RunWorkerOptions<Context>): Promise<RunningWorker> {
-  const { log, warehouseOutage, onRetry } = options;
-  const taking = { ...options, queueOutage: openOutage(log, 'queue'), abort: options.abort.signal };
-  const carried = openCarriedRuns(options, taking);
+export async function startRunWorker(app: App, options: RunWorkerOptions): Promise<RunningWorker> {
+  const { queues, log, warehouseOutage, abort, config } = app;
+  const { onRetry, concurrency = stepsAtATime } = options;
+  app.fieldShapes.begin();
+  const queueOutage = openOutage(log, 'queue');
+  const { takeOverSeconds } = config;
+  const taking = { queues, log, takeOverSeconds, concurrency, queueOutage, onRetry, abort: abort.signal };
+  const carried = openCarriedRuns(app, options, taking);
 
   async function look(): Promise<void> {
     const open = await options.runsToCarryOut().catch((error: unknown) => {
@@ -90,7 +82,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
     warehouseOutage.worked();
     await carried.follow(open).catch((error: unknown) => {
       onRetry?.(queueProblem(error));
-      taking.queueOutage.failed(error);
+      queueOutage.failed(error);
     });
   }
   let looking = Promise.resolve();
@@ -104,7 +96,7 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
 
   return {
     async close(graceMs = 10_000) {
-      const timer = setTimeout(() => options.abort.abort(), graceMs);
+      const timer = setTimeout(() => abort.abort(), graceMs);
       const closeAll = async () => {
         await Promise.all([due?.close(), watch.close()]);
         await looking;
@@ -123,11 +115,12 @@ export async function startRunWorker<Context>(options: RunWorkerOptions<Context>
 }
 
 /** The runs whose jobs this process takes, each in a seat. */
-function openCarriedRuns<Context>(options: RunWorkerOptions<Context>, taking: TakeOptions) {
-  const { queues, shared } = options;
+function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOptions) {
+  const { queues, warehouse } = app;
+  const { shared } = options;
   const carried = new Map<string, Carried>();
   const ending = new Set<Promise<void>>();
-  const slots = shared ? withOwnSlots(slotsOfABrand, shared.slots) : openStepSlots(options.concurrency);
+  const slots = openStepSlots(taking.concurrency);
   const seats = shared?.seats ?? openRunSeats(takersAtATime - 1);
 
   async function carry(runId: string): Promise<void> {
@@ -138,7 +131,7 @@ function openCarriedRuns<Context>(options: RunWorkerOptions<Context>, taking: Ta
       const stop = new AbortController();
       const { name } = await queues.ofRun(runId);
       const taker = await takeJobs(taking, name, (job) =>
-        withRun(runId, () => handle(options, slots, runId, job, stop.signal)),
+        withRun(runId, () => handle(app, options, slots, runId, job, stop.signal)),
       );
       carried.set(runId, { taker, stop });
     } catch (error) {
@@ -172,17 +165,18 @@ function openCarriedRuns<Context>(options: RunWorkerOptions<Context>, taking: Ta
     async close(): Promise<void> {
       const closing = [...carried].map(async ([runId, { taker }]) => {
         await taker.close().finally(() => seats.leave());
-        if ((await options.findRun(runId).catch(() => undefined))?.end) await queues.drop(runId).catch(() => {});
+        const run = await findRun(warehouse.db, runId).catch(() => undefined);
+        if (run?.finishedAt) await queues.drop(runId).catch(() => {});
       });
       await Promise.all([...closing, ...ending]);
-      await options.onLeft?.([...carried.keys()]);
+      await noteLeft(warehouse.db, [...carried.keys()]);
     },
   };
 }
 
 /** Starts the runs that are due by their schedule, if this process does. @param onStarted called after each. */
-async function takeDueRuns<Context>(
-  { queues, shared, startDue }: RunWorkerOptions<Context>,
+async function takeDueRuns(
+  { shared, startDue }: RunWorkerOptions,
   taking: TakeOptions,
   onStarted: () => void,
 ): Promise<JobTaker | undefined> {
@@ -192,8 +186,8 @@ async function takeDueRuns<Context>(
     onStarted();
   };
   try {
-    if (shared) return await shared.due.take(queues, start);
-    const { name } = queues.scheduled;
+    if (shared) return await shared.due.take(taking.queues, start);
+    const { name } = taking.queues.scheduled;
     return await takeJobs({ ...taking, concurrency: 1 }, name, (job) => start(job.name, String(job.id)));
   } catch (cause) {
     throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
@@ -203,48 +197,44 @@ async function takeDueRuns<Context>(
 /** Time to return aborted jobs to the queue. */
 const returnJobsMs = 3000;
 
-/** The result that the queue stores for a job of a run that has no row. */
-const nothing: Counts = {};
-
-async function handle<Context>(
-  options: RunWorkerOptions<Context>,
+/** Carries a job of a run out. Those of a run that has ended, or has no row, do nothing. @returns what the queue keeps. */
+async function handle(
+  app: App,
+  options: RunWorkerOptions,
   slots: StepSlots,
   runId: string,
   job: QueueJob,
   stopped: AbortSignal,
-): Promise<Counts | RunReport> {
-  const { abort, queues, context, takeOverSeconds } = options;
-  const found = await options.findRun(runId);
-  if (found === undefined || found.end) return found?.end ?? nothing;
-  const definition = named(options.jobs, found.job);
-  const signal = AbortSignal.any([abort.signal, stopped]);
-  const { run } = found;
-  const endOfRun = async () => (await options.findRun(runId))?.end;
+): Promise<Counts> {
+  const run = await findRun(app.warehouse.db, runId);
+  if (!run || run.finishedAt) return {};
+  const definition = named(options.jobs, run.job);
+  const signal = AbortSignal.any([app.abort.signal, stopped]);
   try {
     if (job.id !== runId) {
       const step = named([definition.step], job.name);
-      return await slots(definition.priority, () => takeStep(options, step, job, run, signal));
+      return await slots(definition.priority, () => takeStep(app, options, step, job, run, signal));
     }
-    const token = job.token ?? '';
-    return await takeRun({ queues, context, takeOverSeconds, definition, job, token, run, endOfRun, signal });
+    await takeRun({ app, definition, job, run, signal });
   } catch (error) {
     if (!stopped.aborted || error instanceof WaitingChildrenError) throw error;
-    return (await endOfRun()) ?? nothing;
   }
+  return {};
 }
 
-async function takeStep<Context>(
-  { context, onStep }: RunWorkerOptions<Context>,
-  step: StepJob<Context, unknown>,
+async function takeStep(
+  app: App,
+  { onStep }: RunWorkerOptions,
+  step: StepJob<unknown>,
   job: QueueJob,
-  run: RunInfo,
+  run: Run,
   signal: AbortSignal,
 ): Promise<Counts> {
   signal.throwIfAborted();
   const startedMs = performance.now();
   const report = (counts?: Counts) => onStep?.(step.name, counts, (performance.now() - startedMs) / 1000);
   try {
-    const counts = await step.run(context, step.parse((job.data as StepData).payload), { run, signal });
+    const counts = await step.run(app, step.parse((job.data as StepData).payload), { run, signal });
     report(counts);
     return counts;
   } catch (error) {

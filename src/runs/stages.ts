@@ -1,9 +1,10 @@
+import type { App } from '../app/app.ts';
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
-import type { Queues } from '../queue/index.ts';
 import { type QueueJob, UnrecoverableError, WaitingChildrenError } from '../queue/worker.ts';
-import type { AnyRunJob, RunInfo, RunReport } from './job.ts';
+import { findRun, type Run } from '../warehouse/runs/runs.ts';
+import type { AnyRunJob } from './job.ts';
 
 /** Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them. */
 export type RunData = { stage?: undefined } | AddingRun | (PlannedRun & { stage: 'waiting' });
@@ -23,20 +24,11 @@ type PlannedRun = {
 
 export type StepData = { payload: unknown };
 
-/** A run in the hands of this process. `token`: proves to the queue that the job is ours. */
-export type HeldRun<Context> = {
-  queues: Queues;
-  context: Context;
-  takeOverSeconds: number;
-  definition: AnyRunJob<Context>;
-  job: QueueJob;
-  token: string;
-  run: RunInfo;
-  /** How the run ended elsewhere; undefined if it has not. */
-  endOfRun(): Promise<RunReport | undefined>;
-  /** Aborts when the worker stops, or the run has ended elsewhere. */
-  signal: AbortSignal;
-};
+/** A run in the hands of this process. `signal` aborts when the worker stops, or the run has ended elsewhere. */
+export type HeldRun = { app: App; definition: AnyRunJob; job: QueueJob; run: Run; signal: AbortSignal };
+
+/** Proves to the queue that the job is ours. */
+const tokenOf = (job: QueueJob) => job.token ?? '';
 
 /** The job of the run keeps the result of a step that succeeded. */
 const stepOptions = { attempts: 3, backoff: { type: 'exponential', delay: 2000 }, removeOnComplete: true } as const;
@@ -49,23 +41,23 @@ const stepOptions = { attempts: 3, backoff: { type: 'exponential', delay: 2000 }
  * @throws WaitingChildrenError while steps are going: the queue calls again when the last of them has ended.
  * @throws UnrecoverableError when the run failed for good, which is then recorded.
  */
-export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunReport> {
-  const { context, definition, job, run, signal } = held;
+export async function takeRun(held: HeldRun): Promise<void> {
+  const { app, definition, job, run, signal } = held;
   try {
     for (;;) {
       const data = job.data as RunData;
       const isWaiting = data.stage === 'waiting';
-      if (isWaiting && (await job.moveToWaitingChildren(held.token))) throw new WaitingChildrenError();
+      if (isWaiting && (await job.moveToWaitingChildren(tokenOf(job)))) throw new WaitingChildrenError();
       signal.throwIfAborted();
       // A step of a run that has ended does nothing, and must not count as one that succeeded. Before the steps, `handle` looked.
       const hadSteps = isWaiting && data.planned > 0;
-      const report = (hadSteps ? await held.endOfRun() : undefined) ?? (await takeStage(held, data));
-      if (report) return report;
+      if (hadSteps && (await findRun(app.warehouse.db, run.id))?.finishedAt) return;
+      if (await takeStage(held, data)) return;
     }
   } catch (error) {
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
     if (isTransient(error) && !isLastAttempt(job)) throw new Error(describeWithHint(error), { cause: error });
-    await definition.fail(context, run, describeWithHint(error));
+    await definition.fail(app, run, describeWithHint(error));
     // The reason is recorded with the run; the job keeps words without customers' data.
     throw new UnrecoverableError(describeWithHint(error));
   }
@@ -75,19 +67,19 @@ export async function takeRun<Context>(held: HeldRun<Context>): Promise<RunRepor
  * Takes a run through the stage that `data` says. Each stage is written down before the next begins, so that a crash
  * between them repeats at most one.
  *
- * @returns how the run ended; undefined if another stage follows.
+ * @returns whether the run has ended; otherwise another stage follows.
  */
-async function takeStage<Context>(held: HeldRun<Context>, data: RunData): Promise<RunReport | undefined> {
-  const { context, definition, job, run, signal } = held;
+async function takeStage(held: HeldRun, data: RunData): Promise<boolean> {
+  const { app, definition, job, run, signal } = held;
   if (data.stage === 'adding') return addSteps(held, data);
   if (data.stage === undefined) {
-    const { state, steps } = await definition.plan(context, run, signal);
+    const { state, steps } = await definition.plan(app, run, signal);
     return writeDown(held, { state, planned: steps.length, before: 0, succeeded: 0, stage: 'adding', steps });
   }
   const results = Object.values(await job.getChildrenValues<Counts>());
   const { planned, before, succeeded } = data;
   const isDown = planned > before && results.length === succeeded;
-  const next = isDown ? undefined : await definition.next?.(context, run, data.state);
+  const next = isDown ? undefined : await definition.next?.(app, run, data.state);
   if (next) {
     const of = { planned: planned + next.steps.length, before: planned, succeeded: results.length };
     return writeDown(held, { ...next, ...of, stage: 'adding' });
@@ -95,7 +87,8 @@ async function takeStage<Context>(held: HeldRun<Context>, data: RunData): Promis
   const failures = Object.values(await job.getIgnoredChildrenFailures());
   const lost = Array.from({ length: planned - results.length - failures.length }, () => lostStep);
   const end = { state: data.state, results, failures: [...failures, ...lost] };
-  return definition.conclude(context, run, end, signal);
+  await definition.conclude(app, run, end, signal);
+  return true;
 }
 
 const lostStep = 'the queue has lost the step';
@@ -106,13 +99,11 @@ const lostStep = 'the queue has lost the step';
  *
  * @throws Error if the lock of the job is lost.
  */
-async function writeDown<Context>(
-  { job, token, takeOverSeconds }: HeldRun<Context>,
-  data: RunData,
-): Promise<undefined> {
-  const isLocked = await job.extendLock(token, takeOverSeconds * 600);
+async function writeDown({ app, job }: HeldRun, data: RunData): Promise<false> {
+  const isLocked = await job.extendLock(tokenOf(job), app.config.takeOverSeconds * 600);
   if (isLocked !== 1) throw new Error('another worker took this run over');
   await job.updateData(data);
+  return false;
 }
 
 /**
@@ -120,8 +111,8 @@ async function writeDown<Context>(
  * added again. Postgres adds all or none. On Redis some may be missing, if the process died or a command of the
  * pipeline was interrupted: those count as lost, and the run is incomplete.
  */
-async function addSteps<Context>(held: HeldRun<Context>, { steps, ...data }: AddingRun): Promise<undefined> {
-  const { queues, definition, job, run } = held;
+async function addSteps(held: HeldRun, { steps, ...data }: AddingRun): Promise<false> {
+  const { app, definition, job, run } = held;
   const opts = {
     parent: { id: String(job.id), queue: job.queueQualifiedName },
     ignoreDependencyOnFailure: true,
@@ -133,7 +124,7 @@ async function addSteps<Context>(held: HeldRun<Context>, { steps, ...data }: Add
     opts: { ...opts, jobId: `${run.id}-${data.before + index}` },
   }));
   const { processed = 0, unprocessed = 0, ignored = 0 } = await job.getDependenciesCount();
-  if (processed + unprocessed + ignored <= data.before) await (await queues.ofRun(run.id)).addBulk(added);
+  if (processed + unprocessed + ignored <= data.before) await (await app.queues.ofRun(run.id)).addBulk(added);
   return writeDown(held, { ...data, stage: 'waiting' });
 }
 

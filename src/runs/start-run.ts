@@ -8,7 +8,7 @@ import type { AnyRunJob } from './job.ts';
 
 /** A run that a person starts. */
 export type RunRequest = {
-  job: AnyRunJob<App>;
+  job: AnyRunJob;
   /** What the person asked for beyond the settings of this process. */
   asked?: Partial<RunRights>;
   /** What the run is about: the range of a backfill. At most one run of a key is open. */
@@ -21,7 +21,7 @@ export type RunRequest = {
  * First the queue gets the run's job, then the warehouse its row: nobody touches the queue of a run without a row, and a
  * row without a job would stop others. @returns whether the run has begun, as `beginRun` says.
  */
-async function begin(app: App, job: AnyRunJob<App>, run: Omit<NewRun, 'job' | 'startedAt' | 'systems'>) {
+async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'startedAt' | 'systems'>) {
   await app.queues.add(job.name, run.id);
   const row = { ...run, job: job.name, startedAt: app.now(), systems: systemsOf(app.config) };
   const isBegun = await beginRun(app.warehouse.db, row);
@@ -57,7 +57,7 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
   }
 }
 
-function requireSameSystems(app: App, { readsShop }: AnyRunJob<App>, run: Run): void {
+function requireSameSystems(app: App, { readsShop }: AnyRunJob, run: Run): void {
   const [differing] = differingSystems(run.systems, systemsOf(app.config), readsShop);
   if (!differing) return;
   throw new ReviewSyncError(
@@ -74,7 +74,7 @@ function requireSameSystems(app: App, { readsShop }: AnyRunJob<App>, run: Run): 
  *
  * @param dueId the id of the moment, which comes twice if a clock is set back.
  */
-export async function startDueRun(app: App, job: AnyRunJob<App>, dueId: string): Promise<void> {
+export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Promise<void> {
   const { db } = app.warehouse;
   const id = dueId.replaceAll(/[^\w-]/g, '-');
   const known = await openRuns(db, id);

@@ -2,7 +2,7 @@
 export type StepSlots = <T>(priority: number, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Slots for the steps that one process carries out at a time, over all runs: a free slot goes to the waiting step of the
+ * Slots for the steps that one process carries out at a time, over all runs of a brand: a free slot goes to the waiting step of the
  * lowest number. So the steps of a backfill wait for those of the regular runs.
  */
 export function openStepSlots(count: number): StepSlots {
@@ -23,26 +23,6 @@ export function openStepSlots(count: number): StepSlots {
       if (next) next.start();
       else free += 1;
     }
-  };
-}
-
-/**
- * Slots of a brand: `own` ones that it does not share, and those that all brands share. A step waits for both kinds: of
- * the steps that wait, the one of the lowest number gets an own slot that becomes free.
- */
-export function withOwnSlots(own: number, shared: StepSlots): StepSlots {
-  const ownSlot = openStepSlots(own);
-  return (priority, work) => {
-    let started: ReturnType<typeof work> | undefined;
-    // The kind that comes second finds the work started, and gives its slot back at once.
-    const start = async () => {
-      if (started) return;
-      started = work();
-      await started.catch(() => {});
-    };
-    return Promise.race([ownSlot(priority, start), shared(priority, start)]).then(
-      () => started as ReturnType<typeof work>,
-    );
   };
 }
 

@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app/app.ts';
-import { ownRights } from '../../src/app/run-rights.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues, type Queues } from '../../src/queue/index.ts';
-import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
-import { type RunState, type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
+import type { AnyRunJob } from '../../src/runs/job.ts';
+import { type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
+import { beginRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { until } from './cli.ts';
 import { createDatabase } from './database.ts';
 import { hasRedis, startRedis } from './servers.ts';
+import { runOf } from './world.ts';
 
 /** A test that is skipped where there is no redis-server. */
 export const redisTest = test.skipIf(!hasRedis);
@@ -40,44 +42,54 @@ export async function openTestQueues(redisUrl?: string) {
   const url = redisUrl ?? (await createDatabase('migrated'));
   const queues = await openQueues(url, { installation: 'test' });
   onTestFinished(() => queues.close());
-  return { url, queues, runs: testRuns(queues) };
+  return { url, queues, runs: await testRuns(queues) };
 }
 
-const settings = { orderContactMaxAgeDays: 30, orderDeletes: 'off' } as App['config'];
+/** What a test's job is given in place of the App, beside the parts that a worker uses. */
+type TestApp<Given> = App & { given: Given };
+export const givenTo = <Given>(app: App): Given => (app as TestApp<Given>).given;
 
-/** Runs of a test: their rows in memory, their jobs in the queues. */
-export function testRuns(queues: Queues) {
-  const rows = new Map<string, RunState>();
-  /** Writes the row of a run whose id is given. */
-  const row = (id: string, job: string) =>
-    rows.set(id, {
-      job,
-      run: { id, key: null, startedBy: 'command', startedAt: new Date(), rights: ownRights(settings, 'sync') },
-      end: undefined,
-    });
+type OfTheApp = Pick<App, 'log' | 'warehouseOutage'> & { takeOverSeconds: number };
+
+/** Runs of a test: their rows in a warehouse of their own, their jobs in the queues. */
+export async function testRuns(queues: Queues) {
+  const { db, close } = await openWarehouse({ url: await createDatabase('migrated'), connections: 4 });
+  onTestFinished(close);
+  const row = async (id: string, job: string) => void (await beginRun(db, { ...runOf(job), id }));
   return {
+    /** Writes the row of a run whose id is given. */
     row,
     /** Starts a run. @returns its id. */
-    async start(job: Pick<AnyRunJob<never>, 'name'>): Promise<string> {
+    async start(job: Pick<AnyRunJob, 'name'>): Promise<string> {
       const id = `${job.name}-${randomBytes(6).toString('hex')}`;
       await queues.add(job.name, id);
-      row(id, job.name);
+      await row(id, job.name);
       return id;
     },
     /** Ends a run, as a person does who stops it. */
-    end(id: string, report: RunReport): void {
-      const state = rows.get(id);
-      if (state) rows.set(id, { ...state, end: report });
-    },
+    end: (id: string) => finishRun(db, id, { finishedAt: new Date(), outcome: 'abandoned' }),
     /** Starts a worker of these runs, which is ended with the test. `abort` stops its jobs. */
-    async worker<Context>(job: AnyRunJob<Context>, context: Context, more: Partial<RunWorkerOptions<Context>> = {}) {
+    async worker(job: AnyRunJob, given: unknown, more: Partial<RunWorkerOptions & OfTheApp> = {}) {
       const abort = new AbortController();
-      const worker = await startRunWorker<Context>({
-        ...{ queues, jobs: [job], context, abort, concurrency: 4, takeOverSeconds: 25, log: openLog('silent') },
-        warehouseOutage: openOutage(openLog('silent'), 'warehouse'),
-        findRun: async (id) => rows.get(id),
-        runsToCarryOut: async () => [...rows].flatMap(([id, { end }]) => (end ? [] : [id])),
-        ...more,
+      const { log = openLog('silent'), takeOverSeconds = 25, ...others } = more;
+      const { warehouseOutage = openOutage(log, 'warehouse'), ...options } = others;
+      const config = { takeOverSeconds };
+      const app = {
+        queues,
+        log,
+        warehouseOutage,
+        abort,
+        config,
+        warehouse: { db },
+        fieldShapes: { begin() {} },
+        given,
+      };
+      const runsToCarryOut = async () => (await openRuns(db)).map(({ id }) => id);
+      const worker = await startRunWorker(app as unknown as App, {
+        jobs: [job],
+        runsToCarryOut,
+        concurrency: 4,
+        ...options,
       });
       onTestFinished(() => worker.close(0));
       return { ...worker, abort };

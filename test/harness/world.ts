@@ -170,7 +170,7 @@ export async function openServe(environment: Record<string, string> = {}, option
  */
 export async function runJob(
   app: App,
-  job: AnyRunJob<App>,
+  job: AnyRunJob,
   asked: Partial<RunRights> & { key?: string } = {},
   startedBy: 'schedule' | 'command' = 'command',
 ): Promise<RunReport> {

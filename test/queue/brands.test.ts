@@ -5,7 +5,7 @@ import { takersOfBrands, withRedis } from '../../src/queue/connection.ts';
 import { openQueueServer, openQueues, type Queues } from '../../src/queue/index.ts';
 import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
 import { openDueTaker } from '../../src/queue/worker.ts';
-import { openRunSeats, openStepSlots, withOwnSlots } from '../../src/runs/step-slots.ts';
+import { openRunSeats, openStepSlots } from '../../src/runs/step-slots.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { redisTest } from '../harness/queues.ts';
@@ -13,16 +13,11 @@ import { startRedis } from '../harness/servers.ts';
 
 const never = () => new Promise<never>(() => {});
 
-test('a brand whose steps do not end leaves the others a step', async () => {
-  const shared = openStepSlots(2);
-  const [stuck, live] = [withOwnSlots(1, shared), withOwnSlots(1, shared)];
-  for (let n = 0; n < 5; n += 1) void stuck(10, never);
-  expect(await live(1, async () => 'done')).toBe('done');
-
-  // Its own step, while another one of it runs, goes to the step of the lowest number that waits.
+test('a free slot goes to the waiting step of the lowest number', async () => {
+  const slots = openStepSlots(1);
   const end = Promise.withResolvers<void>();
   const order: string[] = [];
-  const first = live(10, () => end.promise);
+  const first = slots(10, () => end.promise);
   const others = [
     [20, 'reconcile'],
     [10, 'backfill'],
@@ -31,7 +26,7 @@ test('a brand whose steps do not end leaves the others a step', async () => {
     [1, 'later sync'],
     [20, 'rescan'],
   ] as const;
-  const steps = others.map(([priority, name]) => live(priority, async () => void order.push(name)));
+  const steps = others.map(([priority, name]) => slots(priority, async () => void order.push(name)));
   end.resolve();
   await Promise.all([first, ...steps]);
   expect(order).toEqual(['sync', 'later sync', 'backfill', 'later backfill', 'reconcile', 'rescan']);

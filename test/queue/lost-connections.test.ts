@@ -6,7 +6,7 @@ import type { RunJob } from '../../src/runs/job.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { startTcpProxy } from '../harness/proxy.ts';
-import { openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
+import { givenTo, openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
 test('a worker that cannot ask for a job pauses; a BullMQ without what is replaced is refused', async () => {
@@ -40,7 +40,7 @@ test('a queue that was first asked for while its server was down opens once it i
   const warehouseOutage = { failed: (error: unknown) => void ofWarehouse.push(error), worked: () => {} };
   const onRetry = (what: string) => void said.push(what);
   const context = { runs: 0 };
-  runs.row('run', counting.name);
+  await runs.row('run', counting.name);
   await runs.worker(counting, context, { everyMs: 10, warehouseOutage, onRetry });
   // As many failures as a worker carries out runs.
   await until(async () => said.length > 8);
@@ -59,14 +59,14 @@ redisTest('a Redis that is gone is an error of each call, not a wait without an 
 });
 
 /** A run without steps that counts how often it was planned. */
-const counting: RunJob<{ runs: number }, number, string> = {
+const counting: RunJob<number, string> = {
   name: 'sync-orders',
   trigger: 'sync',
   readsShop: false,
   priority: 1,
   step: { name: 'step', parse: String, run: async () => ({}) },
-  async plan(context) {
-    context.runs += 1;
+  async plan(app) {
+    givenTo<{ runs: number }>(app).runs += 1;
     return { state: 0, steps: [] };
   },
   conclude: async () => ({ outcome: 'done', counts: {} }),
@@ -85,9 +85,9 @@ redisTest('a worker follows its Redis through a failover that leaves its connect
   await runs.worker(counting, context);
   const add = async (url: string) => {
     const there = await openQueues(url, { installation: 'test' });
-    const id = await testRuns(there).start(counting);
+    const id = await (await testRuns(there)).start(counting);
     await there.close();
-    runs.row(id, counting.name);
+    await runs.row(id, counting.name);
   };
   await add(old.url);
   await until(async () => context.runs === 1);

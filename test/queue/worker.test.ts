@@ -9,7 +9,7 @@ import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { onEachQueue, openTestQueues, runEnded, testRuns } from '../harness/queues.ts';
+import { givenTo, onEachQueue, openTestQueues, runEnded, testRuns } from '../harness/queues.ts';
 
 /** What the handlers of a test's job do, and what they were called with. */
 type Calls = {
@@ -38,7 +38,7 @@ const calls = (given: Partial<Pick<Calls, 'step' | 'next'>> = {}): Calls => ({
 });
 
 /** A run of these steps, batch by batch. The state is the number of the batch. */
-const jobOf = (batches: readonly string[][]): RunJob<Calls, number, string> => ({
+const jobOf = (batches: readonly string[][]): RunJob<number, string> => ({
   name: 'test-run',
   trigger: 'sync',
   readsShop: false,
@@ -46,29 +46,33 @@ const jobOf = (batches: readonly string[][]): RunJob<Calls, number, string> => (
   step: {
     name: 'test-step',
     parse: String,
-    async run(context, step, { signal }) {
+    async run(app, step, { signal }) {
+      const context = givenTo<Calls>(app);
       context.steps.push(step);
       return context.step(step, signal);
     },
   },
-  async plan(context, { startedAt }) {
+  async plan(app, { startedAt }) {
+    const context = givenTo<Calls>(app);
     context.startedAt.push(startedAt);
     context.planned += 1;
     return { state: 0, steps: batches[0] ?? [] };
   },
-  async next(context, _run, batch) {
+  async next(app, _run, batch) {
+    const context = givenTo<Calls>(app);
     context.ends.push(batch);
     await context.next(batch);
     const steps = batches[batch + 1];
     return steps && { state: batch + 1, steps };
   },
-  async conclude(context, { startedAt }, end) {
+  async conclude(app, { startedAt }, end) {
+    const context = givenTo<Calls>(app);
     context.startedAt.push(startedAt);
     context.concluded.push(end);
     return { outcome: end.failures.length > 0 ? 'incomplete' : 'done', counts: {} };
   },
-  async fail(context, _run, error) {
-    context.failed.push(error);
+  async fail(app, _run, error) {
+    givenTo<Calls>(app).failed.push(error);
   },
 });
 const job = jobOf([['0', '1', '2']]);
@@ -77,7 +81,6 @@ const inBatches = jobOf(batches);
 const every = batches.flat();
 
 const broken = () => Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-const stopped = { outcome: 'incomplete', counts: {}, reason: 'problem', error: 'stopped' } as const;
 /** What a process waits for that hangs until it is stopped. */
 const hanging = (signal: AbortSignal) => delay(3_600_000, undefined as never, { signal });
 
@@ -147,7 +150,7 @@ onEachQueue(({ redisUrl }) => {
     const { queues, runs } = await open();
     const id = await runs.start(job);
     const planning = calls();
-    const plan = (_c: Calls, _r: unknown, signal: AbortSignal) => hanging(signal);
+    const plan = (_app: unknown, _run: unknown, signal: AbortSignal) => hanging(signal);
     const first = await runs.worker({ ...job, plan }, planning);
     await until(async () => (await queues.counts([id])).runs.active === 1);
     await first.close(1);
@@ -185,7 +188,7 @@ onEachQueue(({ redisUrl }) => {
     };
     const [lines, ended, retried]: [object[], unknown[], string[]] = [[], [], []];
     const runId = 'a-run';
-    runs.row(runId, job.name);
+    await runs.row(runId, job.name);
     await runs.worker(job, calls({ step }), {
       log: openLog('info', (line) => void lines.push(JSON.parse(line))),
       onStep: (...one) => void ended.push(one),
@@ -226,7 +229,7 @@ onEachQueue(({ redisUrl }) => {
     expect([run?.opts, step?.opts]).toMatchObject([retries(5, 1000), retries(3, 2000)]);
     await expect(queues.drop(id)).rejects.toThrow('active');
     expect(await queues.isAlive(id)).toBe(true);
-    runs.end(id, stopped);
+    await runs.end(id);
     isEnding.resolve({});
     await worker.close();
     expect(await queues.progress(id)).toMatchObject({ state: 'lost' });
@@ -240,14 +243,14 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
     openQueues(url, { installation: 'theirs' }),
   ]);
   onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
-  const runs = testRuns(ours);
+  const runs = await testRuns(ours);
   const context = calls();
   const [waiting, named] = [await runs.start(job), await runs.start(job)];
   await ours.add(job.name, 'forged');
   await (await ours.ofRun('forged')).add('test-step', { payload: 'forged' });
   // A run of another installation on the same server.
   await theirs.add(job.name, 'elsewhere');
-  runs.row('elsewhere', job.name);
+  await runs.row('elsewhere', job.name);
   await runs.worker(job, context, { runsToCarryOut: async () => [named, 'forged', 'elsewhere'] });
   expect(await runEnded(ours, named)).toMatchObject({ state: 'ended' });
   await until(async () => (await ours.progress('forged')).state === 'ended');
@@ -287,7 +290,7 @@ test('a run goes on where its connection broke; one that cannot succeed fails', 
       if (!isLater) stage(id);
       return inBatches.plan(...given);
     };
-    runs.row(id, job.name);
+    await runs.row(id, job.name);
     await (await queues.ofRun(id)).add(job.name, {}, { jobId: id, attempts: 4, backoff: 10 });
     await runs.worker({ ...inBatches, plan }, context, { runsToCarryOut: async () => [id] });
   }
@@ -334,18 +337,18 @@ test.for(['plan', 'step', 'next', 'conclude'] as const)(
   async (stage) => {
     const { queues, runs } = await openTestQueues();
     const id = await runs.start(inBatches);
-    const untilStopped = (...given: unknown[]) => {
-      runs.end(id, stopped);
+    const untilStopped = async (...given: unknown[]) => {
+      await runs.end(id);
       return hanging(given.at(-1) as AbortSignal);
     };
     const context = calls({
       // Two of its batch wait, and must not begin.
       step: async () => {
-        if (stage === 'step') runs.end(id, stopped);
+        if (stage === 'step') await runs.end(id);
         return {};
       },
       // The second batch has no steps, so that the job of the run does not wait.
-      next: async () => (stage === 'next' ? runs.end(id, stopped) : undefined),
+      next: async () => void (stage === 'next' && (await runs.end(id))),
     });
     const itself = stage === 'plan' || stage === 'conclude' ? { [stage]: untilStopped } : {};
     await runs.worker({ ...inBatches, ...itself }, context, { concurrency: 1 });
@@ -366,7 +369,7 @@ test('a job of a dead worker is taken over in the given time, the sixth time too
       return Reflect.construct(worker, [name, handler, options]);
     },
   });
-  const runs = testRuns({ ...queues, classes: { ...queues.classes, Worker } });
+  const runs = await testRuns({ ...queues, classes: { ...queues.classes, Worker } });
   const id = await runs.start(job);
   await query(
     url,
@@ -383,7 +386,7 @@ test('a worker that lost its run while it planned leaves the plan of the other w
   let plans = 0;
   const stolen: typeof job = {
     ...inBatches,
-    async next(_context, { id }, batch) {
+    async next(_app, { id }, batch) {
       if (batch > 0) return undefined;
       plans += 1;
       if (plans > 1) return { state: 1, steps: ['plan of the other worker'] };

@@ -1,12 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { jobs } from '../../jobs/index.ts';
-import type { App } from '../../src/app/app.ts';
 import type { Counts } from '../../src/base/counts.ts';
 import { describeWithHint, IncompleteError } from '../../src/base/errors.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import type { Queues } from '../../src/queue/index.ts';
-import { endOf } from '../../src/runs/carry-out.ts';
 import { type AnyRunJob, named, type RunReport } from '../../src/runs/job.ts';
+import { endOf } from '../../src/runs/run-to-end.ts';
 import { findRun, type RunRights } from '../../src/warehouse/runs/runs.ts';
 import type { Opened } from './process.ts';
 import { type Process, type Scheduler, within } from './scheduler.ts';
@@ -18,7 +17,7 @@ type Step = Task & { kind: 'step'; run: Run; payload: unknown; counts?: Counts; 
 export type Run = Task & {
   kind: 'run';
   id: string;
-  job: AnyRunJob<App>;
+  job: AnyRunJob;
   /** What its row says; undefined until a process has seen the row. */
   rights: RunRights | undefined;
   stage: 'new' | 'waiting' | 'ended';

@@ -106,13 +106,7 @@ async function writeReviews(context: Context, app: App, stage: Stage, source: So
   progress.stop();
 }
 
-async function runOne(
-  context: Context,
-  app: App,
-  job: AnyRunJob<App>,
-  label: string,
-  unit: string,
-): Promise<RunReport> {
+async function runOne(context: Context, app: App, job: AnyRunJob, label: string, unit: string): Promise<RunReport> {
   const progress = openProgress(context.terminal, `sync ${label}`, unit);
   const { id } = await startRun(app, { job });
   const following = { signal: context.signal, onProgress: progress.update, onRetry: progress.wait };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { jobs } from '../../../jobs/index.ts';
-import { type App, stepsAtATime } from '../../app/app.ts';
+import type { App } from '../../app/app.ts';
 import { describeWithHint } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { openOutage } from '../../base/outage.ts';
@@ -11,7 +11,7 @@ import { openDueTaker } from '../../queue/worker.ts';
 import { endRunsOfSchedulesOff } from '../../runs/end-run.ts';
 import { startWorker } from '../../runs/run-to-end.ts';
 import type { SharedWork } from '../../runs/run-worker.ts';
-import { openRunSeats, openStepSlots } from '../../runs/step-slots.ts';
+import { openRunSeats } from '../../runs/step-slots.ts';
 import { type RunningServer, startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
@@ -72,7 +72,6 @@ async function work(context: Context): Promise<undefined> {
 function openSharedWork({ config }: App, log: Logger, abort: AbortSignal): SharedWork {
   const { takeOverSeconds } = config;
   return {
-    slots: openStepSlots(stepsAtATime),
     seats: openRunSeats(takersOfBrands - 1),
     due: openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') }),
   };

@@ -44,7 +44,7 @@ export function drawRun(title: string, report: RunReport): Report {
 }
 
 /** A command that runs one job to its end and reports it. @param unit of its steps. */
-export function runJob(context: Context, title: string, unit: string, job: AnyRunJob<App>): Promise<Report> {
+export function runJob(context: Context, title: string, unit: string, job: AnyRunJob): Promise<Report> {
   return withApp(context, { label: title, unit }, async (app, progress) => {
     if (job.readsShop) await requireShopQueries(app);
     return drawRun(title, await drawToEnd(context, progress, app, { job }));
