@@ -80,7 +80,7 @@ function stateGauges(registers: Registry[]): (report: StatusReport) => void {
   const lag = gauge('lag_seconds', 'Lag of a flow.', ['flow']);
   const deadLetters = gauge('dead_letters', 'Records that could not be synced, open.', ['kind']);
   const queueUp = gauge('queue_up', '1: the queue can be read; 0: it cannot.', []);
-  const jobs = gauge('queue_jobs', 'Jobs in the queue.', ['queue', 'state']);
+  const steps = gauge('queue_steps', 'Steps of open runs that have not ended.', []);
   const missing = gauge(
     'coverage_missing_days',
     'Days of reviews before that of the last run that were not read completely.',
@@ -89,12 +89,10 @@ function stateGauges(registers: Registry[]): (report: StatusReport) => void {
   const webhooks = gauge('webhooks_waiting', 'Webhooks that are stored and not yet applied.', []);
   const runAt = gauge('last_run_timestamp_seconds', 'When the newest run of a job ended, and how.', ['job', 'outcome']);
   return (report) => {
-    for (const one of [lag, deadLetters, jobs, runAt]) one.reset();
+    for (const one of [lag, deadLetters, steps, runAt]) one.reset();
     for (const { flow, lagSeconds } of report.flows) if (lagSeconds !== null) lag.set({ flow }, lagSeconds);
     for (const { kind, count } of report.deadLetters) deadLetters.inc({ kind }, count);
-    for (const [queue, states] of Object.entries(report.queue.jobs)) {
-      for (const [state, n] of Object.entries(states)) jobs.set({ queue, state }, n);
-    }
+    steps.set(report.queue.steps ?? 0);
     queueUp.set(report.queue.error === undefined ? 1 : 0);
     missing.set(report.coverage.reduce((sum, month) => sum + month.holes, 0));
     webhooks.set(report.webhooks.waiting);

@@ -30,9 +30,12 @@ type FlowStatus = {
   overdueSeconds: number | null;
 };
 
-/** `error`: why the queue cannot be read; then nothing else is known of it. `hint`: what helps. */
+/**
+ * `steps`: those of open runs that have not ended. `error`: why the queue cannot be read; then nothing else is known of it.
+ * `hint`: what helps.
+ */
 type QueueStatus = {
-  queue: { kind: 'redis' | 'postgres'; jobs: Record<string, Record<string, number>>; error?: string; hint?: string };
+  queue: { kind: 'redis' | 'postgres'; steps?: number; error?: string; hint?: string };
   scheduled: PlannedRun[];
   /** How far the open runs are, by id; of none if the queue cannot be read. */
   progress: ReadonlyMap<string, RunProgress>;
@@ -131,16 +134,17 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
 async function readQueue(queues: Queues | Error | undefined, url: string, open: readonly Run[]): Promise<QueueStatus> {
   const kind = isRedis(url) ? 'redis' : 'postgres';
   const nothing = { scheduled: [], progress: new Map<string, RunProgress>() };
-  if (!queues) return { queue: { kind, jobs: {} }, ...nothing };
+  if (!queues) return { queue: { kind }, ...nothing };
   try {
     if (queues instanceof Error) throw queues;
-    const jobs = await queues.counts(open.map(({ id }) => id));
     const progress = new Map<string, RunProgress>();
     for (const { id } of open) progress.set(id, await queues.progress(id));
-    return { queue: { kind, jobs }, scheduled: await plannedRuns(queues), progress };
+    const left = [...progress.values()].map(({ planned = 0, ended }) => planned - ended);
+    const steps = left.reduce((sum, n) => sum + n, 0);
+    return { queue: { kind, steps }, scheduled: await plannedRuns(queues), progress };
   } catch (error) {
     const hint = hintOf(error, 'QUEUE_URL') ?? 'start its server';
-    return { queue: { kind, jobs: {}, error: describeError(error), hint }, ...nothing };
+    return { queue: { kind, error: describeError(error), hint }, ...nothing };
   }
 }
 

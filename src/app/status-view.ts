@@ -58,11 +58,8 @@ export function statusTables(report: StatusReport) {
     },
     queue: {
       title: `Queue (${report.queue.kind})`,
-      head: ['Jobs', 'Active', 'Waiting', 'Waiting for steps', 'Delayed', 'Failed'],
-      rows: Object.entries(report.queue.jobs).map(([name, counts]) => [
-        name,
-        ...jobStates.map((state) => formatCount(counts[state] ?? 0)),
-      ]),
+      head: ['Steps that have not ended'],
+      rows: report.queue.steps === undefined ? [] : [[formatCount(report.queue.steps)]],
     },
     schedules: {
       title: 'Next runs',
@@ -71,9 +68,6 @@ export function statusTables(report: StatusReport) {
     },
   };
 }
-
-/** The states of jobs as BullMQ names them, in the order of the columns. */
-const jobStates = ['active', 'waiting', 'waiting-children', 'delayed', 'failed'];
 
 const runRow = (run: Run, now: Date): string[] => [
   run.job,

@@ -15,8 +15,6 @@ export type RunProgress = {
   error?: string;
 };
 
-export type QueueCounts = Record<'scheduled' | 'runs' | 'steps', Record<string, number>>;
-
 /**
  * One queue in which cron puts a job for each run that is due, and one queue for each run that has not ended: it holds
  * the run's own job and its steps. So a process takes the jobs of the runs that it is to carry out, and no others.
@@ -31,8 +29,6 @@ const closeMs = 2000;
 
 /** Queues of runs that a process keeps open. On Redis each one has a connection. */
 const mostOpen = 20;
-
-const countedStates = ['active', 'waiting', 'waiting-children', 'delayed', 'failed'] as const;
 
 /** How BullMQ begins the ids of jobs that schedules make; the key of the schedule follows, and the moment. */
 export const dueIds = 'repeat:';
@@ -112,8 +108,6 @@ export async function openQueueServer(url: string, takers?: number) {
     },
     /** The schedules of a queue, as of now or later. */
     schedulers: sharedReading((queue) => queue.getJobSchedulers()),
-    /** The ids of its jobs in each of `countedStates`, as of now or later. */
-    jobIds: sharedReading((queue) => Promise.all(countedStates.map((state) => queue.getRanges([state], 0, -1)))),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -147,21 +141,6 @@ export async function openQueues(url: string, names: QueueNames, shared?: QueueS
     if (!shared) await server.close();
   };
 
-  /** Runs that are due, of this brand only. */
-  async function dueCounts(): Promise<Record<string, number>> {
-    if (brand === undefined) return scheduled.getJobCounts(...countedStates);
-    const ids = await server.jobIds(scheduled);
-    const own = ids.map((some) => some.filter((id) => id.startsWith(`${dueIds}${brand}/`)).length);
-    return Object.fromEntries(countedStates.map((state, at) => [state, own[at] ?? 0]));
-  }
-
-  async function counts(runIds: readonly string[]): Promise<QueueCounts> {
-    const none = Object.fromEntries(countedStates.map((state) => [state, 0]));
-    const sum = { scheduled: await dueCounts(), runs: { ...none }, steps: { ...none } };
-    for (const runId of runIds) await addCountsOf(await ofRun(runId), runId, sum);
-    return sum;
-  }
-
   return {
     url,
     kind: isRedis(url) ? ('redis' as const) : ('postgres' as const),
@@ -186,8 +165,6 @@ export async function openQueues(url: string, names: QueueNames, shared?: QueueS
      * open like others: a question for the run that is under way would wait for a closed queue without end.
      */
     drop: (runId: string) => respondsInTime(ofRun(runId).then((queue) => queue.obliterate({ force: false }))),
-    /** Jobs by state: runs that are due, and the jobs and steps of these runs. */
-    counts: (runIds: readonly string[]) => respondsInTime(counts(runIds)),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -213,14 +190,4 @@ async function progressOf(queue: BullQueue, runId: string): Promise<RunProgress>
   if (planned === undefined) return { state: 'running', planned, ended: 0 };
   const { processed = 0, ignored = 0 } = await job.getDependenciesCount({ processed: true, ignored: true });
   return { state: 'running', planned, ended: processed + ignored };
-}
-
-/** Adds the jobs of a run's queue: the run's own, and its steps. */
-async function addCountsOf(queue: BullQueue, runId: string, { runs, steps }: QueueCounts): Promise<void> {
-  const own = await (await queue.getJob(runId))?.getState();
-  for (const [state, n] of Object.entries(await queue.getJobCounts(...countedStates))) {
-    const ofTheRun = state === own ? 1 : 0;
-    runs[state] = (runs[state] ?? 0) + ofTheRun;
-    steps[state] = (steps[state] ?? 0) + n - ofTheRun;
-  }
 }

@@ -152,7 +152,7 @@ onEachQueue(({ redisUrl }) => {
     const planning = calls();
     const plan = (_app: unknown, _run: unknown, signal: AbortSignal) => hanging(signal);
     const first = await runs.worker({ ...job, plan }, planning);
-    await until(async () => (await queues.counts([id])).runs.active === 1);
+    await until(async () => (await (await queues.ofRun(id)).getJobCounts('active')).active === 1);
     await first.close(1);
     expect(planning.failed).toEqual([]);
 
@@ -165,8 +165,10 @@ onEachQueue(({ redisUrl }) => {
     // No more of them ran at once than may.
     expect(stepping.steps).toHaveLength(2);
     expect(ended).toEqual([]);
-    expect(await queues.counts([id])).toMatchObject({ steps: { active: 0, waiting: 3, delayed: 0, failed: 0 } });
-    const [step] = await (await queues.ofRun(id)).getJobs(['waiting']);
+    const queue = await queues.ofRun(id);
+    const none = { active: 0, delayed: 0, failed: 0 };
+    expect(await queue.getJobCounts('active', 'waiting', 'delayed', 'failed')).toEqual({ ...none, waiting: 3 });
+    const [step] = await queue.getJobs(['waiting']);
     expect(step?.attemptsMade).toBe(0);
 
     const last = calls();
@@ -220,7 +222,7 @@ onEachQueue(({ redisUrl }) => {
     const context = calls({ step: () => isEnding.promise });
     const worker = await runs.worker(job, context);
     const queue = await queues.ofRun(id);
-    await until(async () => (await queues.counts([id])).runs['waiting-children'] === 1 && context.steps.length > 0);
+    await until(async () => (await queue.getJobCounts('waiting-children'))['waiting-children'] === 1 && context.steps.length > 0);
     const run = await queue.getJob(id);
     expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
     expect(run?.data).not.toHaveProperty('steps');
