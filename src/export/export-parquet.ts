@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { realpath, rmdir, stat, unlink } from 'node:fs/promises';
+import { lstat, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
@@ -51,12 +51,11 @@ type PlannedFile = {
  * export into it.
  *
  * 1. Take a snapshot of `bi`, and read the manifest of the folder.
- * 2. Plan: a file is written again if its version is another one, if it is missing or has another length than the
- *    manifest says, or if an earlier export may have died while it replaced it.
- * 3. Write into the manifest which files may change: a later export finds them all after a crash, and a reader sees that
- *    the export is not complete.
- * 4. Write each such file in one step, unless its bytes are those of the manifest; remove it if its month has no rows
- *    any more.
+ * 2. Plan: a file is written again if its version is another one, or if it is missing or has another length than the
+ *    manifest says.
+ * 3. Write into the manifest that the export is not complete, and every file that may change or come to be without a
+ *    version: after a crash the next export writes or removes them.
+ * 4. Write each such file in one step; remove it if its month has no rows any more.
  * 5. Write the manifest.
  *
  * @param onProgress called after each file: files done, and files to look at.
@@ -80,25 +79,26 @@ export async function exportParquet(
       warehouse: snapshot.warehouse,
       timeZone,
       takenAt,
-      writing: [],
+      complete: true,
       files: {},
     };
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
-    const kept = await intactFiles(dir, before);
-    const isCurrent = ({ path, version }: PlannedFile) => version !== null && version === kept[path]?.version;
     const planned = planFiles(snapshot, before);
-    const writing = planned.filter((file) => !isCurrent(file)).map(({ path }) => path);
-    await writeManifest(dir, { ...(before ?? manifest), writing });
+    const current = await currentFiles(dir, planned, before);
+    const unsure = planned.map(({ path, table, month = null }) => {
+      return [path, current[path] ?? { rows: 0, bytes: 0, table: table.name, month, version: null }] as const;
+    });
+    await writeManifest(dir, { ...(before ?? manifest), complete: false, files: Object.fromEntries(unsure) });
     for (const [index, file] of planned.entries()) {
       if (signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
       const { path, table, month = null, version } = file;
-      const content = isCurrent(file) ? kept[path] : await writeRows(snapshot, dir, file, kept[path]?.sha256);
+      const content = current[path] ?? (await writeRows(snapshot, dir, file));
       if (content) {
-        const { rows, bytes, sha256 } = content;
-        manifest.files[path] = { rows, bytes, sha256, table: table.name, month, version };
-        if (sha256 === kept[path]?.sha256) report.unchanged += 1;
+        const { rows, bytes } = content;
+        manifest.files[path] = { rows, bytes, table: table.name, month, version };
+        if (current[path]) report.unchanged += 1;
         else report.written.push({ path, rows, bytes });
-      } else if ((before?.files[path] || before?.writing.includes(path)) && (await removeFile(dir, path))) {
+      } else if (before?.files[path] && (await removeFile(dir, path))) {
         report.removed.push(path);
       }
       onProgress(index + 1, planned.length);
@@ -131,30 +131,27 @@ function planFiles({ views, timeZone, months }: BiSnapshot, before: Manifest | u
   });
 }
 
-/**
- * The files of the manifest that are there and have its length, by path; without those that an export may have replaced
- * when it died.
- */
-async function intactFiles(dir: string, before: Manifest | undefined): Promise<Manifest['files']> {
+/** The planned files that need not be written, by path: of the same version, there, and as long as the manifest says. */
+async function currentFiles(
+  dir: string,
+  planned: readonly PlannedFile[],
+  before: Manifest | undefined,
+): Promise<Manifest['files']> {
   const found: Manifest['files'] = {};
-  for (const [path, file] of Object.entries(before?.files ?? {})) {
-    if (before?.writing.includes(path)) continue;
+  for (const { path, version } of planned) {
+    const file = before?.files[path];
+    if (!file || version === null || file.version !== version) continue;
     const entry = await stat(join(dir, path)).catch(() => undefined);
     if (entry?.size === file.bytes) found[path] = file;
   }
   return found;
 }
 
-/**
- * Writes the rows of a file; undefined if its month has none.
- *
- * @param sha256 of the file that is there: one with the same bytes is left alone.
- */
+/** Writes the rows of a file; undefined if its month has none. */
 async function writeRows(
   snapshot: BiSnapshot,
   dir: string,
   { table, path, month }: PlannedFile,
-  sha256: string | undefined,
 ): Promise<FileContent | undefined> {
   const { name: view, by, order } = table;
   const rows = snapshot.rows({ view, order, textOf, ...(by && month !== undefined && { month: { by, name: month } }) });
@@ -168,11 +165,7 @@ async function writeRows(
       if (!first.done) yield first.value;
       yield* rows;
     };
-    return await replaceFile(
-      target,
-      (handle) => writeParquet(handle, columns, batches()),
-      (written) => written.sha256 !== sha256,
-    );
+    return await replaceFile(target, (handle) => writeParquet(handle, columns, batches()));
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
     throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
@@ -200,13 +193,8 @@ async function makeFolderWithin(dir: string, folder: string): Promise<void> {
 async function removeFile(dir: string, path: string): Promise<boolean> {
   const target = join(dir, path);
   await makeFolderWithin(dir, dirname(target));
-  const isRemoved = await unlink(target).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-      return false;
-    },
-  );
+  const isThere = (await lstat(target).catch(() => undefined)) !== undefined;
+  await rm(target, { force: true });
   await rmdir(dirname(target)).catch(() => {});
-  return isRemoved;
+  return isThere;
 }

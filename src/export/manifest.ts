@@ -7,8 +7,8 @@ import type { FileContent } from './parquet-file.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * A file of the export. `version`: another one than in the warehouse now where rows of the month, the view or the time
- * zone changed since; null: a table without months, which is read again each time.
+ * A file of the export. `version`: of the rows of its month, the view and the time zone; null: it is written again by the
+ * next export, as each file of a table without months.
  */
 export type ManifestFile = FileContent & { table: string; month: string | null; version: string | null };
 
@@ -22,11 +22,8 @@ export type Manifest = {
   timeZone: string;
   /** The moment that the export shows. */
   takenAt: string;
-  /**
-   * Files that are being written, removed or replaced: they may be newer than `takenAt`, or gone. Empty: the export is
-   * complete and shows one moment.
-   */
-  writing: string[];
+  /** Whether the files show one moment. False: an export is running or has died; files without a version may be newer. */
+  complete: boolean;
   /** By path within DIR. */
   files: Record<string, ManifestFile>;
 };
@@ -42,9 +39,9 @@ const noMonth = '__HIVE_DEFAULT_PARTITION__';
 export const pathOf = (table: string, month?: string) =>
   month === undefined ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
 
-/** The months of a table for which the folder has, or may have, a file. */
-export function monthsOf({ files, writing }: Manifest, table: string): string[] {
-  const found = [...Object.keys(files), ...writing].map((path) => ownPath.exec(path)?.groups);
+/** The months of a table for which the folder has a file. */
+export function monthsOf({ files }: Manifest, table: string): string[] {
+  const found = Object.keys(files).map((path) => ownPath.exec(path)?.groups);
   return found.flatMap((path) => (path?.table === table && path.month ? [path.month.replace(noMonth, '')] : []));
 }
 
@@ -83,7 +80,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
       hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
     });
   }
-  const foreign = [...Object.keys(manifest.files ?? {}), ...(manifest.writing ?? [])].find((one) => !ownPath.test(one));
+  const foreign = Object.keys(manifest.files ?? {}).find((one) => !ownPath.test(one));
   if (foreign !== undefined) {
     throw new UsageError(`${path} names ${JSON.stringify(foreign)}, which no export of review-sync writes`, {
       hint: 'Somebody else has changed it. Name an empty folder.',

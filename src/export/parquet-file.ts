@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { BiColumn } from '../warehouse/bi/bi-snapshot.ts';
 
-/** What a file holds. `sha256`: of all its bytes, in hex. */
-export type FileContent = { rows: number; bytes: number; sha256: string };
+/** What a file holds. */
+export type FileContent = { rows: number; bytes: number };
 
 /**
  * Rows of a row group, which is what stands in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip whole groups by
@@ -18,12 +17,9 @@ export async function writeParquet(
   columns: readonly BiColumn[],
   batches: AsyncIterable<readonly (string | null)[][]>,
 ): Promise<FileContent> {
-  const hash = createHash('sha256');
   const bytes = new ByteWriter();
   const flush = async () => {
-    const chunk = bytes.getBytes();
-    hash.update(chunk);
-    await handle.writeFile(chunk);
+    await handle.writeFile(bytes.getBytes());
     bytes.index = 0;
   };
   const types = columns.map(({ type }) => parquetTypes[type] ?? text);
@@ -54,7 +50,7 @@ export async function writeParquet(
   }
   if (group.length > 0) await endGroup();
   await file.finish();
-  return { rows, bytes: bytes.offset, sha256: hash.digest('hex') };
+  return { rows, bytes: bytes.offset };
 }
 
 /**

@@ -4,14 +4,8 @@ import { basename, dirname, join } from 'node:path';
 /**
  * Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one, and renames it. If this
  * process dies, the file that is there stays as it is.
- *
- * @param isWanted false: what was written is dropped, and `path` stays as it is.
  */
-export async function replaceFile<T>(
-  path: string,
-  write: (handle: FileHandle) => Promise<T>,
-  isWanted: (written: T) => boolean = () => true,
-): Promise<T> {
+export async function replaceFile<T>(path: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
   const temporary = join(dirname(path), `.${basename(path)}.part`);
   // What another user of the folder put at its place, such as a link, is not followed.
   await rm(temporary, { force: true });
@@ -19,7 +13,7 @@ export async function replaceFile<T>(
     await using handle = await open(temporary, 'wx');
     const written = await write(handle);
     await handle.sync();
-    if (isWanted(written)) await rename(temporary, path);
+    await rename(temporary, path);
     return written;
   } finally {
     await rm(temporary, { force: true });

@@ -222,7 +222,9 @@ onEachQueue(({ redisUrl }) => {
     const context = calls({ step: () => isEnding.promise });
     const worker = await runs.worker(job, context);
     const queue = await queues.ofRun(id);
-    await until(async () => (await queue.getJobCounts('waiting-children'))['waiting-children'] === 1 && context.steps.length > 0);
+    await until(
+      async () => (await queue.getJobCounts('waiting-children'))['waiting-children'] === 1 && context.steps.length > 0,
+    );
     const run = await queue.getJob(id);
     expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
     expect(run?.data).not.toHaveProperty('steps');

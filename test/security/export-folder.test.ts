@@ -48,12 +48,8 @@ test('an export deletes nothing that a changed manifest names, and refuses a pip
   const path = join(lake.dir, 'manifest.json');
   const manifest = JSON.parse(await readFile(path, 'utf8'));
   const away = `reviews/month=../../../${outside.split('/').at(-1)}/data.parquet`;
-  for (const changed of [
-    { ...manifest, writing: [away] },
-    { ...manifest, files: { ...manifest.files, [away]: {} } },
-    { ...manifest, writing: ['reviews/month=2001-99/data.parquet'] },
-  ]) {
-    await writeFile(path, JSON.stringify(changed));
+  for (const changed of [away, 'reviews/month=2001-99/data.parquet']) {
+    await writeFile(path, JSON.stringify({ ...manifest, files: { ...manifest.files, [changed]: {} } }));
     expect(await lake.again()).toMatchObject({ status: 2, stderr: expect.stringContaining('names') });
   }
   await rm(path);

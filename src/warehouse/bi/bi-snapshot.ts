@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { IncompleteError, UsageError } from '../../base/errors.ts';
-import { type Db, isAny, isLockedOut, listOf, rowOf, rowsOf, type Warehouse, write } from '../index.ts';
+import { type Db, isAny, listOf, rowOf, rowsOf, type Warehouse, write } from '../index.ts';
 import { recount } from './recount.ts';
 
 /** A column of a view. `type`: the name of its Postgres type. */
@@ -26,41 +25,22 @@ export type BiSnapshot = Awaited<ReturnType<typeof openSnapshot>>;
 const rowsOfAFetch = 2000;
 
 /**
- * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read). Only one process at
- * a time does so. Touched keys are counted first, so that the versions of months are those of the rows. What is
- * touched meanwhile gets a version of its own.
+ * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read), which may be idle for
+ * as long as a file takes to write. Only one process at a time does so: no other statement of ours takes this kind of
+ * lock, which stops no reader and no writer of the row. Touched keys are counted first, so that the versions of months are
+ * those of the rows. What is touched meanwhile gets a version of its own.
  *
- * @throws IncompleteError when another process is at it.
- * @throws UsageError in a copy of the warehouse: replication brings its rows, but no touches.
+ * @throws DatabaseError, see isLockedOut, while another process is at it.
  */
 export async function withBiSnapshot<T>({ db }: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
-  if (await isAny(db)`select from pg_subscription_rel where srrelid = 'warehouse.reviews'::regclass limit 1`) {
-    throw new UsageError('WAREHOUSE_DATABASE_URL names a copy of the warehouse, which does not know what changed', {
-      hint: 'Export from the warehouse itself.',
-    });
-  }
-  // Without touches, `bi.freshness` stays as it is, and an export of the same rows writes nothing.
+  // Without touches, `bi.freshness` stays as it is.
   if (await isAny(db)`select from sync.touches limit 1`) await recount(db);
   const transaction = db.transaction().setIsolationLevel('repeatable read');
   return transaction.execute(async (trx) => {
-    await lockOutOthers(trx);
+    const statements = `set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = 0;
+      lock table sync.settings in share update exclusive mode`;
+    await sql.raw(statements).execute(trx);
     return work(await openSnapshot(trx));
-  });
-}
-
-/**
- * No other statement of ours takes this kind of lock, which stops no reader and no writer of the row. The transaction may
- * be idle for as long as a file takes to write.
- */
-async function lockOutOthers(trx: Db): Promise<void> {
-  const statements = `set local lock_timeout = '2s'; lock table sync.settings in share update exclusive mode;
-    set local lock_timeout to default; set local idle_in_transaction_session_timeout = 0`;
-  const locking = sql.raw(statements).execute(trx);
-  await locking.catch((error: unknown) => {
-    if (!isLockedOut(error)) throw error;
-    throw new IncompleteError('Another export of this warehouse is running', {
-      hint: 'Run this again when it has ended.',
-    });
   });
 }
 
