@@ -8,7 +8,7 @@ import { brandName, inBrand } from '../../src/warehouse/brand.ts';
 import { isSameAccount } from '../../src/warehouse/connected-service.ts';
 import { openPool, openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { readWarehouseFacts, tryToWrite } from '../../src/warehouse/warehouse-facts.ts';
+import { readWarehouseFacts } from '../../src/warehouse/warehouse-facts.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 test.each([
@@ -81,7 +81,6 @@ test('two brands in one database share connections and nothing else', async () =
     expect((await migrateWarehouse(warehouse.db)).length).toBeGreaterThan(10);
     expect(await prepareBi(warehouse, { timeZone: 'Asia/Seoul' })).toBe(true);
     await recountAll(warehouse.db);
-    await tryToWrite(warehouse);
     expect(await readWarehouseFacts(warehouse)).toMatchObject({ pending: [], newer: [], otherOwners: [] });
   }
   const schemas = await query<{ name: string }>(

@@ -1,7 +1,7 @@
 import { fieldDrift } from '../../warehouse/field-shapes.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
-import { biTimeZone, readWarehouseFacts, tryToWrite, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
+import { biTimeZone, readWarehouseFacts, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { driftText } from '../status-view.ts';
 import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
@@ -16,7 +16,7 @@ async function checkDrift({ db }: Warehouse): Promise<Finding[]> {
 /** The migrations use features of this version. */
 const oldestVersion = 14;
 
-/** Version, rights, migrations, and whether a row can be written. Changes nothing. */
+/** Version, rights and migrations. Changes nothing. */
 export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Promise<Finding[]> {
   const facts = await inTime(readWarehouseFacts(warehouse)).catch((error: unknown) =>
     databaseFault('cannot be used', error, variable),
@@ -61,7 +61,6 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     await checkZoneOfViews(warehouse, timeZone),
     ...(await checkDrift(warehouse)),
     ...checkRights(facts),
-    await checkWrite(warehouse),
   ];
 }
 
@@ -69,15 +68,6 @@ async function checkZoneOfViews(warehouse: Warehouse, timeZone: string): Promise
   const zone = await biTimeZone(warehouse);
   if (zone === timeZone) return ok(`the views of bi cut days in ${zone}`);
   return warning(`the views of bi cut days in ${zone}, configured is ${timeZone}`, 'review-sync migrate');
-}
-
-async function checkWrite(warehouse: Warehouse): Promise<Finding> {
-  try {
-    await tryToWrite(warehouse);
-    return ok('a row and ten megabytes could be written; they were rolled back');
-  } catch (error) {
-    return databaseFault('a row could not be written', error, variable);
-  }
 }
 
 /** Whether another role of the warehouse's database, such as a BI user, could make us run its code. */
