@@ -93,14 +93,14 @@ await once('sync reconcile', async () => {
     insert into reference_service.reviews overriding system value select * from late`);
   await run('sync', 'reconcile');
 });
-const webhookRules = { brandIds: [], receivedAt: new Date() };
+const receivers = [{ brand: undefined, db, brandIds: [], onStored() {} }];
 await once('a webhook', async () => {
-  await acceptWebhook(db, webhookRules, [{ brand_id: 1, reviews: [{ id: 1 }] }]);
+  await acceptWebhook(receivers, [], [{ brand_id: 1, reviews: [{ id: 1 }] }]);
   const taken = await takeChangedReview(db);
   if (taken) await readChanged(app, taken);
 });
 await once('a dead letter that is discarded', async () => {
-  await acceptWebhook(db, webhookRules, [{ brand_id: 1, reviews: [{ id: 'x' }] }]);
+  await acceptWebhook(receivers, [], [{ brand_id: 1, reviews: [{ id: 'x' }] }]);
   const { rows } = await client.query('select id::text from sync.dead_letters where resolved_at is null');
   await run('dead-letters', 'discard', ...rows.map(({ id }) => id));
 });

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
 import { describeWithHint } from '../base/errors.ts';
+import { sleep } from '../base/timeout.ts';
 import { refreshReview } from '../reviews/refresh/refresh-review.ts';
 import { finishChangedReview, type TakenReview, takeChangedReview } from '../warehouse/changed-reviews.ts';
 
@@ -17,17 +17,16 @@ const graceMs = 10_000;
 const mostAttempts = 9;
 
 /**
- * Reads the reviews that webhooks named by their ids, as long as the process lives: one loop takes them, and two at a time
- * are read. Any number of processes may do so. If a reading fails, the lease of its review runs out.
+ * Reads the reviews that webhooks named by their ids, two at a time, as long as the process lives. Any number of processes
+ * may do so. If a reading fails, the lease of its review runs out.
  *
  * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
 export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close(): Promise<void> } {
   const { warehouse, warehouseOutage, config, log } = app;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = config.api;
-  const spacingMs = 1000 / Math.min(mostPerSecond, requestsPerSecond / 4);
+  const spacingMs = (1000 * atATime) / Math.min(mostPerSecond, requestsPerSecond / 4);
   const closing = new AbortController();
-  const inHand = new Set<Promise<void>>();
 
   /** The next review that is due; undefined if no review is, or the warehouse cannot be asked. */
   async function take(): Promise<TakenReview | undefined> {
@@ -40,28 +39,25 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
       return undefined;
     }
   }
-  function read(taken: TakenReview): void {
-    const reading: Promise<void> = readChanged(app, taken)
-      .catch((error: unknown) => {
-        if (app.abort.signal.aborted) return;
-        const facts = { review: String(taken.id), error: describeWithHint(error) };
-        log.warn(facts, 'a changed review could not be read and stored; it is due again when its lease runs out');
-      })
-      .finally(() => inHand.delete(reading));
-    inHand.add(reading);
+  async function read(taken: TakenReview): Promise<void> {
+    await readChanged(app, taken).catch((error: unknown) => {
+      if (app.abort.signal.aborted) return;
+      const facts = { review: String(taken.id), error: describeWithHint(error) };
+      log.warn(facts, 'a changed review could not be read and stored; it is due again when its lease runs out');
+    });
   }
+  /** Reads one review after the other. */
   async function work(): Promise<void> {
     while (!closing.signal.aborted) {
       const nextAtMs = performance.now() + spacingMs;
       const taken = await take();
-      if (taken) read(taken);
-      if (inHand.size === atATime) await Promise.race(inHand);
-      const waitMs = taken ? Math.max(0, nextAtMs - performance.now()) : everyMs;
-      await delay(waitMs, undefined, { signal: closing.signal }).catch(() => {});
+      if (taken) await read(taken);
+      await sleep(taken ? Math.max(0, nextAtMs - performance.now()) : everyMs * atATime, closing.signal).catch(
+        () => {},
+      );
     }
-    await Promise.all(inHand);
   }
-  const working = work();
+  const working = Promise.all(Array.from({ length: atATime }, work));
   return {
     async close() {
       closing.abort();

@@ -1,8 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { App } from '../app/app.ts';
-import { acceptForBrands, type Receiver } from '../webhooks/accept-for-brands.ts';
-import { acceptWebhook } from '../webhooks/accept-webhook.ts';
-import { objectsOf } from '../webhooks/event.ts';
+import { acceptWebhook, type Receiver } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
 import type { Served } from './measured-app.ts';
 
@@ -20,7 +18,7 @@ export function webhookRoute(
   logWrongToken: () => void,
   logRefused: (fields: object) => void,
 ): void {
-  const { webhookSecret: secret, brandsDir } = served.deployment;
+  const { webhookSecret: secret } = served.deployment;
   if (secret === undefined) return;
   parent.register(async (server) => {
     server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
@@ -46,9 +44,7 @@ export function webhookRoute(
       },
       async (request, reply) => {
         const receivers = served.all().map(({ app }) => receiverOf(app));
-        const accepted = await (brandsDir === undefined && receivers[0]
-          ? receivers[0].accept(request.body)
-          : acceptForBrands(receivers, served.idsOfOthers(), request.body));
+        const accepted = await acceptWebhook(receivers, served.idsOfOthers(), request.body);
         if (accepted.status === 503) reply.header('retry-after', '60');
         if (accepted.status !== 200) return reply.status(accepted.status).send({ error: accepted.reason });
         return { accepted: true };
@@ -58,12 +54,11 @@ export function webhookRoute(
 }
 
 const receiverOf = ({ warehouse, fieldShapes, config }: App): Receiver => ({
+  brand: config.brand,
   db: warehouse.db,
   brandIds: config.webhooks.brandIds,
-  async accept(body) {
-    const accepted = await acceptWebhook(warehouse.db, config.webhooks, body);
+  onStored(objects) {
     fieldShapes.begin();
-    if (accepted.status === 200) fieldShapes.see('event', objectsOf(body as unknown[]));
-    return accepted;
+    fieldShapes.see('event', objects);
   },
 });

@@ -47,10 +47,10 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
       if (error instanceof ReviewSyncError) throw error;
       if (isCreatedMeanwhile(error) && attempt < 5) continue;
       if (!file || !isLockedOut(error))
-        throw migrationError(
-          file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run',
-          failureOf(error),
-        );
+        throw migrationError(file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run', {
+          cause: error,
+          hint: 'review-sync doctor says what is broken.',
+        });
       if (attempt === wait.tries) throw await blockedError(db, file, wait);
       await delay(wait.pauseMs);
     }
@@ -95,15 +95,6 @@ async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait
     `The warehouse could not be migrated: sql/warehouse/${file}.sql did not get a lock in ${tries} tries of ${timeoutMs / 1000} s. Another session holds it${who}`,
     { hint: `Nothing was changed. End that session's transaction${end && ` (${end})`}, then run migrate again.` },
   );
-}
-
-/** What failed, and what to do: 42501 is a right that the user lacks. */
-function failureOf(cause: unknown): { cause: unknown; hint: string } {
-  const isRight = cause instanceof pg.DatabaseError && cause.code === '42501';
-  const hint = isRight
-    ? 'The user of WAREHOUSE_DATABASE_URL must be allowed to create schemas.'
-    : 'review-sync doctor says what is broken.';
-  return { cause, hint };
 }
 
 const migrationError = (where: string, { cause, hint }: { cause?: unknown; hint: string }) =>

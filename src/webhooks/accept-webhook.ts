@@ -1,8 +1,16 @@
-import { contentKey } from '../base/json-text.ts';
+import { contentKey, isRecord } from '../base/json-text.ts';
 import { isInboxFull, noteBrands, noteChanged, putProductRatings } from '../warehouse/changed-reviews.ts';
 import { countOpenWebhooks, putDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import { type EventFault, mostEvents, type ReadEvents, readEvents, type SummaryEvent } from './event.ts';
+import {
+  type EventFault,
+  integer,
+  mostEvents,
+  objectsOf,
+  type ReadEvents,
+  readEvents,
+  type SummaryEvent,
+} from './event.ts';
 
 /** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */
 const mostDeadLetters = 200;
@@ -14,24 +22,81 @@ export type AcceptRules = {
   receivedAt?: Date;
 };
 
-/** 200: stored durably. 422: not an array, or too many events. 503: too much waits already. */
+/** Who takes webhooks: each brand, or the only warehouse. */
+export type Receiver = {
+  /** Undefined: there are no brands, and this one takes all parts. */
+  brand: string | undefined;
+  db: Db;
+  /** WEBHOOK_BRAND_IDS. */
+  brandIds: readonly number[];
+  /** Called with the objects of the parts that were stored. */
+  onStored(objects: readonly unknown[]): void;
+};
+
+/** 200: stored durably. 422: not an array, or too many events. 503: too much waits, or a brand is not served. */
 export type AcceptOutcome = { status: 200 } | { status: 422 | 503; reason: string };
 
 /**
  * Stores what a webhook says before the response: which reviews to read again, and ratings of products. Nothing else
- * of it is kept or learned.
+ * of it is kept or learned. Each brand's part is stored in its own transaction. If one part is not stored, the service
+ * sends the whole body again; storing a part twice does no harm. The first brand also gets the parts without a brand_id.
  *
- * @throws the errors of the database; nothing is stored then.
+ * @param idsOfOthers brand_ids of brands that are not served now. A body with one of them gets 503, after the parts of
+ *   the others are stored.
+ * @throws the errors of the database of a brand, after all others have stored theirs.
  */
-export async function acceptWebhook(db: Db, rules: AcceptRules, body: unknown): Promise<AcceptOutcome> {
+export async function acceptWebhook(
+  receivers: readonly Receiver[],
+  idsOfOthers: readonly number[],
+  body: unknown,
+): Promise<AcceptOutcome> {
   if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
+  const notServed = { status: 503, reason: 'a brand cannot be served now' } as const;
+  const [first] = receivers;
+  if (!first) return notServed;
+  if (first.brand === undefined) return storeParts(first, body);
+  const ofId = Map.groupBy<number | undefined, unknown>(body, (part) =>
+    isRecord(part) ? integer(part.brand_id) : undefined,
+  );
+  const storing = receivers.map((receiver) => {
+    const ids = [...receiver.brandIds, ...(receiver === first ? [undefined] : [])];
+    return storeParts(
+      receiver,
+      ids.flatMap((id) => ofId.get(id) ?? []),
+    );
+  });
+  const known = receivers.flatMap(({ brandIds }) => brandIds);
+  const others = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
+  const unknown = others.filter(([id]) => !idsOfOthers.some((one) => one === id));
+  const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown)]);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  if (others.length > unknown.length) return notServed;
+  const outcomes = ends.flatMap((end) => (end.status === 'fulfilled' && end.value ? [end.value] : []));
+  return outcomes.find(({ status }) => status !== 200) ?? { status: 200 };
+}
+
+async function storeParts({ db, brandIds, onStored }: Receiver, parts: readonly unknown[]): Promise<AcceptOutcome> {
+  if (parts.length === 0) return { status: 200 };
+  const read = readEvents(parts);
   // The scheduled runs find what a larger webhook named.
-  const read = readEvents(body);
   if (read.events.length + read.faults.length > mostEvents) {
     return { status: 422, reason: `expected at most ${mostEvents} events` };
   }
-  const stored = await storeEvents(db, rules, read);
-  return stored.kind === 'full' ? { status: 503, reason: 'too many changed reviews wait' } : { status: 200 };
+  const stored = await storeEvents(db, { brandIds }, read);
+  if (stored.kind === 'full') return { status: 503, reason: 'too many changed reviews wait' };
+  onStored(objectsOf(parts));
+  return { status: 200 };
+}
+
+/** Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first event only. */
+async function noteUnknown(db: Db, unknown: readonly [number | undefined, unknown[]][]): Promise<void> {
+  const reason =
+    'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
+    'The next runs read the reviews of the events; ratings come with the next webhook';
+  const deadLetters = unknown.map(
+    ([id, parts]) => ({ kind: 'webhook', key: `brand_id ${id}`, reason, payload: parts.slice(0, 1) }) as const,
+  );
+  if (deadLetters.length > 0) await putDeadLetters(db, deadLetters.slice(0, await roomForDeadLetters(db)));
 }
 
 /**
@@ -67,7 +132,7 @@ export function storeEvents(
   });
 }
 
-export const roomForDeadLetters = async (db: Db) => Math.max(0, mostDeadLetters - (await countOpenWebhooks(db)));
+const roomForDeadLetters = async (db: Db) => Math.max(0, mostDeadLetters - (await countOpenWebhooks(db)));
 
 function faultOf({ brandId, id, code, ...one }: SummaryEvent, brands: readonly number[]): EventFault {
   const reason =

@@ -9,7 +9,6 @@ import {
 } from '../../src/warehouse/changed-reviews.ts';
 import { openDeadLetters } from '../../src/warehouse/dead-letters.ts';
 import type { Warehouse } from '../../src/warehouse/index.ts';
-import { acceptForBrands } from '../../src/webhooks/accept-for-brands.ts';
 import { acceptWebhook, storeEvents } from '../../src/webhooks/accept-webhook.ts';
 import { readEvents } from '../../src/webhooks/event.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
@@ -121,14 +120,12 @@ test('an earlier summary undoes no later one; one without a code keeps the code'
 test('events of a brand that cannot be served now come again, without a dead letter', async () => {
   const { db } = warehouse;
   const accepted: number[][] = [];
-  const accept = (body: unknown) => {
-    accepted.push((body as { brand_id: number }[]).map(({ brand_id }) => brand_id));
-    return acceptWebhook(db, { brandIds: [1] }, body);
-  };
-  const receivers = [{ db, brandIds: [1], accept }];
+  const onStored = (objects: readonly unknown[]) =>
+    void accepted.push((objects as { brand_id?: number }[]).flatMap(({ brand_id }) => brand_id ?? []));
+  const receivers = [{ brand: 'a', db, brandIds: [1], onStored }];
   const statusOf = async (ids: (number | undefined)[], unserved = [2], served = receivers) => {
     const body = ids.map((brand_id) => ({ brand_id, reviews: [{ id: 4711 }] }));
-    return (await acceptForBrands(served, unserved, body)).status;
+    return (await acceptWebhook(served, unserved, body)).status;
   };
   expect([await statusOf([1]), await statusOf([2]), await statusOf([1, 2])]).toEqual([200, 503, 503]);
   // A file of a brand that claims the brand_id of another one stops none of its webhooks.
@@ -137,7 +134,8 @@ test('events of a brand that cannot be served now come again, without a dead let
   expect(accepted.splice(0)).toEqual([[1], [1], [1]]);
   expect(await openDeadLetters(db)).toEqual([]);
   // A part without a brand_id is that of the first brand.
-  const refused = () => Promise.reject(new Error('not the first'));
-  expect(await statusOf([1, undefined], [], [...receivers, { db, brandIds: [3], accept: refused }])).toBe(200);
-  expect(accepted).toEqual([[1, undefined]]);
+  const other = { brand: 'b', db, brandIds: [3], onStored: () => void accepted.push([]) };
+  expect(await statusOf([1, undefined], [], [...receivers, other])).toBe(200);
+  expect(accepted).toEqual([[1]]);
+  expect(await openDeadLetters(db)).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
-import { splitRecords, storableRecord, usableId } from '../../base/json-text.ts';
+import { storableRecord, usableId } from '../../base/json-text.ts';
 import { plannedRowsOf, unlessRefused, type Warehouse } from '../index.ts';
-import type { RawPage } from './land-reviews.ts';
+import { type RawPage, recordsOf } from './land-reviews.ts';
 import { notInLists } from './review-columns.ts';
 
 /**
@@ -21,14 +21,13 @@ export type Difference = {
  *   no difference.
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
-  const { faults } = page.check;
   const lacking = [...notInLists, ...page.check.lacking];
-  const whole = faults.length === 0 ? await unlessRefused(compare(warehouse, page.rawBody, lacking, since)) : undefined;
+  const isSound = page.check.faults.length === 0;
+  const whole = isSound ? await unlessRefused(compare(warehouse, page.rawBody, lacking, since)) : undefined;
   if (whole) return whole;
-  const faulty = new Set(faults.map(({ index }) => index));
   const found: Difference[] = [];
-  for (const [index, record] of splitRecords(page.rawBody).entries()) {
-    found.push(...(faulty.has(index) ? [refused(record)] : await compareRecord(warehouse, record, lacking, since)));
+  for (const { bytes, reason } of recordsOf(page)) {
+    found.push(...(reason === undefined ? await compareRecord(warehouse, bytes, lacking, since) : [refused(bytes)]));
   }
   return found;
 }

@@ -34,6 +34,20 @@ export type RawPage = {
   };
 };
 
+/** A record of a page: as JSON that Postgres can hold, or why it must not reach Postgres. */
+type RawRecord = { bytes: Buffer } & ({ json: string; reason?: undefined } | { reason: string });
+
+/** The records of a page, one by one. */
+export function recordsOf({ rawBody, check }: RawPage): RawRecord[] {
+  const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
+  return splitRecords(rawBody).map((bytes, index) => {
+    const json = storableRecord(bytes);
+    if (json === undefined) return { bytes, reason: 'expected text in UTF-8' };
+    const reason = faults.get(index);
+    return reason === undefined ? { bytes, json } : { bytes, reason };
+  });
+}
+
 /** What land_reviews.sql gives. */
 type Written = Record<'inserted' | 'updated', number>;
 
@@ -63,28 +77,18 @@ export async function landPage(
     const rows = await unlessRefused(warehouse.landings(landing));
     if (rows) return landedOf(rows[0] as Written, check.count);
   }
-  return warehouse.db.transaction().execute((trx) => landRecords(trx, splitRecords(rawBody), check, replaceBefore));
+  return warehouse.db.transaction().execute((trx) => landRecords(trx, { rawBody, check }, replaceBefore));
 }
 
-async function landRecords(
-  trx: Db,
-  records: readonly Buffer[],
-  check: RawPage['check'],
-  replaceBefore: Date | undefined,
-): Promise<Landed> {
+async function landRecords(trx: Db, page: RawPage, replaceBefore: Date | undefined): Promise<Landed> {
+  const { check } = page;
   const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
-  const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
-  const sound: { bytes: Buffer; record: string }[] = [];
-  const refused: Refused[] = [];
-  for (const [index, bytes] of records.entries()) {
-    const record = storableRecord(bytes);
-    const reason = record === undefined ? 'expected text in UTF-8' : faults.get(index);
-    if (record === undefined || reason !== undefined) refused.push({ bytes, reason: reason ?? '' });
-    else sound.push({ bytes, record });
-  }
+  const records = recordsOf(page);
+  const sound = records.filter((one) => one.reason === undefined);
+  const refused: Refused[] = records.filter((one) => one.reason !== undefined);
 
   const landAll = async (some: typeof sound) => {
-    const text = `[${some.map(({ record }) => record).join()}]`;
+    const text = `[${some.map(({ json }) => json).join()}]`;
     const values = [text, check.fields, replaceBefore ?? null, check.lacking];
     const landed = await inSavepoint(trx, () => rowsOf<Written>(trx, 'land_reviews', ...values));
     if (landed instanceof Error) return landed;
