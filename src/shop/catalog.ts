@@ -1,21 +1,27 @@
-import { computed, readByKey } from './read-by-key.ts';
+import type { ShopDatabase } from './open-database.ts';
+import { readApart } from './read-apart.ts';
 import type { RawRow } from './rows.ts';
-import { allRows, attempt, rowsWithout, type ShopQuery, type ShopSession, valuesOf } from './session.ts';
+import { allRows, isUncomputable, rowsByKey, rowsWithout, type ShopQuery, valuesOf } from './session.ts';
 
-/** A row of categories.sql or user_grades.sql. `fault`: it cannot be read, and why; `row` holds what could be read. */
+/** A row of categories.sql or user_grades.sql. `fault`: it cannot be read, and why; then `row` has only its code. */
 export type CatalogRow = { row: RawRow; fault?: string };
 
 /** All rows of a query whose key is `code`: in bulk, and where some row cannot be computed, by code. */
-export async function readCatalog(session: ShopSession, query: ShopQuery): Promise<CatalogRow[]> {
-  const all = await attempt(session, () => allRows(session, query));
-  if ('value' in all) return all.value.map((row) => ({ row }));
-  const codes = await computed(session, query, () => valuesOf(session, query, 'code'));
-  const found = await readByKey(session, query, 'code', [...new Set(codes)]);
-  const codeless = await attempt(session, () => rowsWithout(session, query, 'code', 1000));
-  const keyed = found.flatMap(({ key, rows, fault }): CatalogRow[] =>
-    fault === undefined ? rows.map((row) => ({ row })) : [{ row: { ...rows[0], code: rows[0]?.code ?? key }, fault }],
+export async function readCatalog({ read }: ShopDatabase, query: ShopQuery): Promise<CatalogRow[]> {
+  const inRows = (rows: readonly RawRow[]): CatalogRow[] => rows.map((row) => ({ row }));
+  try {
+    return inRows(await read((session) => allRows(session, query)));
+  } catch (error) {
+    if (!isUncomputable(error)) throw error;
+  }
+  const codes = await read((session) => valuesOf(session, query, 'code'));
+  const keyed = await readApart(
+    codes,
+    (some, seconds) =>
+      read(async (session) => inRows([...(await rowsByKey(session, query, 'code', some)).values()].flat()), {
+        seconds,
+      }),
+    (code, fault): CatalogRow => ({ row: { code }, fault }),
   );
-  if ('value' in codeless) return [...keyed, ...codeless.value.map((row) => ({ row }))];
-  const fault = `${query.name}.sql: a row without code cannot be read: ${codeless.dataFault}`;
-  return [...keyed, { row: { code: null }, fault }];
+  return [...keyed, ...inRows(await read((session) => rowsWithout(session, query, 'code', 1000)))];
 }

@@ -1,12 +1,11 @@
 import { counted } from '../base/counts.ts';
 import type { ShopDatabase } from './open-database.ts';
-import { columnsOf } from './queries.ts';
 import {
-  attempt,
   codesByCreation,
   databaseNow,
   type ExplainedStatement,
   isShopTimeout,
+  isUncomputable,
   type OrderQueries,
   rowsByKey,
   type ShopSession,
@@ -41,9 +40,9 @@ export async function explainQueries(
   async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>, isOfChanges = false) {
     const explained: ExplainedStatement[] = [];
     try {
-      const done = await read((session) => attempt(session, () => work(session)), { explained });
-      if ('dataFault' in done) return;
+      await read(work, { explained });
     } catch (error) {
+      if (isUncomputable(error)) return;
       // The statement was explained before it was cancelled.
       if (!isShopTimeout(error)) throw error;
     }
@@ -54,10 +53,10 @@ export async function explainQueries(
     return { at: new Date(Date.parse(now) - minutes * 60_000).toISOString(), code: '' };
   };
   await explain(`find ${counted(codes.length, 'order')} by code`, (session) =>
-    rowsByKey(session, orders, 'code', codes, columnsOf(orders)),
+    rowsByKey(session, orders, 'code', codes),
   );
   await explain(`find the lines of ${counted(codes.length, 'order')}`, (session) =>
-    rowsByKey(session, lines, 'order_code', codes, columnsOf(lines)),
+    rowsByKey(session, lines, 'order_code', codes),
   );
   await explain(
     'find what changed in the last ten minutes',

@@ -4,7 +4,7 @@ import { connectionOptions } from './mysql/mysql-url.ts';
 import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
 import { postgresWords } from './postgres/postgres-words.ts';
-import { conflictError, type ReadOptions, type ShopSession, statementSeconds, timeoutError } from './session.ts';
+import { cancelledError, type ReadOptions, type ShopSession, statementSeconds } from './session.ts';
 import type { SqlDialect } from './sql-text.ts';
 
 export type ShopDatabase = ReturnType<typeof openDatabase>;
@@ -59,8 +59,7 @@ export function openDatabase(options: ShopDatabaseOptions) {
       // The words of the driver do not say of which database.
       if (words.isLocked(error))
         throw new ReviewSyncError('shop', 'The shop database cannot be read', { cause: error });
-      if (words.isConflict(error)) throw conflictError('the shop database', error);
-      throw words.isTimeout(error) ? timeoutError('the shop database', seconds) : error;
+      throw cancelledError(words, 'the shop database', error, seconds);
     } finally {
       inUse.delete(connection);
       connection.release(isBroken);

@@ -7,20 +7,11 @@ import { packagePath } from '../base/package-path.ts';
 import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
-import {
-  isShopTimeout,
-  type OrderQueries,
-  type ReadOptions,
-  type ShopQuery,
-  type ShopSession,
-  timeoutError,
-} from './session.ts';
+import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { bareText, replaceParameter, type SqlDialect } from './sql-text.ts';
 
 /** A file of the folder as it is now. `hasFeed`: there is a changed_orders.sql. `timeZone`: SHOP_TIME_ZONE. */
 type QueryFile = { name: QueryName; file: string; text: string; hasFeed: boolean; timeZone: string | undefined };
-
-export type ShopQueries = ReturnType<typeof openQueries>;
 
 /**
  * The shop queries of a folder. They are read and checked at their first use, and again when their files change.
@@ -111,7 +102,6 @@ async function describe({ words, read }: ShopDatabase, file: string, body: strin
   try {
     return await read((_session, connection) => connection.describe(body));
   } catch (cause) {
-    if (isShopTimeout(cause)) throw timeoutError(file);
     // A database that restarts says nothing against the query.
     if (isTransient(cause) || cause instanceof ReviewSyncError) throw cause;
     const line = words.lineOf(cause, body);
@@ -157,7 +147,3 @@ export function selectOf(content: string): string {
 }
 
 const endingSemicolon = /;((?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*)$/;
-
-/** The contract's columns that this query selects. */
-export const columnsOf = (query: ShopQuery): string[] =>
-  contract[query.name].map((column) => column.name).filter((name) => query.columns.has(name));

@@ -57,9 +57,6 @@ export type ExplainedStatement = StatementPlan & {
  */
 export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number };
 
-/** `place`: index of the key among those asked for. */
-export type KeyedRow = { place: number; row: RawRow };
-
 /**
  * One transaction in which a shop is read; the functions below send its statements. A key is compared as the database
  * compares it: `char(n)` without padding, some collations without case. `zone`: SHOP_TIME_ZONE; queries that have dates
@@ -71,58 +68,37 @@ export type KeyedRow = { place: number; row: RawRow };
  */
 export type ShopSession = Readonly<{ connection: DriverConnection; words: SqlWords; zone: string }> & ReadOptions;
 
-/** Runs statements; a row that the database cannot compute comes back as a value, and the transaction goes on. */
-export async function attempt<T>(
-  { connection, words }: ShopSession,
-  read: () => Promise<T>,
-): Promise<{ value: T } | { dataFault: string }> {
-  await connection.run('savepoint attempt');
-  try {
-    const value = await read();
-    await connection.run('release savepoint attempt');
-    return { value };
-  } catch (error) {
-    const sqlState = words.dataFaultOf(error);
-    if (sqlState === undefined) throw error;
-    await connection.run('rollback to savepoint attempt');
-    await connection.run('release savepoint attempt');
-    return { dataFault: `${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})` };
-  }
-}
-
-/** Rows whose key is one of `keys`. `columns`: the only ones to be computed. */
+/** The rows of these keys, by key; nothing for a key without rows. */
 export async function rowsByKey(
   session: ShopSession,
   query: ShopQuery,
   key: string,
   keys: readonly string[],
-  columns: readonly string[],
-): Promise<KeyedRow[]> {
+): Promise<Map<string, RawRow[]>> {
   const { words } = session;
   const { type } = typeOf(query, key);
-  const asked = keys.flatMap((one, place) => {
+  const asked = keys.flatMap((one) => {
     const literal = words.keyLiteral(type, one);
-    return literal === undefined ? [] : { place, literal };
+    return literal === undefined ? [] : { one, literal };
   });
-  if (asked.length === 0) return [];
+  if (asked.length === 0) return new Map();
   const list = asked.map(({ literal }) => literal).join(', ');
+  const columns = [...query.columns.keys()];
   const rows = await run(
     session,
     query,
     `${words.select} ${words.placeIn(`w.${key}`, list)} as key_place, ${shown(session, query, columns)}
      from ${query.body} w where w.${key} in (${list})`,
   );
-  return rows.map((row) => ({
-    place: asked[Number(row.key_place) - 1]?.place ?? 0,
-    row: readRow(session, query, columns, row),
-  }));
+  const byKey = Map.groupBy(rows, (row) => asked[Number(row.key_place) - 1]?.one ?? '');
+  return new Map([...byKey].map(([one, same]) => [one, same.map((row) => readRow(session, query, columns, row))]));
 }
+
+export const allRows = (session: ShopSession, query: ShopQuery) => select(session, query);
 
 /** Rows whose column is null. */
 export const rowsWithout = (session: ShopSession, query: ShopQuery, column: string, limit: number) =>
-  select(session, query, [...query.columns.keys()], `where w.${column} is null limit ${limit}`);
-
-export const allRows = (session: ShopSession, query: ShopQuery) => select(session, query, [...query.columns.keys()]);
+  select(session, query, `where w.${column} is null limit ${limit}`);
 
 /** The values of one column, null left out; of all rows, or of the first ones in any order. */
 export async function valuesOf(
@@ -132,7 +108,7 @@ export async function valuesOf(
   limit?: number,
 ): Promise<string[]> {
   const most = limit === undefined ? '' : `limit ${limit}`;
-  const rows = await select(session, query, [column], `where w.${column} is not null ${most}`);
+  const rows = await select(session, query, `where w.${column} is not null ${most}`, [column]);
   return rows.flatMap((row) => row[column] ?? []);
 }
 
@@ -205,7 +181,6 @@ export function keylessRows(
   session: ShopSession,
   orders: ShopQuery,
   dates: readonly string[],
-  columns: readonly string[],
   limit: number,
 ): Promise<RawRow[]> {
   const { words } = session;
@@ -214,7 +189,7 @@ export function keylessRows(
     `${words.bytesOf('w.code')} > ${longestCode}`,
     ...dates.map((name) => `w.${name} is null or not (${hasDate(session, orders, name)})`),
   ];
-  return select(session, orders, columns, `where ${faults.join(' or ')} limit ${limit}`);
+  return select(session, orders, `where ${faults.join(' or ')} limit ${limit}`);
 }
 
 /** The database's clock: an instant with microseconds. */
@@ -233,8 +208,10 @@ async function run(session: ShopSession, query: ShopQuery, statement: string): P
   }
   const begun = performance.now();
   const rows = await connection.run(statement).catch((error: unknown) => {
-    if (words.isConflict(error)) throw conflictError(`${query.name}.sql`, error);
-    throw words.isTimeout(error) ? timeoutError(`${query.name}.sql`, seconds) : error;
+    const sqlState = words.dataFaultOf(error);
+    throw sqlState === undefined
+      ? cancelledError(words, `${query.name}.sql`, error, seconds)
+      : uncomputable(query, sqlState);
   });
   if (cost) cost.seconds = (performance.now() - begun) / 1000;
   return rows;
@@ -243,15 +220,15 @@ async function run(session: ShopSession, query: ShopQuery, statement: string): P
 async function select(
   session: ShopSession,
   query: ShopQuery,
-  columns: readonly string[],
   rest = '',
+  columns: readonly string[] = [...query.columns.keys()],
 ): Promise<RawRow[]> {
   const text = `${session.words.select} ${shown(session, query, columns)} from ${query.body} w ${rest}`;
   return (await run(session, query, text)).map((row) => readRow(session, query, columns, row));
 }
 
 async function codes(session: ShopSession, query: ShopQuery, rest: string): Promise<string[]> {
-  return (await select(session, query, ['code'], rest)).map(({ code }) => code ?? '');
+  return (await select(session, query, rest, ['code'])).map(({ code }) => code ?? '');
 }
 
 const shown = ({ words }: ShopSession, query: ShopQuery, columns: readonly string[]) =>
@@ -293,20 +270,18 @@ const typeOf = (query: ShopQuery, column: string): ColumnType =>
 /** The usual conditions of a row that cannot be computed, by SQLSTATE. The database's message quotes the value. */
 const conditions: Readonly<Record<string, string>> = {
   '21000': 'a subquery gives more than one row',
-  '22001': 'a text is too long for its type',
   '22003': 'a number is out of the range of its type',
   '22007': 'a text is not a date',
-  '22008': 'a date or an interval is out of range',
   '22012': 'a division by zero',
-  '22021': 'a text holds a character that the database cannot store',
-  '22023': 'a function is called with a value that it does not take',
-  '22030': 'a JSON object has a key twice',
-  '22032': 'a text is not JSON',
   '22P02': 'a text cannot be read as the type that it is cast to',
-  '22P05': 'a text holds a character (such as \\u0000) that the database cannot convert',
-  '45000': 'a function of the shop raises an error',
-  P0001: 'a function of the shop raises an error',
 };
+
+const uncomputable = ({ name }: ShopQuery, sqlState: string) =>
+  new ReviewSyncError(
+    'shop-query',
+    `${name}.sql: a row cannot be read: ${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})`,
+    { hint: 'Correct the row, or let the query give null or false for it.' },
+  );
 
 /**
  * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more
@@ -315,48 +290,43 @@ const conditions: Readonly<Record<string, string>> = {
 export const statementSeconds = 30;
 
 /**
- * The database says that a statement was cancelled, and not whether for our limit or for a shorter one of its user.
+ * The error of a statement that was cancelled, or the error itself. The database does not say whether it was for our limit or
+ * for a shorter one of its user. What a standby cancels may pass if it is shorter, or later.
  *
  * @param what the file, or what else was read. @param seconds the limit of the statement.
  */
-export function timeoutError(what: string, seconds = statementSeconds): ReviewSyncError {
+export function cancelledError(words: SqlWords, what: string, error: unknown, seconds = statementSeconds): unknown {
+  if (words.isConflict(error))
+    return new ReviewSyncError(
+      'shop-conflict',
+      `${what}: the shop's standby cancelled a statement (conflict with recovery)`,
+      {
+        hint: 'It happens less with hot_standby_feedback = on, or a longer max_standby_streaming_delay, on the standby.',
+      },
+    );
+  if (!words.isTimeout(error)) return error;
   return new ReviewSyncError(
     'shop-timeout',
     `${what}: one statement took longer than ${seconds} s, or than a limit of the database`,
     {
       hint:
-        'review-sync doctor measures the shop queries, and names the index that helps; ' +
-        'docs/connecting.md shows a change feed.',
+        'review-sync doctor measures the shop queries, and names the index that helps; docs/connecting.md shows a change ' +
+        'feed. ORDER_BATCH_SIZE is how many orders one statement looks for.',
     },
   );
 }
 
-/** The same for a statement that a standby cancelled: a shorter one may pass, and so may this one later. */
-export function conflictError(what: string, cause: unknown): ReviewSyncError {
-  return new ReviewSyncError(
-    'shop-conflict',
-    `${what}: the shop's standby cancelled a statement (conflict with recovery)`,
-    {
-      cause,
-      hint: 'It happens less with hot_standby_feedback = on, or a longer max_standby_streaming_delay, on the standby.',
-    },
-  );
-}
+const hasCode = (error: unknown, ...codes: readonly string[]) =>
+  error instanceof ReviewSyncError && codes.includes(error.code);
 
-/** @param what was looked for, as `the next 500 orders`. @param column by which. */
-export function tooManyAtOnce(what: string, column: string, cause: ReviewSyncError): ReviewSyncError {
-  return new ReviewSyncError('shop-timeout', `${cause.message}, to find ${what} by ${column}`, {
-    cause,
-    hint:
-      `An index of the table on the column of ${column}, or ${column} as that column itself in the query, ` +
-      `lets it stop after these rows; ORDER_BATCH_SIZE is how many. ${cause.hint}`,
-  });
-}
+/** Whether a standby cancelled a statement. */
+export const isShopConflict = (error: unknown) => hasCode(error, 'shop-conflict');
 
-/** Whether a statement in the shop was cancelled, because it took too long or by a standby. */
-export const isShopTimeout = (error: unknown): error is ReviewSyncError =>
-  isShopConflict(error) || (error instanceof ReviewSyncError && error.code === 'shop-timeout');
+/** Whether a statement was cancelled, because it took too long or by a standby. */
+export const isShopTimeout = (error: unknown) => hasCode(error, 'shop-timeout', 'shop-conflict');
 
-/** Whether a standby cancelled it. */
-export const isShopConflict = (error: unknown): error is ReviewSyncError =>
-  error instanceof ReviewSyncError && error.code === 'shop-conflict';
+/** Whether the database cannot compute a row. */
+export const isUncomputable = (error: unknown) => hasCode(error, 'shop-query');
+
+/** Whether one row may be to blame: the same statement on other rows may pass. */
+export const isShopFault = (error: unknown) => isShopTimeout(error) || isUncomputable(error);

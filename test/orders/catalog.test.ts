@@ -283,7 +283,7 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
   await world.shop(`insert into c values ('fine', 'Fine', null), ('cast', 'odd', null), ('twice', 'A', null),
     ('twice ', 'B', null), ('broken', 'Broken', null), ('below', 'Below', 'broken'), ('', 'Nameless', null), (null, 'Codeless', null);
     insert into g (code, name) values ('G1', 'A'), ('G1', 'B'), ('G2', 'C'), ('G3', null), ('G4', 'Broken grade')`);
-  const cast = expect.stringMatching(/^categories\.sql: parent_code cannot be read: .*SQLSTATE 22P02/);
+  const cast = expect.stringMatching(/^categories\.sql: a row cannot be read: .*SQLSTATE 22P02/);
   const key = expect.stringMatching(/^sha256:/);
   const nameless = { kind: 'category', key, reason: 'code is an empty text, expected a value' };
   const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 1000, settleMs: 1 } });

@@ -84,25 +84,24 @@ test('a search that takes too long is an error; a measured one has no time', asy
   expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
 });
 
-test('a page that takes too long says which file, for what, and what helps', async ({ openWorld }) => {
+test('a page that takes too long says which file and what helps', async ({ openWorld }) => {
   const isSlow = 'pg_sleep(0.05) is not null';
   const world = await shopWith(openWorld, `${orders} where ${isSlow}`);
   await world.shop(`insert into o select 'O' || n, now() from generate_series(1, 50) n;
     alter database ${new URL(world.shopUrl).pathname.slice(1)} set statement_timeout = '100ms'`);
-  const failing = async (axis: 'code' | 'created' | 'updated', what: string) => {
-    const { shop } = await world.openApp();
-    await expect(shop.orderCodes({ axis, after: { at: '-infinity', code: '' }, size: 500 })).rejects.toMatchObject({
-      message: expect.stringMatching(
-        `^${what.replace(':', '.sql: one statement took longer than 30 s, .* limit .*,')}`,
-      ),
-      hint: expect.stringMatching(/^An index of the table on the column of .*ORDER_BATCH_SIZE/),
-    });
-  };
-  await failing('code', 'orders: to find the next 500 orders by code');
-  await failing('created', 'orders: to find the next 500 orders by created_at');
   const changed_orders = `select code, at as changed_at from o where at >= :since and ${isSlow}`;
   await writeQueries(world.environment.SHOP_SQL_DIR, { changed_orders });
-  await failing('updated', 'changed_orders: to find the next 500 changes by changed_at');
+  const { shop } = await world.openApp();
+  for (const [axis, file] of [
+    ['code', 'orders.sql'],
+    ['updated', 'changed_orders.sql'],
+  ] as const) {
+    const page = shop.orderCodes({ axis, after: { at: '-infinity', code: '' }, size: 500 });
+    await expect(page).rejects.toMatchObject({
+      message: `${file}: one statement took longer than 30 s, or than a limit of the database`,
+      hint: expect.stringContaining('ORDER_BATCH_SIZE'),
+    });
+  }
 });
 
 test('that no new order has a line is said, but not of a shop without lines', async ({ openWorld }) => {
