@@ -1,7 +1,7 @@
 import { describeError } from '../../base/errors.ts';
 import { escapeRegExp } from '../../base/escape-reg-exp.ts';
-import type { DriverConnection, FullScan, StatementPlan } from '../driver.ts';
-import { comparedColumns, largeFromRows, remedyOf } from '../plan.ts';
+import type { DriverConnection, StatementPlan } from '../driver.ts';
+import { comparedColumns, fullScans } from '../plan.ts';
 
 /** A table of EXPLAIN (format json), as far as it is looked at. MySQL and MariaDB name the number of rows differently. */
 type PlanTable = { table_name: string; access_type: string; rows?: number; rows_examined_per_scan?: number };
@@ -22,18 +22,16 @@ export async function explainStatement(run: DriverConnection['run'], statement: 
     if (error instanceof Error && 'sqlState' in error) return { scans: [], unexplained: describeError(error) };
     throw error;
   }
-  const scans = new Map<string, FullScan>();
-  for (const { table, conditions } of tablesOf(plan)) {
-    const rows = table.rows_examined_per_scan ?? table.rows ?? 0;
-    const isWhole = table.access_type === 'ALL' || table.access_type === 'index';
-    // What a query inside another one gives is no table of the shop: <derived2>.
-    if (!isWhole || rows < largeFromRows || table.table_name.startsWith('<')) continue;
-    const name = tableNameOf(statement, table.table_name);
-    const columns = comparedColumns(conditions, table.table_name);
-    const remedy = remedyOf(columns, (column) => `alter table ${name} add index (${column})`);
-    scans.set(name, { table: name, rows, remedy });
-  }
-  return { scans: [...scans.values()] };
+  // What a query inside another one gives is no table of the shop: <derived2>.
+  const whole = tablesOf(plan).filter(
+    ({ table: { access_type: access, table_name: name } }) => /^(ALL|index)$/.test(access) && !name.startsWith('<'),
+  );
+  const tables = whole.map(({ table, conditions }) => ({
+    table: tableNameOf(statement, table.table_name),
+    rows: table.rows_examined_per_scan ?? table.rows ?? 0,
+    columns: comparedColumns(conditions, table.table_name),
+  }));
+  return { scans: fullScans(tables, 'mysql') };
 }
 
 /** The tables of a plan with the conditions on each: its own, and those of the joins above it. */

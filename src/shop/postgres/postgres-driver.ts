@@ -3,7 +3,7 @@ import { surviveLostConnections } from '../../base/lost-connections.ts';
 import type { Driver, DriverConnection, DriverOptions } from '../driver.ts';
 import type { RawRow } from '../rows.ts';
 import { readPostgresFacts } from './postgres-facts.ts';
-import { fullScans } from './postgres-plan.ts';
+import { explainStatement } from './postgres-plan.ts';
 import { describingStatement } from './postgres-words.ts';
 
 export function openPostgres({ url, connections, silenceMs }: DriverOptions): Driver {
@@ -56,7 +56,7 @@ function connectionOf(client: pg.PoolClient): DriverConnection {
         return { name, typeName: typeName ?? '', type: type ?? 'text', read };
       });
     },
-    explain: async (statement) => ({ scans: await fullScans(run, statement) }),
+    explain: (statement) => explainStatement(run, statement),
     // The server ends the statement once it notices, or by its own limit.
     stop: () => (client as unknown as { connection: pg.Connection }).connection.stream.destroy(),
     release: (isBroken) => client.release(isBroken),

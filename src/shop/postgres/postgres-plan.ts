@@ -1,5 +1,5 @@
-import type { DriverConnection, FullScan } from '../driver.ts';
-import { comparedColumns, largeFromRows, remedyOf } from '../plan.ts';
+import type { DriverConnection, StatementPlan } from '../driver.ts';
+import { comparedColumns, fullScans, type WholeTable } from '../plan.ts';
 
 /** A node of EXPLAIN (verbose, format json), as far as it is looked at. */
 export type PlanNode = {
@@ -37,29 +37,21 @@ export function wholeTables(node: PlanNode, joins: readonly string[] = []) {
 const largeFromBytes = 4_000_000;
 
 /** The large tables that a statement reads as a whole because no index serves: with sequential scans switched off. */
-export async function fullScans(run: DriverConnection['run'], statement: string): Promise<FullScan[]> {
+export async function explainStatement(run: DriverConnection['run'], statement: string): Promise<StatementPlan> {
   await run('set local enable_seqscan = off');
   const [explained] = await run(`explain (verbose, format json) ${statement}`);
   await run('set local enable_seqscan = on');
   const [{ Plan: plan }] = JSON.parse(explained?.['QUERY PLAN'] ?? '') as [{ Plan: PlanNode }];
-  const found = new Map<string, FullScan>();
+  const tables: WholeTable[] = [];
   for (const { schema, table, columns } of wholeTables(plan)) {
     const [size] = await run(
       `select c.oid::regclass::text as name, c.reltuples::bigint as rows, pg_relation_size(c.oid) as bytes
        from pg_class c where c.oid = to_regclass(format('%I.%I', ${literal(schema)}, ${literal(table)}))`,
     );
-    const name = size?.name ?? table;
-    const rows = Number(size?.rows);
-    if (rows < 0 && Number(size?.bytes) >= largeFromBytes)
-      found.set(name, { table: name, rows: undefined, remedy: `run: analyze ${name}` });
-    if (rows >= largeFromRows)
-      found.set(name, {
-        table: name,
-        rows,
-        remedy: remedyOf(columns, (column) => `create index on ${name} (${column})`),
-      });
+    const isUnknown = Number(size?.rows) < 0 && Number(size?.bytes) >= largeFromBytes;
+    tables.push({ table: size?.name ?? table, rows: isUnknown ? undefined : Number(size?.rows), columns });
   }
-  return [...found.values()];
+  return { scans: fullScans(tables, 'postgres') };
 }
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
