@@ -1,8 +1,8 @@
 import type { FoundColumn } from './driver.ts';
+import { type Column, type ColumnKind, contract, type QueryName } from './rows.ts';
 import type { SqlDialect } from './sql-text.ts';
 
-/** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
-export type ColumnKind = 'key' | 'text' | 'timestamptz' | 'numeric' | 'integer' | 'bigint' | 'jsonb';
+export { contract, type QueryName } from './rows.ts';
 
 const postgresTexts = ['text', 'varchar', 'bpchar', 'citext', 'name'] as const;
 const postgresIntegers = ['int8', 'int4', 'int2'];
@@ -34,49 +34,6 @@ const typesOf: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, readonly 
     // JSON of MariaDB is a text; a text that is not JSON is a fault of its row.
     jsonb: ['json', ...mysqlTexts],
   },
-};
-
-export type Column = Readonly<{ name: string; kind: ColumnKind; required: boolean }>;
-
-export type QueryName = 'orders' | 'order_lines' | 'changed_orders' | 'categories' | 'user_grades';
-
-const columns = (required: Record<string, ColumnKind>, optional: Record<string, ColumnKind>): readonly Column[] => [
-  ...Object.entries(required).map(([name, kind]) => ({ name, kind, required: true })),
-  ...Object.entries(optional).map(([name, kind]) => ({ name, kind, required: false })),
-];
-
-/** The columns of each shop query (docs/connecting.md). */
-export const contract: Readonly<Record<QueryName, readonly Column[]>> = {
-  orders: columns(
-    { code: 'key', created_at: 'timestamptz', updated_at: 'timestamptz', total_price: 'numeric' },
-    {
-      user_code: 'key',
-      user_name: 'text',
-      user_phone: 'text',
-      user_email: 'text',
-      user_grade_code: 'key',
-      store_name: 'text',
-      order_device: 'text',
-      mileage: 'integer',
-      deleted_at: 'timestamptz',
-    },
-  ),
-  order_lines: columns(
-    { order_code: 'key', line_code: 'key', price: 'numeric' },
-    {
-      product_id: 'bigint',
-      product_code: 'key',
-      status: 'text',
-      delivery_started_at: 'timestamptz',
-      delivered_at: 'timestamptz',
-      invoice: 'text',
-      delivery_service: 'text',
-      product_options: 'jsonb',
-    },
-  ),
-  changed_orders: columns({ code: 'key', changed_at: 'timestamptz' }, {}),
-  categories: columns({ code: 'key', name: 'text' }, { parent_code: 'key', status: 'text' }),
-  user_grades: columns({ code: 'key', name: 'text' }, { icon_url: 'text' }),
 };
 
 /**
@@ -120,19 +77,9 @@ export function columnFaults(
   return faults;
 }
 
+/** MySQL and MariaDB have another way to write each type: docs/connecting.md lists them. */
 const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => string>> = {
-  postgres: ({ name, kind }, type) =>
-    kind === 'timestamptz' && type === 'date'
-      ? `cast it: ${name}::timestamp; it is then midnight in SHOP_TIME_ZONE`
-      : `cast it: ${name}::${typesOf.postgres[kind][0]}`,
-  mysql({ name, kind }, type) {
-    if (kind === 'timestamptz' && type === 'date')
-      return `cast it: cast(${name} as datetime); it is then midnight in SHOP_TIME_ZONE`;
-    if (kind === 'timestamptz') return 'select the column as it is';
-    if (kind === 'numeric') return `cast it: cast(${name} as decimal(20, 2))`;
-    if (kind === 'integer' || kind === 'bigint') return `cast it: cast(${name} as signed)`;
-    if (type === 'binary' || type === 'varbinary') return `write it as text: lower(hex(${name}))`;
-    if (type === 'json') return `take the text out of the JSON: json_unquote(${name})`;
-    return `cast it: cast(${name} as char)`;
-  },
+  // As timestamptz, a day would be midnight in the zone of the session.
+  postgres: ({ name, kind }, type) => `cast it: ${name}::${type === 'date' ? 'timestamp' : typesOf.postgres[kind][0]}`,
+  mysql: () => 'docs/connecting.md says what to write ("MySQL and MariaDB", dates and types)',
 };

@@ -10,71 +10,7 @@ export type RawRow = Readonly<Record<string, string | null>>;
 /** A row that keeps to the contract, or its faults. */
 export type Read<T> = { row: T } | { fault: string };
 
-export type Order = Readonly<ReturnType<typeof orderOf>>;
-export type OrderLine = Readonly<ReturnType<typeof lineOf>>;
-export type Category = Readonly<ReturnType<typeof categoryOf>>;
-export type UserGrade = Readonly<ReturnType<typeof gradeOf>>;
-
-export const readOrder = (raw: RawRow): Read<Order> => checkRow(raw, orderOf);
-export const readOrderLine = (raw: RawRow): Read<OrderLine> => checkRow(raw, lineOf);
-export const readCategory = (raw: RawRow): Read<Category> => checkRow(raw, categoryOf);
-export const readUserGrade = (raw: RawRow): Read<UserGrade> => checkRow(raw, gradeOf);
-
-const orderOf = (raw: RawRow) => ({
-  code: code(raw, 'code'),
-  createdAt: dateOf('created_at', required(raw, 'created_at')),
-  /** ISO 8601 with microseconds, in UTC. A shop with a change feed need not have it. */
-  updatedAt: momentText(raw, 'updated_at'),
-  /** Decimal text. */
-  totalPrice: money(raw, 'total_price'),
-  userCode: words(raw, 'user_code'),
-  userName: words(raw, 'user_name'),
-  userPhone: words(raw, 'user_phone'),
-  userEmail: words(raw, 'user_email'),
-  userGradeCode: text(raw, 'user_grade_code'),
-  storeName: words(raw, 'store_name'),
-  orderDevice: oneOf(raw, 'order_device', ['pc', 'mobile']),
-  mileage: integer(raw, 'mileage', -2_147_483_648, 2_147_483_647),
-  deletedAt: moment(raw, 'deleted_at'),
-});
-
-const lineOf = (raw: RawRow) => ({
-  orderCode: required(raw, 'order_code'),
-  lineCode: code(raw, 'line_code'),
-  ...product(raw),
-  /** Decimal text. */
-  price: money(raw, 'price'),
-  status: words(raw, 'status'),
-  deliveryStartedAt: moment(raw, 'delivery_started_at'),
-  deliveredAt: moment(raw, 'delivered_at'),
-  invoice: words(raw, 'invoice'),
-  deliveryService: words(raw, 'delivery_service'),
-  productOptions: options(raw, 'product_options'),
-});
-
-const categoryOf = (raw: RawRow) => ({
-  code: code(raw, 'code'),
-  name: normalText(required(raw, 'name')),
-  parentCode: text(raw, 'parent_code'),
-  status: oneOf(raw, 'status', ['visible', 'hidden']),
-});
-
-const gradeOf = (raw: RawRow) => ({
-  code: code(raw, 'code'),
-  name: normalText(required(raw, 'name')),
-  iconUrl: text(raw, 'icon_url'),
-});
-
 class RowFault extends Error {}
-
-function checkRow<T>(raw: RawRow, read: (raw: RawRow) => T): Read<T> {
-  try {
-    return { row: read(raw) };
-  } catch (error) {
-    if (error instanceof RowFault) return { fault: error.message };
-    throw error;
-  }
-}
 
 /** The service and the shop may compose the characters of a product's code differently. */
 export const normalCode = <T extends string | undefined>(code: T) =>
@@ -102,6 +38,8 @@ function required(raw: RawRow, name: string): string {
 /** A text for people, as it is sent and compared. A code is not for people: it stays as it is. */
 const words = (raw: RawRow, name: string): string | undefined => normalCode(text(raw, name));
 
+const requiredWords = (raw: RawRow, name: string): string => normalText(required(raw, name));
+
 function optionalCode(raw: RawRow, name: string): string | undefined {
   const value = text(raw, name);
   if (value === undefined || !isTooLong(value)) return value;
@@ -110,6 +48,10 @@ function optionalCode(raw: RawRow, name: string): string | undefined {
 
 /** A key of the warehouse's tables. */
 const code = (raw: RawRow, name: string): string => optionalCode(raw, name) ?? required(raw, name);
+
+const productCode = (raw: RawRow, name: string): string | undefined => normalCode(optionalCode(raw, name));
+
+const date = (raw: RawRow, name: string): Date => dateOf(name, required(raw, name));
 
 function dateOf(name: string, value: string): Date {
   // Date would read `year 44` as a year of this century.
@@ -142,27 +84,22 @@ function money(raw: RawRow, name: string): string {
   throw new RowFault(`${name} is ${shownValue(value)}, expected an amount of at most ${amountAtMost}`);
 }
 
-function integer(raw: RawRow, name: string, least: number, most: number): number | undefined {
+const integer = (least: number, most: number) => (raw: RawRow, name: string) => {
   const value = text(raw, name);
   if (value === undefined) return undefined;
   const number = Number(value);
   if (Number.isInteger(number) && number >= least && number <= most) return number;
   throw new RowFault(`${name} is ${shownValue(value)}, expected a whole number from ${least} to ${most}`);
-}
+};
 
-function oneOf<T extends string>(raw: RawRow, name: string, allowed: readonly T[]): T | undefined {
-  const value = text(raw, name);
-  const found = allowed.find((one) => one === value);
-  if (value === undefined || found !== undefined) return found;
-  throw new RowFault(`${name} is ${shownValue(value)}, expected ${allowed.join(' or ')}`);
-}
-
-function product(raw: RawRow): { productId: number | undefined; productCode: string | undefined } {
-  const productId = integer(raw, 'product_id', 1, Number.MAX_SAFE_INTEGER);
-  const productCode = normalCode(optionalCode(raw, 'product_code'));
-  if (productId !== undefined || productCode !== undefined) return { productId, productCode };
-  throw new RowFault('product_id and product_code are both empty, expected one of them');
-}
+const oneOf =
+  <T extends string>(...allowed: readonly T[]) =>
+  (raw: RawRow, name: string) => {
+    const value = text(raw, name);
+    const found = allowed.find((one) => one === value);
+    if (value === undefined || found !== undefined) return found;
+    throw new RowFault(`${name} is ${shownValue(value)}, expected ${allowed.join(' or ')}`);
+  };
 
 function options(raw: RawRow, name: string): Record<string, string> {
   const value = text(raw, name);
@@ -198,4 +135,105 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
   return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
+
+/** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
+export type ColumnKind = 'key' | 'text' | 'timestamptz' | 'numeric' | 'integer' | 'bigint' | 'jsonb';
+
+/** A column of a shop query, and how its value is read. */
+export type Column<T = unknown> = Readonly<{
+  name: string;
+  kind: ColumnKind;
+  required: boolean;
+  /** @throws RowFault if the value does not keep to the contract. */
+  read: (raw: RawRow, name: string) => T;
+}>;
+
+type Columns = Readonly<Record<string, Column>>;
+
+type RowOf<C extends Columns> = { readonly [Field in keyof C]: ReturnType<C[Field]['read']> };
+
+const must = <T>(name: string, kind: ColumnKind, read: Column<T>['read']) => ({ name, kind, required: true, read });
+const may = <T>(name: string, kind: ColumnKind, read: Column<T>['read']) => ({ name, kind, required: false, read });
+
+const orders = {
+  code: must('code', 'key', code),
+  createdAt: must('created_at', 'timestamptz', date),
+  /** ISO 8601 with microseconds, in UTC. A shop with a change feed need not have it. */
+  updatedAt: must('updated_at', 'timestamptz', momentText),
+  /** Decimal text. */
+  totalPrice: must('total_price', 'numeric', money),
+  userCode: may('user_code', 'key', words),
+  userName: may('user_name', 'text', words),
+  userPhone: may('user_phone', 'text', words),
+  userEmail: may('user_email', 'text', words),
+  userGradeCode: may('user_grade_code', 'key', text),
+  storeName: may('store_name', 'text', words),
+  orderDevice: may('order_device', 'text', oneOf('pc', 'mobile')),
+  mileage: may('mileage', 'integer', integer(-2_147_483_648, 2_147_483_647)),
+  deletedAt: may('deleted_at', 'timestamptz', moment),
+};
+
+const lines = {
+  orderCode: must('order_code', 'key', required),
+  lineCode: must('line_code', 'key', code),
+  productId: may('product_id', 'bigint', integer(1, Number.MAX_SAFE_INTEGER)),
+  productCode: may('product_code', 'key', productCode),
+  /** Decimal text. */
+  price: must('price', 'numeric', money),
+  status: may('status', 'text', words),
+  deliveryStartedAt: may('delivery_started_at', 'timestamptz', moment),
+  deliveredAt: may('delivered_at', 'timestamptz', moment),
+  invoice: may('invoice', 'text', words),
+  deliveryService: may('delivery_service', 'text', words),
+  productOptions: may('product_options', 'jsonb', options),
+};
+
+const categories = {
+  code: must('code', 'key', code),
+  name: must('name', 'text', requiredWords),
+  parentCode: may('parent_code', 'key', text),
+  status: may('status', 'text', oneOf('visible', 'hidden')),
+};
+
+const grades = {
+  code: must('code', 'key', code),
+  name: must('name', 'text', requiredWords),
+  iconUrl: may('icon_url', 'text', text),
+};
+
+/** The columns of each shop query (docs/connecting.md). */
+export const contract = {
+  orders: Object.values<Column>(orders),
+  order_lines: Object.values<Column>(lines),
+  changed_orders: [must('code', 'key', code), must('changed_at', 'timestamptz', date)] as readonly Column[],
+  categories: Object.values<Column>(categories),
+  user_grades: Object.values<Column>(grades),
+};
+
+export type QueryName = keyof typeof contract;
+
+export type Order = RowOf<typeof orders>;
+export type OrderLine = RowOf<typeof lines>;
+export type Category = RowOf<typeof categories>;
+export type UserGrade = RowOf<typeof grades>;
+
+function checkRow<C extends Columns>(raw: RawRow, columns: C): Read<RowOf<C>> {
+  try {
+    const row = Object.entries(columns).map(([field, { name, read }]) => [field, read(raw, name)]);
+    return { row: Object.fromEntries(row) as RowOf<C> };
+  } catch (error) {
+    if (error instanceof RowFault) return { fault: error.message };
+    throw error;
+  }
+}
+
+export const readOrder = (raw: RawRow): Read<Order> => checkRow(raw, orders);
+export const readCategory = (raw: RawRow): Read<Category> => checkRow(raw, categories);
+export const readUserGrade = (raw: RawRow): Read<UserGrade> => checkRow(raw, grades);
+
+export function readOrderLine(raw: RawRow): Read<OrderLine> {
+  const read = checkRow(raw, lines);
+  if ('fault' in read || (read.row.productId ?? read.row.productCode) !== undefined) return read;
+  return { fault: 'product_id and product_code are both empty, expected one of them' };
 }
