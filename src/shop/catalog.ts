@@ -1,7 +1,7 @@
 import type { ShopDatabase } from './open-database.ts';
 import { readApart } from './read-apart.ts';
 import type { RawRow } from './rows.ts';
-import { allRows, isUncomputable, rowsByKey, rowsWithout, type ShopQuery, valuesOf } from './session.ts';
+import { isUncomputable, rowsByKey, rowsOf, type ShopQuery, valuesOf } from './session.ts';
 
 /** A row of categories.sql or user_grades.sql. `fault`: it cannot be read, and why; then `row` has only its code. */
 export type CatalogRow = { row: RawRow; fault?: string };
@@ -10,7 +10,7 @@ export type CatalogRow = { row: RawRow; fault?: string };
 export async function readCatalog({ read }: ShopDatabase, query: ShopQuery): Promise<CatalogRow[]> {
   const inRows = (rows: readonly RawRow[]): CatalogRow[] => rows.map((row) => ({ row }));
   try {
-    return inRows(await read((session) => allRows(session, query)));
+    return inRows(await read((session) => rowsOf(session, query)));
   } catch (error) {
     if (!isUncomputable(error)) throw error;
   }
@@ -23,5 +23,5 @@ export async function readCatalog({ read }: ShopDatabase, query: ShopQuery): Pro
       }),
     (code, fault): CatalogRow => ({ row: { code }, fault }),
   );
-  return [...keyed, ...inRows(await read((session) => rowsWithout(session, query, 'code', 1000)))];
+  return [...keyed, ...inRows(await read((session) => rowsOf(session, query, 'where w.code is null limit 1000')))];
 }

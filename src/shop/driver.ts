@@ -39,8 +39,6 @@ export type SqlWords = {
   isLocked(error: unknown): boolean;
   /** Whether a standby cancelled a statement for what its primary has changed meanwhile. */
   isConflict(error: unknown): boolean;
-  /** Whether the user may not select the table or the column. */
-  isWithheld(error: unknown): boolean;
   /** The SQLSTATE of an error that the data of a row caused; undefined: it has another cause. */
   dataFaultOf(error: unknown): string | undefined;
   /** The line of the query, from 1, at which `describe` found a mistake; undefined if the database does not say. */

@@ -15,7 +15,7 @@ import {
 } from './orders.ts';
 import { openQueries } from './queries.ts';
 import { readApart, readPageInParts } from './read-apart.ts';
-import { codesByCreation, databaseNow, isUncomputable, keylessRows, rowsWithout } from './session.ts';
+import { codesByCreation, databaseNow, isUncomputable, keylessRows, rowsOf } from './session.ts';
 import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
@@ -113,7 +113,9 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
     /** The newest and the oldest orders, read as a run reads them. */
     async orderSample(): Promise<{ orders: RawOrder[]; linesWithoutOrderCode: number }> {
       const codes = [...(await ofSample('newest')), ...(await ofSample('oldest'))];
-      const orphans = read((session, { lines }) => rowsWithout(session, lines, 'order_code', sampleSize));
+      const orphans = read((session, { lines }) =>
+        rowsOf(session, lines, `where w.order_code is null limit ${sampleSize}`),
+      );
       return {
         linesWithoutOrderCode: (await orphans.catch(unlessUncomputable))?.length ?? 0,
         orders: await orders(codes),

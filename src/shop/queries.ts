@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeError, ReviewSyncError, UsageError } from '../base/errors.ts';
@@ -8,7 +8,7 @@ import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
 import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
-import { bareText, replaceParameter, type SqlDialect } from './sql-text.ts';
+import { replaceParameter } from './sql-text.ts';
 
 /** A file of the folder as it is now. `hasFeed`: there is a changed_orders.sql. `timeZone`: SHOP_TIME_ZONE. */
 type QueryFile = { name: QueryName; file: string; text: string; hasFeed: boolean; timeZone: string | undefined };
@@ -61,18 +61,15 @@ export function openQueries(database: ShopDatabase, folder: string, timeZone: st
     /** The text of all files. */
     texts: async () => (await Promise.all((Object.keys(contract) as QueryName[]).map(textOf))).join('\n'),
     /**
-     * A hash of what decides how orders are read: orders.sql and order_lines.sql without their comments, and, if they
+     * A hash of what decides how orders are read: orders.sql and order_lines.sql without lines of comments, and, if they
      * select a date without zone, SHOP_TIME_ZONE.
      */
     async hashOfOrders(): Promise<string> {
       const { orders, lines } = await ofOrders();
       const columns = [orders, lines].flatMap((query) => [...query.columns.values()]);
       const zone = columns.some(({ read }) => read === 'local date') && timeZone;
-      const parts = [orders, lines].map(({ body }) => bareText(body, database.words.dialect));
-      return createHash('sha256')
-        .update(JSON.stringify([...parts, zone]))
-        .digest('hex')
-        .slice(0, 16);
+      const parts = [orders, lines].map(({ body }) => body.slice(1).replaceAll(/^\s*--.*\n/gm, ''));
+      return hash('sha256', JSON.stringify([...parts, zone]), 'hex').slice(0, 16);
     },
   };
 }
@@ -94,7 +91,7 @@ async function checkedQuery(database: ShopDatabase, written: QueryFile): Promise
   if (faults.length > 0) {
     throw new UsageError(`The shop query ${file} does not keep to the contract:\n  ${faults.join('\n  ')}`);
   }
-  requireZone(found, written, dialect);
+  requireZone(found, written);
   return { name, body, columns: new Map(found.map(({ name: column, type, read }) => [column, { type, read }])) };
 }
 
@@ -107,26 +104,20 @@ async function describe({ words, read }: ShopDatabase, file: string, body: strin
     const line = words.lineOf(cause, body);
     const where = line ? ` (line ${line})` : '';
     throw new UsageError(`The shop query ${file} cannot be run${where}: ${describeError(cause)}`, {
-      hint: words.isWithheld(cause)
-        ? 'Grant the user of SHOP_DATABASE_URL select on it, and usage on its schema.'
-        : 'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands.',
+      hint:
+        'It must be one SELECT that the user of SHOP_DATABASE_URL may run as it stands, with select on its tables and usage ' +
+        'on their schemas.',
     });
   }
 }
 
-function requireZone(found: readonly FoundColumn[], { file, timeZone }: QueryFile, dialect: SqlDialect): void {
+function requireZone(found: readonly FoundColumn[], { file, timeZone }: QueryFile): void {
   const local = found.filter(({ read }) => read === 'local date').map(({ name }) => name);
   if (local.length === 0 || timeZone !== undefined) return;
-  const are = local.length === 1 ? 'is a date' : 'are dates';
-  const inQuery = `, or write it in the query: ${local[0]}: <expression> at time zone '<zone in which the shop writes it>'`;
-  throw new UsageError(
-    `The shop query ${file}: ${local.join(', ')} ${are} without zone, and SHOP_TIME_ZONE is not set`,
-    {
-      hint:
-        'Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul' +
-        `${dialect === 'postgres' ? inQuery : ''}.`,
-    },
-  );
+  const dates = local.join(', ');
+  throw new UsageError(`The shop query ${file} has dates without zone (${dates}), and SHOP_TIME_ZONE is not set`, {
+    hint: 'Set SHOP_TIME_ZONE to the zone that the shop writes its dates in, such as Asia/Seoul.',
+  });
 }
 
 /** @returns undefined if the file is absent. */

@@ -94,22 +94,20 @@ export async function rowsByKey(
   return new Map([...byKey].map(([one, same]) => [one, same.map((row) => readRow(session, query, columns, row))]));
 }
 
-export const allRows = (session: ShopSession, query: ShopQuery) => select(session, query);
-
-/** Rows whose column is null. */
-export const rowsWithout = (session: ShopSession, query: ShopQuery, column: string, limit: number) =>
-  select(session, query, `where w.${column} is null limit ${limit}`);
-
-/** The values of one column, null left out; of all rows, or of the first ones in any order. */
-export async function valuesOf(
+/** All rows of a query, or those of the SQL behind it, in which the query is `w`. */
+export async function rowsOf(
   session: ShopSession,
   query: ShopQuery,
-  column: string,
-  limit?: number,
-): Promise<string[]> {
-  const most = limit === undefined ? '' : `limit ${limit}`;
-  const rows = await select(session, query, `where w.${column} is not null ${most}`, [column]);
-  return rows.flatMap((row) => row[column] ?? []);
+  rest = '',
+  columns: readonly string[] = [...query.columns.keys()],
+): Promise<RawRow[]> {
+  const text = `${session.words.select} ${shown(session, query, columns)} from ${query.body} w ${rest}`;
+  return (await run(session, query, text)).map((row) => readRow(session, query, columns, row));
+}
+
+/** The values of one column of these rows, null left out. */
+export async function valuesOf(session: ShopSession, query: ShopQuery, column: string, rest = ''): Promise<string[]> {
+  return (await rowsOf(session, query, rest, [column])).flatMap((row) => row[column] ?? []);
 }
 
 /**
@@ -128,8 +126,8 @@ export async function walkOrders(
   const { words } = session;
   const { type } = typeOf(orders, 'code');
   const later = after.code === '' ? '' : `and w.code > ${words.keyLiteral(type, after.code) ?? 'null'}`;
-  const found = await codes(session, orders, `where ${words.hasCode(type)} ${later} order by w.code limit ${size}`);
-  return found.map((code) => ({ at: '', code }));
+  const rest = `where ${words.hasCode(type)} ${later} order by w.code limit ${size}`;
+  return (await valuesOf(session, orders, 'code', rest)).map((code) => ({ at: '', code }));
 }
 
 /** The next `size` rows after the position by (date, code). `isByCode`: the rows from `after.at` on, by their codes. */
@@ -173,7 +171,7 @@ export async function codesByCreation(
 ): Promise<string[]> {
   const order = which === 'newest' ? 'desc' : 'asc';
   const rest = `where w.code is not null and ${hasDate(session, orders, 'created_at')} order by w.created_at ${order}`;
-  return [...new Set(await codes(session, orders, `${rest} limit ${limit}`))];
+  return [...new Set(await valuesOf(session, orders, 'code', `${rest} limit ${limit}`))];
 }
 
 /** Orders that a walk does not find, or whose code is too long. Reads the whole query. @param dates the date columns. */
@@ -189,7 +187,7 @@ export function keylessRows(
     `${words.bytesOf('w.code')} > ${longestCode}`,
     ...dates.map((name) => `w.${name} is null or not (${hasDate(session, orders, name)})`),
   ];
-  return select(session, orders, `where ${faults.join(' or ')} limit ${limit}`);
+  return rowsOf(session, orders, `where ${faults.join(' or ')} limit ${limit}`);
 }
 
 /** The database's clock: an instant with microseconds. */
@@ -217,20 +215,6 @@ async function run(session: ShopSession, query: ShopQuery, statement: string): P
   return rows;
 }
 
-async function select(
-  session: ShopSession,
-  query: ShopQuery,
-  rest = '',
-  columns: readonly string[] = [...query.columns.keys()],
-): Promise<RawRow[]> {
-  const text = `${session.words.select} ${shown(session, query, columns)} from ${query.body} w ${rest}`;
-  return (await run(session, query, text)).map((row) => readRow(session, query, columns, row));
-}
-
-async function codes(session: ShopSession, query: ShopQuery, rest: string): Promise<string[]> {
-  return (await select(session, query, rest, ['code'])).map(({ code }) => code ?? '');
-}
-
 const shown = ({ words }: ShopSession, query: ShopQuery, columns: readonly string[]) =>
   columns.map((name) => `${words.shown(typeOf(query, name), `w.${name}`)} as ${name}`).join(', ');
 
@@ -256,7 +240,7 @@ const hasDate = (session: ShopSession, query: ShopQuery, name: string) =>
   `${compare(session, query, name, '>=', `${firstDate}Z`)} and ${compare(session, query, name, '<', `${endOfDates}Z`)}`;
 
 /** The column of the query by which orders are walked. */
-export function walkedColumn({ name }: ShopQuery, axis: OrderAxis): string {
+function walkedColumn({ name }: ShopQuery, axis: OrderAxis): string {
   if (name === 'changed_orders') return 'changed_at';
   return axis === 'code' ? 'code' : `${axis}_at`;
 }

@@ -93,19 +93,6 @@ export function namesIn(sql: string, names: readonly string[], dialect: SqlDiale
   return names.filter((name) => words.has(name));
 }
 
-/** A query without its comments, and with single spaces between its words: what is left decides what it selects. */
-export function bareText(sql: string, dialect: SqlDialect): string {
-  let bare = '';
-  for (const { kind, text } of partsOf(sql, dialect)) {
-    if (kind === 'quoted') bare += text;
-    else {
-      const code = kind === 'comment' ? ' ' : text.replaceAll(/\s+/g, ' ');
-      bare += bare.endsWith(' ') ? code.trimStart() : code;
-    }
-  }
-  return bare.trim();
-}
-
 /** A name in quotes, unless it needs none. */
 const quotedName = (name: string, quote: string) =>
   /^[a-z_][a-z0-9_]*$/.test(name) ? name : `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;

@@ -36,8 +36,8 @@ test('a changed query is said by the next run, status and doctor until a backfil
   };
   const looks = async () => [await said('status'), await said('doctor')];
   expect(await said('sync', 'orders')).toBe(false);
-  // A comment and another line end select the same.
-  await writeQueries(folder, { orders: 'select *\n  from o -- all of them' });
+  // A line of comment and another line end select the same.
+  await writeQueries(folder, { orders: '-- all of them\r\nselect * from o;' });
   expect([await said('sync', 'orders'), ...(await looks())]).toEqual([false, false, false]);
 
   await writeQueries(folder, {

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { mysqlWords, withoutStatement } from '../../src/shop/mysql/mysql-words.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
-import { allRows, databaseNow, type ShopQuery } from '../../src/shop/session.ts';
+import { databaseNow, rowsOf, type ShopQuery } from '../../src/shop/session.ts';
 import { until } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
@@ -201,7 +201,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       body: '(select sleep(300) as code)',
       columns: new Map([['code', { type: 'int', read: 'text' }]]),
     };
-    const reading = shop.read((session) => allRows(session, sleeping), { seconds: 3 });
+    const reading = shop.read((session) => rowsOf(session, sleeping), { seconds: 3 });
     await expect(reading).rejects.toMatchObject({ code: 'SERVER_SILENT' });
     await until(async () => {
       const left = await database.query(

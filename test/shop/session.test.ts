@@ -70,8 +70,8 @@ test('a search that takes too long is an error; a measured one has no time', asy
   await world.shop(`insert into o values ('A', null), ('B', now())`);
   const { shop } = await world.openApp();
   const searching = expect(shop.keylessOrders()).rejects.toMatchObject({
-    code: 'shop-timeout',
-    message: expect.stringContaining('longer than 30 s'),
+    message: 'orders.sql: one statement took longer than 30 s, or than a limit of the database',
+    hint: expect.stringContaining('ORDER_BATCH_SIZE'),
   });
   await cancelSleep(world);
   await searching;
@@ -82,26 +82,6 @@ test('a search that takes too long is an error; a measured one has no time', asy
   const purpose = 'find the lines of 1 order';
   expect(costs).toContainEqual({ file: 'order_lines', purpose, isOfChanges: false, scans: [] });
   expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
-});
-
-test('a page that takes too long says which file and what helps', async ({ openWorld }) => {
-  const isSlow = 'pg_sleep(0.05) is not null';
-  const world = await shopWith(openWorld, `${orders} where ${isSlow}`);
-  await world.shop(`insert into o select 'O' || n, now() from generate_series(1, 50) n;
-    alter database ${new URL(world.shopUrl).pathname.slice(1)} set statement_timeout = '100ms'`);
-  const changed_orders = `select code, at as changed_at from o where at >= :since and ${isSlow}`;
-  await writeQueries(world.environment.SHOP_SQL_DIR, { changed_orders });
-  const { shop } = await world.openApp();
-  for (const [axis, file] of [
-    ['code', 'orders.sql'],
-    ['updated', 'changed_orders.sql'],
-  ] as const) {
-    const page = shop.orderCodes({ axis, after: { at: '-infinity', code: '' }, size: 500 });
-    await expect(page).rejects.toMatchObject({
-      message: `${file}: one statement took longer than 30 s, or than a limit of the database`,
-      hint: expect.stringContaining('ORDER_BATCH_SIZE'),
-    });
-  }
 });
 
 test('that no new order has a line is said, but not of a shop without lines', async ({ openWorld }) => {

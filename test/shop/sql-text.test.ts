@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { wholeTables } from '../../src/shop/postgres/postgres-plan.ts';
-import { bareText, namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
+import { namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
 
 const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
   replaceParameter(sql, 'since', '$1', dialect);
@@ -27,12 +27,6 @@ test('names of tables are whole words of code or in quotes, not in texts and com
   const sql = 'select 1 from shop.cart join `my-orders` o -- items\nwhere carts = "x" and note <> \'members\'';
   expect(namesIn(sql, ['cart', 'my-orders', 'items', 'car', 'carts'], 'mysql')).toEqual(['cart', 'my-orders', 'carts']);
   expect(namesIn('select 1 from "Orders"', ['orders', 'Orders'], 'postgres')).toEqual(['Orders']);
-});
-
-test('comments and line ends do not count, texts do', () => {
-  const bare = (sql: string) => bareText(sql, 'postgres');
-  expect(bare("select 1 -- one\n  , '  -- a' /* b */ from  o\n-- end")).toBe("select 1 , '  -- a' from o");
-  expect(bare('select 1--\nfrom o')).toBe(bare('select 1 from o'));
 });
 
 test('MySQL has backticks, # comments and backslashes in every text', () => {

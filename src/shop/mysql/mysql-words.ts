@@ -71,8 +71,6 @@ export const mysqlWords: SqlWords = {
   isTimeout: (error) => isOneOf(error, [3024, 1969, 1317]),
   isLocked: (error) => isOneOf(error, [1205]),
   isConflict: () => false,
-  // 1142, 1143: the user may not select the table or the column.
-  isWithheld: (error) => isOneOf(error, [1142, 1143]),
   dataFaultOf(error) {
     const state = error instanceof Error ? (error as DriverError).sqlState : undefined;
     return !state || isOfNoRow.test(state) ? undefined : state;

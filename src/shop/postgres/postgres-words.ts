@@ -47,7 +47,6 @@ export const postgresWords: SqlWords = {
   isLocked: (error) => sqlStateOf(error) === '55P03',
   // Nothing else fails so in a transaction that only reads.
   isConflict: (error) => sqlStateOf(error) === '40001',
-  isWithheld: (error) => sqlStateOf(error) === '42501',
   dataFaultOf(error) {
     const state = sqlStateOf(error);
     return !state || (isOfNoRow.test(state) && !isOfARow.test(state)) ? undefined : state;
