@@ -1,7 +1,6 @@
 import { shapesOf } from './resource.ts';
 import { authentication } from './sections/authentication.ts';
 import { categories } from './sections/categories.ts';
-import { events } from './sections/events.ts';
 import { limits } from './sections/limits.ts';
 import { orderReading, orderWriting } from './sections/orders.ts';
 import { put } from './sections/put.ts';
@@ -23,6 +22,5 @@ export const chapters: readonly Chapter[] = [
   { name: 'review-list', statements: [...reviewList, ...reviewPeriod] },
   { name: 'review-writes', statements: [...reviewWriting, ...reviewAlike] },
   { name: 'put', statements: put },
-  { name: 'events', statements: events },
   { name: 'limits', statements: limits },
 ];

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import { chapters } from './chapters.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
 import { countsOf, documentOf, linesOf, type Result, runChapters, summaryOf } from './run.ts';
 import { cleanUp, openSession, type Session, type Settings } from './session.ts';
 
@@ -8,24 +7,19 @@ type Options = Settings & {
   yes: boolean;
   json: boolean;
   sections: readonly string[];
-  receiverPort?: number | undefined;
 };
 
-const usage = `npm run conformance -- <url> (--read-only | --yes) [options]
+const usage = `npm run conformance -- <url> --yes [options]
 
 Compares a service with the spec, statement by statement.
 
   --client-id <id>      default: REVIEW_API_CLIENT_ID
   --client-secret <s>   default: REVIEW_API_CLIENT_SECRET, which the list of processes does not show
-  --yes                 writes to the service; without it or --read-only nothing is sent
-  --read-only           sends no write but the token's request; what needs one is "cannot tell"
+  --yes                 writes to the service; without it nothing is sent
   --section <name>      only this one, repeatable: ${chapters.map(({ name }) => name).join(', ')}
   --json                one JSON document on standard output
   --product-code <code> the product to review; default: a code of this run's own, which the service may keep
   --image-url <url>     an image that the service can load
-  --option-type <id>    a type of additional information that the shop has; default 1
-  --foreign-review <id> of a partner account: a review that it did not make. Where the service lets it, it is deleted
-  --receiver-port <n>   listens there for the service's webhooks, on all addresses
   --wait <seconds>      for what the service does later; default 30
 
 Exit status: 0 nothing differs, 1 something differs or could not be removed, 2 wrong usage, no token, or not reached.`;
@@ -50,34 +44,28 @@ function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): O
     clientId,
     clientSecret,
     sections: section,
-    readOnly: values['read-only'] ?? false,
     yes: values.yes ?? false,
     json: values.json ?? false,
     productCode: values['product-code'] || undefined,
     imageUrl: values['image-url'] ?? 'https://images.example.com/conformance.png',
-    optionTypeId: integer('option-type', values['option-type']) ?? 1,
-    foreignReviewId: integer('foreign-review', values['foreign-review']),
-    receiverPort: integer('receiver-port', values['receiver-port']),
-    waitSeconds: integer('wait', values.wait) ?? 30,
+    waitSeconds: secondsOf(values.wait ?? '30'),
   };
 }
 
 function parsed(args: readonly string[]) {
   const [text, flag] = [{ type: 'string' }, { type: 'boolean' }] as const;
-  const texts = { 'product-code': text, 'image-url': text, 'option-type': text, 'foreign-review': text, wait: text };
-  const client = { 'client-id': text, 'client-secret': text, 'receiver-port': text };
-  const flags = { 'read-only': flag, yes: flag, json: flag, section: { type: 'string', multiple: true } } as const;
+  const texts = { 'client-id': text, 'client-secret': text, 'product-code': text, 'image-url': text, wait: text };
+  const others = { yes: flag, json: flag, section: { type: 'string', multiple: true } } as const;
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...client, ...texts, ...flags } });
+    return parseArgs({ args: [...args], allowPositionals: true, options: { ...texts, ...others } });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function integer(name: string, value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
+function secondsOf(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new UsageError(`--${name} is ${JSON.stringify(value)}, expected a number`);
+  throw new UsageError(`--wait is ${JSON.stringify(value)}, expected a number`);
 }
 
 const status = { conforms: 0, differs: 1, notRun: 2, interrupted: 130 } as const;
@@ -88,64 +76,66 @@ const writes = `It would write to the service, and remove again at the end, unde
   some 20 categories, hidden but for those that test it, and 10 user grades;
   some 80 reviews of one or two products, most of them displayed while it runs.
 A product that a review names may stay at the service: the spec shows no way to remove one (see --product-code).
-Nothing was sent. Give --yes to do it, or --read-only to read what is there.`;
+Nothing was sent. Give --yes to do it.`;
 
-async function main(args: readonly string[]): Promise<number> {
-  if (args.includes('--help')) {
-    console.log(usage);
-    return status.conforms;
-  }
-  const options = readOptions(args, process.env);
-  if (!options.yes && !options.readOnly) {
-    console.error(writes);
-    return status.notRun;
-  }
-  const ended = new AbortController();
-  // Not `once`: npm passes on the Ctrl-C that the terminal already sent, and the second would leave everything behind.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.abort());
-  const { receiverPort } = options;
-  const receiver = receiverPort === undefined ? undefined : await startReceiver(receiverPort);
+/** Where the command writes: standard output and standard error, a line or more at a time. */
+export type Output = Record<'log' | 'error', (text: string) => unknown>;
+
+/** The command with these arguments. Returns its exit status. */
+export async function main(
+  args: readonly string[],
+  output: Output,
+  environment: NodeJS.ProcessEnv = {},
+  signal?: AbortSignal,
+): Promise<number> {
   try {
-    return await compare(options, receiver, ended.signal);
-  } finally {
-    await receiver?.close();
+    if (args.includes('--help')) {
+      output.log(usage);
+      return status.conforms;
+    }
+    const options = readOptions(args, environment);
+    if (options.yes) return await compare({ ...options, signal }, output);
+    output.error(writes);
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    output.error(error instanceof Error ? `${error.message}${cause}` : String(error));
+    if (error instanceof UsageError) output.error(`\n${usage}`);
   }
+  return status.notRun;
 }
 
-async function compare(options: Options, receiver: Receiver | undefined, signal: AbortSignal): Promise<number> {
-  const session = await openSession({ ...options, receiver, signal }, []);
+async function compare(options: Options, output: Output): Promise<number> {
+  const session = await openSession(options, []);
   const chosen = chapters.filter(({ name }) => options.sections.length === 0 || options.sections.includes(name));
   const results: Result[] = [];
   let left: string[] = [];
   try {
     await runChapters(session, chosen, (result) => {
-      if (!options.json) console.log(linesOf(result, results.at(-1)).join('\n'));
+      if (!options.json) output.log(linesOf(result, results.at(-1)).join('\n'));
       results.push(result);
     });
   } finally {
-    left = await tidy(session);
+    left = await tidy(session, output);
   }
   const counts = countsOf(results);
-  console.log(
+  output.log(
     options.json ? documentOf({ ...options, prefix: session.prefix, results, left }) : `\n${summaryOf(results)}`,
   );
-  if (signal.aborted) return status.interrupted;
+  if (options.signal?.aborted) return status.interrupted;
   return counts.differs > 0 || left.length > 0 ? status.differs : status.conforms;
 }
 
 /** Removes what was made, and tells what is left. */
-async function tidy(session: Session): Promise<string[]> {
+async function tidy(session: Session, output: Output): Promise<string[]> {
   const { removed, left } = await cleanUp(session);
-  if (removed > 0) console.error(`Removed ${removed} records that this run had made.`);
-  for (const line of left) console.error(`could not be removed: ${line}`);
+  if (removed > 0) output.error(`Removed ${removed} records that this run had made.`);
+  for (const line of left) output.error(`could not be removed: ${line}`);
   return left;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  console.error(error instanceof Error ? `${error.message}${cause}` : error);
-  if (error instanceof UsageError) console.error(`\n${usage}`);
-  process.exitCode = status.notRun;
+if (import.meta.main) {
+  const ended = new AbortController();
+  // Not `once`: npm passes on the Ctrl-C that the terminal already sent, and the second would leave everything behind.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => ended.abort());
+  process.exitCode = await main(process.argv.slice(2), console, process.env, ended.signal);
 }

@@ -22,7 +22,7 @@ export async function post(session: Session, kind: Kind, name: string, params: P
 /** For a request that creates under a code of this run; each has its entry, as a service may make two of one code. */
 export function enter(session: Session, kind: Kind, code: string): Made {
   const made = { kind, code };
-  if (!session.settings.readOnly) session.ledger.push(made);
+  session.ledger.push(made);
   return made;
 }
 
@@ -212,13 +212,13 @@ export async function isGone(session: Session, path: string, id: unknown): Promi
   ensure(!isSuccess(answer), answer.told, 'that it is gone');
 }
 
-/** A record by its id: one of this run's, or in a run that only reads the fullest that is listed. */
+/** A record of this run, read by its id. */
 export async function detailOf(
   session: Session,
   path: string,
   one: (session: Session) => Promise<{ id: number }>,
 ): Promise<Row> {
-  const { id } = session.settings.readOnly ? await fullestListed(session, path) : await session.shared(one);
+  const { id } = await session.shared(one);
   return rowOf(await session.call('GET', `${path}/${id}`));
 }
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isSuccess } from './expect.ts';
-import type { Receiver } from './receiver.ts';
 import { CannotTell } from './statement.ts';
 
 /** Parameters of a query or a form; a list repeats its name. */
@@ -62,7 +61,7 @@ function pairsOf(params: Params): [string, string][] {
   );
 }
 
-export function parsedJson(text: string): unknown {
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -81,18 +80,10 @@ export type Settings = {
   url: string;
   clientId: string;
   clientSecret: string;
-  /** Nothing but GET is sent, the token's request aside. */
-  readOnly: boolean;
   /** A product that the reviews and sub-orders are of; default: a code of this run's own. */
   productCode?: string | undefined;
   /** An image that the service can load. */
   imageUrl: string;
-  /** A type of additional information that the shop has. */
-  optionTypeId: number;
-  /** A review that a partner's API user did not make, and must not be able to delete. */
-  foreignReviewId?: number | undefined;
-  /** Takes the service's webhooks. */
-  receiver?: Receiver | undefined;
   /** How long to wait for what the service does later. */
   waitSeconds: number;
   /** Ends the run. */
@@ -108,7 +99,6 @@ export type Session = {
   ledger: Ledger;
   /** The service's clock, by the `Date` header of its first answer. */
   now(): Date;
-  /** @throws CannotTell for a write in a run that only reads. */
   call(method: Method, path: string, sent?: Sending): Promise<Answer>;
   /** `POST /oauth/token` with exactly these fields. */
   requestToken(form: Params): Promise<Answer>;
@@ -148,7 +138,6 @@ export async function openSession(settings: Settings, ledger: Ledger): Promise<S
     requestToken,
     async call(method, path, sent = {}) {
       refuseEmptyCode(path, sent);
-      if (settings.readOnly && method !== 'GET') throw new CannotTell('needs a write; run without --read-only');
       const until = sent.afterEnd ? undefined : signal;
       if (sent.token === 'none') return send(url, method, path, { ...sent, signal: until });
       for (let renewals = 0; ; renewals += 1) {

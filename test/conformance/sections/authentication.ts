@@ -1,8 +1,8 @@
-import { ensure, isRow, isSuccess, rowOf } from '../expect.ts';
+import { ensure, isRow, isSuccess } from '../expect.ts';
 import { aSubOrder, codeOf, enter, keyOf, orderOfSubOrder, records, subOrderParams } from '../records.ts';
 import type { Resource } from '../resource.ts';
 import type { Method, Params, Session } from '../session.ts';
-import { CannotTell, inSection, type Statement } from '../statement.ts';
+import { inSection, type Statement } from '../statement.ts';
 import { category } from './categories.ts';
 import { order } from './orders.ts';
 import { review } from './review-writing.ts';
@@ -70,17 +70,6 @@ const fieldsOf = ({ settings }: Session) => ({
 
 const hasToken = (body: unknown) => isRow(body) && typeof body.access_token === 'string' && body.access_token !== '';
 
-const partner: Statement[] = [
-  says('4: a partner account’s API user may not delete review data of others', async (session) => {
-    const { foreignReviewId: id } = session.settings;
-    if (id === undefined)
-      throw new CannotTell('needs a partner account and --foreign-review <id>, which is lost if it may');
-    const answer = await session.call('DELETE', `/v1/reviews/${id}`);
-    ensure(!isSuccess(answer), answer.told, 'a refusal');
-    rowOf(await session.call('GET', `/v1/reviews/${id}`));
-  }),
-];
-
 export const authentication: readonly Statement[] = [
   ...(['grant_type', 'client_id', 'client_secret'] as const).map((field) =>
     says(`1: no token is given without ${field}`, async (session) => {
@@ -115,5 +104,4 @@ export const authentication: readonly Statement[] = [
     const answer = await session.call('GET', '/v1/user_grades', { query, token: 'none' });
     ensure(!isSuccess(answer), answer.told, 'a refusal');
   }),
-  ...partner,
 ];

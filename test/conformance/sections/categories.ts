@@ -42,7 +42,7 @@ export const category: Resource = {
     section: 'Resources, Category',
     alone: fields,
     listedSample: async (session) => {
-      if (!session.settings.readOnly) await session.shared(records.categories.one);
+      await session.shared(records.categories.one);
       return fullestListed(session, '/v1/categories');
     },
   },

@@ -1,16 +1,5 @@
 import { ensure, isRow, listOf, type Row, rowOf, show, statusIs } from '../expect.ts';
-import {
-  clockOf,
-  codeOf,
-  createdBy,
-  detailOf,
-  fullestOf,
-  isoOf,
-  noImage,
-  post,
-  records,
-  reviewParams,
-} from '../records.ts';
+import { clockOf, codeOf, createdBy, detailOf, isoOf, noImage, post, records, reviewParams } from '../records.ts';
 import type { Resource } from '../resource.ts';
 import type { Params, Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
@@ -20,19 +9,16 @@ const path = '/v1/reviews';
 
 /** The newest reviews that the service holds, up to a hundred of the last 30 days. */
 export async function newestReviews(session: Session): Promise<Row[]> {
-  if (!session.settings.readOnly) await session.shared(records.reviews.answer);
+  await session.shared(records.reviews.answer);
   return listOf(await session.call('GET', path, { query: { limit: 100, date_order_desc: 1 } }));
 }
 
-/** This run's review as the list shows it, or the fullest of the newest in a run that only reads. */
+/** This run's review as the list shows it. */
 export async function listedReview(session: Session): Promise<Row> {
-  const own = session.settings.readOnly ? undefined : await session.shared(records.reviews.one);
-  const rows = await session.shared(newestReviews);
-  const found = own ? rows.find((row) => row.id === own.id) : fullestOf(rows);
+  const { id } = await session.shared(records.reviews.one);
+  const found = (await session.shared(newestReviews)).find((row) => row.id === id);
   if (found) return found;
-  throw new CannotTell(
-    own ? 'the review made is not among the 100 newest listed' : 'the service holds no review in the last 30 days',
-  );
+  throw new CannotTell('the review made is not among the 100 newest listed');
 }
 
 /** One of the newest reviews of which something is true. */
@@ -44,9 +30,8 @@ export async function reviewWith(session: Session, what: string, is: (review: Ro
 
 export const hasItems = (field: string) => (review: Row) => Array.isArray(review[field]) && review[field].length > 0;
 
-/** This run's review with a picture, once the service has stored it; else one of the newest with an image. */
+/** This run's review with a picture, once the service has stored it. */
 export async function pictured(session: Session): Promise<Row> {
-  if (session.settings.readOnly) return reviewWith(session, 'has an image', hasItems('images'));
   const { id } = await session.shared(withImages);
   return session.until(noImage, async () => {
     const { body } = await session.call('GET', `${path}/${id}`);
@@ -59,7 +44,7 @@ export const withImages = (session: Session) =>
 
 /** One item of additional information, as a form. */
 export const itemOf = async (session: Session): Promise<Params> => ({
-  'options[][review_option_type_id]': session.settings.optionTypeId,
+  'options[][review_option_type_id]': 1,
   'options[][created_at]': await isoOf(1, '12:00:00')(session),
   'options[][value]': 'Fits well',
 });
@@ -76,7 +61,7 @@ export async function optionsFormOf(session: Session): Promise<'default' | 'v2'>
 /** An item of additional information that the service shows: of a listed review, or else of one of this run. */
 export async function anOption(session: Session): Promise<Row> {
   const listed = (await session.shared(newestReviews)).find(hasItems('options'));
-  const review = listed ?? (session.settings.readOnly ? {} : createdBy(session, await session.shared(optionsAnswer)));
+  const review = listed ?? createdBy(session, await session.shared(optionsAnswer));
   const [item] = Array.isArray(review.options) ? review.options : [];
   if (isRow(item)) return item;
   throw new CannotTell('needs a review of the last 30 days with additional information');
@@ -95,12 +80,8 @@ export const reviewAt = (name: string, days: number, time: string, more: { score
 
 /** The overview of a service that holds a review. */
 export const readOverview = async (session: Session) => {
-  if (!session.settings.readOnly) await session.shared(records.reviews.answer);
-  const found = rowOf(await session.call('GET', '/v1/reviews/overview'));
-  if (session.settings.readOnly && found.last_review_created_at === null) {
-    throw new CannotTell('the service holds no review');
-  }
-  return found;
+  await session.shared(records.reviews.answer);
+  return rowOf(await session.call('GET', '/v1/reviews/overview'));
 };
 
 const common: FieldTable = [
@@ -166,9 +147,7 @@ const options = inSection('Resources, Review option');
 /** Something that is true of each of the newest reviews. */
 function ofAll(is: (row: Row) => boolean, expected: string) {
   return async (session: Session) => {
-    const own = session.settings.readOnly ? [] : [await session.shared(detail)];
-    const rows = [...own, ...(await session.shared(newestReviews))];
-    if (rows.length === 0) throw new CannotTell('the service holds no review in the last 30 days');
+    const rows = [await session.shared(detail), ...(await session.shared(newestReviews))];
     const odd = rows.find((row) => !is(row));
     ensure(odd === undefined, `review ${odd?.id}: ${show(odd)}`, expected);
   };

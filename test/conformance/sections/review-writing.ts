@@ -63,8 +63,7 @@ function ofUpdates({ says, what, record, patch }: Way): Statement[] {
       await needsDefaultForm(session);
       const { id } = await session.shared(record);
       const answer = await patch(session, await itemOf(session));
-      if (answer.status === 422)
-        throw new CannotTell(`needs a type that the shop has, by --option-type: ${answer.told}`);
+      if (answer.status === 422) throw new CannotTell(`needs additional information of type 1: ${answer.told}`);
       succeeds(answer);
       ensure(hasItems('options')(await read(session, 'reviews', id)), 'no item', 'the item that was sent');
     }),

@@ -9,9 +9,7 @@ export const settingsFor = (url: string, more: Partial<Settings> = {}): Settings
   url,
   clientId: 'demo',
   clientSecret: 'demo',
-  readOnly: false,
   imageUrl: 'https://images.example.com/conformance.png',
-  optionTypeId: 1,
   waitSeconds: 20,
   ...more,
 });

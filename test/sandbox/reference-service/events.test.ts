@@ -24,6 +24,9 @@ test('each change of a review tells of it, then of the summaries that it changes
   };
   const { id } = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm', score: 5 } })).body;
   const unrated = (await call('POST', '/v1/reviews', { json: { product_id: 7, message: 'm' } })).body.id;
+  await service.webhooksIdle();
+  const { method, headers } = receiver.received[0] ?? {};
+  expect([method, headers?.['content-type']]).toEqual(['POST', expect.stringMatching(/^application\/json\b/)]);
   await said();
   await call('PATCH', `/v1/reviews/${unrated}`, { json: { message: 'other' } });
   expect(await said()).toEqual([review(unrated)]);

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 export type Receiver = {
   url: string;
   /** Every request so far, in the order of arrival. */
-  received: { headers: IncomingHttpHeaders; body: unknown }[];
+  received: { method: string | undefined; headers: IncomingHttpHeaders; body: unknown }[];
   /** What the next requests are answered; a redirect leads to this receiver. */
   answer: number | 'hang';
 };
@@ -15,7 +15,7 @@ export type Receiver = {
 export async function startReceiver(): Promise<Receiver> {
   const server = createServer(async (request, response) => {
     const text = (await request.setEncoding('utf8').toArray()).join('');
-    receiver.received.push({ headers: request.headers, body: JSON.parse(text) });
+    receiver.received.push({ method: request.method, headers: request.headers, body: JSON.parse(text) });
     if (receiver.answer !== 'hang') response.writeHead(receiver.answer, { location: receiver.url }).end();
   });
   server.listen(0, '127.0.0.1');
