@@ -19,11 +19,11 @@ async function countReviews(
   return { counts: { spans, requests, reviews, refused } };
 }
 
-/** Says how many removals are held back, and how many orders the service had lost. */
+/** Says how many removals are held back, how many orders the service had lost, and whose contact `--with-email` did not send. */
 async function concludeOrders(
   _app: App,
   _run: unknown,
-  { orders_recreated: recreated = 0 }: Counts,
+  { orders_recreated: recreated = 0, orders_without_contact: withheld = 0 }: Counts,
   { removalsHeld: held }: DeadLettersAtEnd,
 ): Promise<Conclusion> {
   const problems = [
@@ -33,6 +33,9 @@ async function concludeOrders(
     recreated > 0 &&
       `The service had lost ${counted(recreated, 'order')} pushed before, ` +
         'as after the restoration of a backup; made again. To find others: review-sync verify orders --repair',
+    withheld > 0 &&
+      `${counted(withheld, 'order')} went without contact, because ORDER_CONTACT_MAX_AGE_DAYS is 0 in a process that ` +
+        'carried out a part of the run. To send it: set it there, or stop that process, and run the command again',
   ].filter((one) => one !== false);
   return { counts: held > 0 ? { removals_held: held } : {}, problem: problems.join('. ') };
 }

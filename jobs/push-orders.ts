@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { orderDeps } from '../src/app/deps.ts';
 import { pushRights } from '../src/app/run-rights.ts';
+import { contactPolicy } from '../src/orders/contact-rule.ts';
 import { slicesOf } from '../src/orders/limits.ts';
 import { pushOrders } from '../src/orders/push/push-slice.ts';
 import type { Batch } from '../src/orders/select/orders-by-day.ts';
@@ -16,8 +17,12 @@ export type OrderStep = v.InferOutput<typeof shape>;
 export const pushOrdersStep: StepJob<OrderStep> = {
   name: 'push-orders',
   parse: (payload) => parsePayload(shape, payload),
-  run: (app, { codes }, { run, signal }) =>
-    app.sliceSlots(() => pushOrders(orderDeps(app, signal), codes, pushRights(app.config, run.rights))),
+  async run(app, { codes }, { run, signal }) {
+    const rights = pushRights(app.config, run.rights);
+    const counts = await app.sliceSlots(() => pushOrders(orderDeps(app, signal), codes, rights));
+    const isWithheld = contactPolicy(run.rights) === 'always' && contactPolicy(rights) !== 'always';
+    return isWithheld ? { ...counts, orders_without_contact: codes.length } : counts;
+  },
 };
 
 /** A batch of orders as the steps of a run. */
