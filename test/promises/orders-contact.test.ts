@@ -83,11 +83,17 @@ test('contact goes with young orders of the regular sync, whatever becomes of th
   expect(await atService()).toContainEqual({ code: 'LOST', ...contactOf('LOST') });
 });
 
-test('the first sync waits for an open backfill, and sends no contact of its orders', async ({ world }) => {
+test('the first sync waits for a backfill that is open or has failed, and sends no contact of its orders', async ({
+  world,
+}) => {
   await world.place(order('A', { user_email: 'a@example.com' }));
   expect(await world.cli('backfill', 'orders', '--detach')).toMatchObject({ status: 0 });
   const waits = expect.stringContaining('The first sync of orders waits for a backfill of orders that has not ended');
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1, stderr: waits });
+  await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'incomplete', reason = 'steps-failed'
+    where job = 'backfill-orders'`);
+  const failed = expect.stringContaining('The first sync of orders waits for a backfill of orders that failed');
+  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1, stderr: failed });
   expect(await world.atService(contacts)).toEqual([]);
   expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
   expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });

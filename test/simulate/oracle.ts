@@ -57,7 +57,8 @@ export function policyOf({ run, what }: Work): Policy {
   return run.rights?.trigger === 'backfill with e-mail' ? 'always' : 'never';
 }
 
-const waitsForBackfill = 'The first sync of orders waits for a backfill';
+/** What the first sync of orders says if it waits. */
+export const waitsForBackfill = 'The first sync of orders waits for a backfill';
 
 const mayRemoveAll = ({ request }: Entry) => request?.by?.run?.rights?.allowRemovals === true;
 

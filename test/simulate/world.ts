@@ -797,7 +797,11 @@ export async function simulateWorld(
     await pass(26 * hourMs);
     const opened = await scheduler.done(open('settles'), 'a process starts');
     const runs: Run[] = [];
-    runs.push(await runNow(opened, 'sync-orders'));
+    const first = await runNow(opened, 'sync-orders');
+    // The first backfill failed in the storm: a person runs it again.
+    const isWaiting = first.report?.error?.includes(oracle.waitsForBackfill) === true;
+    if (isWaiting) await runNow(opened, 'backfill-orders');
+    runs.push(isWaiting ? await runNow(opened, 'sync-orders') : first);
     if (nature.undated || nature.vanishing || random.chance(0.3)) runs.push(await runNow(opened, 'rescan-orders'));
     if (nature.reviews > 0) {
       runs.push(await runNow(opened, 'sync-reviews'));
