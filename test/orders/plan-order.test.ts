@@ -145,19 +145,6 @@ describe('the fields of an order', () => {
     expect(isDifferent(difference({ shown: atService({ created_at: null }) }))).toBe(false);
   });
 
-  test('store, device, mileage and grade are compared where a service shows them', () => {
-    const shop = ofShop({ mileage: '5', store_name: 'Seoul' });
-    const of = (more: Record<string, unknown>) =>
-      difference({ shop, shown: atService(more) }).fields.map(({ field, isShown }) => [field, isShown]);
-    expect(of({})).toEqual([
-      ['store_name', false],
-      ['mileage', false],
-    ]);
-    expect(of({ mileage: 5, store_name: '' })).toEqual([['store_name', true]]);
-    const ofSilver = { shop: ofShop({ user_grade_code: 'silver' }), shown: atService({ user_grade_id: 4 }) };
-    expect(difference(ofSilver).fields).toMatchObject([{ field: 'user_grade_id', shop: '3', service: '4' }]);
-  });
-
   test('the account that a service shows in place of a name is no difference', () => {
     expect(fieldsOf({ shown: atService({ username: 'kim' }) })).toEqual([]);
     expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);

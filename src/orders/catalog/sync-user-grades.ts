@@ -17,42 +17,38 @@ import { openRecords, readCatalogRows } from './catalog-record.ts';
  * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade
  * no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
  *
- * 1. List the grades at the service. A grade that was deleted there (404 by its id) is created again, with a new id;
- *    the next run of the orders pushes the orders with the old id again.
- * 2. Create or change what is new or changed.
- * 3. Clear the icon of a grade that has none in the shop any more.
+ * 1. Read the grade by its link. A grade that was deleted there (404) is created again, with a new id; the next run of the
+ *    orders pushes the orders with the old id again.
+ * 2. Create or change what is new or changed. Clear the icon of a grade that has none in the shop any more.
  *
  * A grade that the shop deletes stays at the service.
  */
 export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
-  const { db, api, signal } = deps;
+  const { db, signal } = deps;
   const rows = (await deps.shop.userGrades()) ?? [];
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
   const inShop = new Set(rows.map(({ row }) => row.code).filter(isUsableCode));
   const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
   const records = await openRecords(deps, 'user_grade', deadLetters);
   const links = await catalogLinks(db, 'user_grade');
-  const theirs = rows.length === 0 ? [] : await allGrades(deps);
   let pushed = 0;
 
   for (const [code, grade] of byCode) {
     signal.throwIfAborted();
-    const hash = fingerprint(grade);
+    const isWithoutIcon = isIconSelected && grade.iconUrl === undefined;
+    const hash = fingerprint({ ...grade, isWithoutIcon });
     const link = links.get(code);
-    let current = theirs.find((one) => one.id === link?.id);
-    if (!current || link?.fingerprint !== hash) {
-      const listed = current;
-      current = await records.attempt(grade, async (options) => {
-        const linked = listed ?? (link && (await gradeOf(deps, link.id, options)));
-        return changeGrade(deps, grade, linked ?? (await findOrCreate(deps, grade, inShop, options)), options);
-      });
-      if (current === undefined) continue;
-      await saveCatalogLink(db, 'user_grade', { code, id: current.id, fingerprint: hash });
-      pushed += 1;
-    }
-    const { id } = current;
-    if (!isIconSelected || grade.iconUrl !== undefined || !current.icon_url) continue;
-    await records.attempt(grade, (options) => api.userGrades.update(id, { icon_url: null }, options));
+    let isUnchanged = false;
+    const current = await records.attempt(grade, async (options) => {
+      const linked = link && (await gradeOf(deps, link.id, options));
+      isUnchanged = linked !== undefined && link?.fingerprint === hash;
+      const there = linked ?? (await findOrCreate(deps, grade, inShop, options));
+      if (!isUnchanged) await changeGrade(deps, grade, there, isWithoutIcon, options);
+      return there;
+    });
+    if (current === undefined || isUnchanged) continue;
+    await saveCatalogLink(db, 'user_grade', { code, id: current.id, fingerprint: hash });
+    pushed += 1;
   }
 
   await records.end();
@@ -62,10 +58,7 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
 const allGrades = async ({ api }: OrderDeps): Promise<TheirGrade[]> =>
   (await Array.fromAsync(api.userGrades.listAll())).flatMap(({ items }) => items);
 
-/**
- * A linked grade that the list does not show; undefined if the service does not have it any more. A list may be
- * empty for a moment, and each grade would be created a second time.
- */
+/** A linked grade; undefined if the service does not have it any more. */
 const gradeOf = ({ api }: OrderDeps, id: number, options: CallOptions): Promise<TheirGrade | undefined> =>
   api.userGrades.get(id, options).catch((error: unknown) => {
     if (!(error instanceof NotFoundError)) throw error;
@@ -111,14 +104,16 @@ const findOrCreate = (
 /** Changes what the grade at the service has otherwise. */
 async function changeGrade(
   { api }: OrderDeps,
-  grade: UserGrade,
+  { name, iconUrl }: UserGrade,
   found: TheirGrade,
+  isWithoutIcon: boolean,
   options: CallOptions,
-): Promise<TheirGrade> {
-  const name = isSameText(found.name, grade.name) ? undefined : grade.name;
-  const iconUrl = found.icon_url === grade.iconUrl ? undefined : grade.iconUrl;
-  if (name !== undefined || iconUrl !== undefined) {
-    await api.userGrades.update(found.id, { name, icon_url: iconUrl }, options);
-  }
-  return found;
+): Promise<void> {
+  const icon = isWithoutIcon && found.icon_url ? null : iconUrl;
+  const change = {
+    name: isSameText(found.name, name) ? undefined : name,
+    icon_url: icon === found.icon_url ? undefined : icon,
+  };
+  if (Object.values(change).some((value) => value !== undefined))
+    await api.userGrades.update(found.id, change, options);
 }

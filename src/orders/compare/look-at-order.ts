@@ -4,11 +4,10 @@ import { orderLines } from '../../warehouse/orders/order-links.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
-import { isDifferent, type OrderDifference, shownPrices, withoutPersonalData } from '../plan/order-difference.ts';
+import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
 import { type ReadOrder, readOrders } from '../plan/read-orders.ts';
-import { type MoneyUnit, moneyUnitOf } from '../plan/same-value.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
@@ -71,13 +70,10 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
   return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
 }
 
-const totalOf = (shown: Shown) => (typeof shown === 'string' ? null : shown.total_price);
-
 /** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
 export async function openPlans(deps: OrderDeps, rights: PushRights) {
   const { db } = deps;
   const now = ageClock(deps.now, await warehouseNow(db));
-  const units = new Map<string | undefined, MoneyUnit | undefined>();
   const planOf = (order: DesiredOrder | undefined, shown: Shown, memory: OrderMemory) =>
     order && planOrder(order, shown, memory, rights, now());
   const look = async (ours: PlannedOrder): Promise<PlannedOrder> => {
@@ -101,19 +97,8 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
     look,
     /** Side by side. Asks the service nothing about orders that cannot be read. */
     async compare(some: readonly PlannedOrder[]): Promise<ComparedOrder[]> {
-      const looked = await Promise.all(some.map((one) => deps.slots(async () => (one.order ? look(one) : one))));
-      const prices = looked.flatMap(({ shown, memory }) =>
-        typeof shown === 'object' ? shownPrices(shown, memory.lines) : [],
-      );
-      for (const [currency, ofIt] of Map.groupBy(prices, ({ shown }) => shown?.currency_iso))
-        units.set(currency, moneyUnitOf(ofIt) ?? units.get(currency));
-      return looked.map((one) => {
-        const { order, shown, memory } = one;
-        // Only the total tells the unit of orders that another system made.
-        const totals = (order ? [order.body.total_price] : []).map((amount) => ({ amount, shown: totalOf(shown) }));
-        const unit = units.get(totalOf(shown)?.currency_iso) ?? moneyUnitOf(totals);
-        return comparedOrder({ ...one, plan: planOf(order, shown, { ...memory, unit }) }, rights.deletes);
-      });
+      const looked = some.map((one) => deps.slots(async () => (one.order ? look(one) : one)));
+      return (await Promise.all(looked)).map((one) => comparedOrder(one, rights.deletes));
     },
   };
 }

@@ -37,7 +37,7 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
 }
 
 /** A request as a push sends it. */
-export type SentRequest = Omit<ReturnType<typeof wireOf>, 'send'>;
+export type SentRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
 
 /** With the customer's data. */
 export type OrderPreview = OrderView & {

@@ -3,15 +3,7 @@ import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { type ContactField, contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
-import {
-  centsText,
-  isSameSecond,
-  isSameText,
-  isShownAs,
-  type MoneyUnit,
-  moneyUnitOf,
-  type ShownAmount,
-} from './same-value.ts';
+import { centsText, isSameSecond, isSameText, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
 import {
   type FieldDifference,
   fieldDifference,
@@ -50,7 +42,7 @@ export function compareOrder(
   const { waiting, faulty, raw, unlinkedGrade: grade } = order;
   const detail = shown === 'absent' ? undefined : shown;
   const links = detail ? memory.lines : memory.lines.filter(isPending);
-  const unit = detail && (unitOf(order, detail, links, memory.accepted !== undefined) ?? memory.unit);
+  const unit = detail && unitOf(order, detail, links, memory.accepted !== undefined);
   const notPushed = new Set([...waiting, ...faulty, ...memory.failures].flatMap(({ lineCode }) => lineCode ?? []));
   const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode));
   const isSelected = (column: string) => column in (raw.lines[0] ?? {});
@@ -82,15 +74,12 @@ export function compareOrder(
  */
 function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
   const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
-  return total ?? moneyUnitOf(shownPrices(shown, links));
-}
-
-/** The prices of the order's lines as they were sent, and as the service shows them. */
-export const shownPrices = (shown: OrderDetail, links: readonly LineLink[]): ShownAmount[] =>
-  links.flatMap(({ subOrderId, content }) => {
+  const prices = links.flatMap(({ subOrderId, content }) => {
     const subOrder = shown.sub_orders.find(({ id }) => id === subOrderId);
     return subOrder ? [{ amount: content.price, shown: subOrder.price }] : [];
   });
+  return total ?? moneyUnitOf(prices);
+}
 
 /** Whether a push would change something that the service shows. */
 export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDifference): boolean {
@@ -100,11 +89,8 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
   return matched.some((line) => line.isHidden || isShownDifferent(line.fields));
 }
 
-/** Fields of `POST /v1/orders` that the detail of an order does not show at most services. */
-const rarelyShown = ['user_grade_id', 'store_name', 'order_device', 'mileage'] as const;
-
 /**
- * The fields in which both ends differ. A field of which the shop says nothing does not count: its query does not select
+ * The fields in which both ends differ, as far as the detail of an order shows them (docs/interface.md). A field of which the shop says nothing does not count: its query does not select
  * the column, and review-sync never sent it. Another integration may have written it, and it stays.
  */
 function fieldsOfShop(
@@ -114,8 +100,7 @@ function fieldsOfShop(
   expected: readonly ContactField[],
   unit: MoneyUnit | undefined,
 ): FieldDifference[] {
-  const { body, unlinkedGrade, raw } = order;
-  const beyond = shown as OrderDetail & Record<string, unknown>;
+  const { body, raw } = order;
   // What the rule withholds is not expected at the service; what the service shows in its place stays there.
   const contact = (field: ContactField, theirs: string | null | undefined) => {
     const ours = body[field];
@@ -135,14 +120,8 @@ function fieldsOfShop(
     fieldDifference('user_name', body.user_name, nameOf(body, shown)),
     contact('user_email', shown.user_email),
     contact('user_phone', shown.phone),
-    ...rarelyShown.map((field) => {
-      // A grade that is not linked yet keeps what was sent before.
-      if (field === 'user_grade_id' && unlinkedGrade !== undefined) return undefined;
-      return fieldDifference(field, textOf(body[field]), textOf(beyond[field]));
-    }),
   ];
-  const isOfShop = (field: string) =>
-    (field === 'user_grade_id' ? 'user_grade_code' : field) in raw.order || sent.includes(field);
+  const isOfShop = (field: string) => field in raw.order || sent.includes(field);
   return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
 
@@ -154,14 +133,11 @@ const reachedBy = (field: ContactField, value: string | null | undefined) =>
 const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
   user_name === undefined && username !== undefined && username === user_code ? null : username;
 
-const textOf = (value: unknown) => (value === undefined || value === null ? value : String(value));
-
-/** Fields that the service shows with a value although the shop has none. A mileage of 0 may be the service's own. */
+/** Fields that the service shows with a value although the shop has none. */
 export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: OrderMemory): string[] =>
   fieldsOfShop(order, shown, sentBefore(memory), contactFields, undefined)
     .filter(({ shop, service }) => shop === null && service !== null)
-    .map(({ field }) => field)
-    .filter((field) => !rarelyShown.some((one) => one === field));
+    .map(({ field }) => field);
 
 /** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
 export function withoutPersonalData(difference: OrderDifference): OrderDifference {

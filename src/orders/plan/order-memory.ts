@@ -2,7 +2,6 @@ import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { LineLinkRow, OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
-import type { MoneyUnit } from './same-value.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
 
 /**
@@ -47,8 +46,6 @@ export type OrderMemory = Readonly<{
   failedDeletion: (PushFailure & { isUnknown?: true }) | undefined;
   /** Why nothing more is sent of the order. */
   stop: PushFailure | undefined;
-  /** The unit in which the service counts, by other orders of the currency: this one may not show it. */
-  unit?: MoneyUnit | undefined;
 }>;
 
 /** What is known before anything is sent. */

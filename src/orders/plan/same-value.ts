@@ -55,7 +55,7 @@ export type MoneyUnit = 1 | 100 | 1000;
 const units: readonly MoneyUnit[] = [100, 1, 1000];
 
 /** An amount of the shop, and the amount that the service shows for it. */
-export type ShownAmount = { amount: string; shown: MoneyAmount | null };
+type ShownAmount = { amount: string; shown: MoneyAmount | null };
 
 /**
  * The unit in which a service counts, by amounts that it was sent and shows: the unit of most of them. Undefined if

@@ -31,7 +31,7 @@ export async function sendAll(
   for (const request of requests) {
     const wire = request.kind === 'find' ? undefined : wireOf(request, orderId);
     const sent = wire
-      ? await sendOne((options) => wire.send(api, options))
+      ? await sendOne((options) => wire.call(api, options))
       : await findOrder(api, { code, orderId }, sendOne);
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
@@ -46,8 +46,6 @@ export async function sendAll(
   return results;
 }
 
-type Api = Pick<ReviewApi, 'orders' | 'subOrders'>;
-
 /** A request as it goes over the wire, and how the client sends it. `:order_id`: the id that the service gives. */
 export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId: number | null | undefined) {
   const path = '/v1/orders';
@@ -55,25 +53,21 @@ export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId
   const ofLine = 'subOrderId' in request ? `${ofOrder}/sub_orders/${request.subOrderId}` : `${ofOrder}/sub_orders`;
   // Requests by the id are sent once the service has shown the order.
   const id = orderId as number;
-  const wire = (
-    method: string,
-    to: string,
-    body: object | undefined,
-    send: (api: Api, options: CallOptions) => Promise<unknown>,
-  ) => ({ method, path: to, body, send });
+  type Call = (api: ReviewApi, options: CallOptions) => Promise<unknown>;
+  const wire = (method: string, to: string, body: object | undefined, call: Call) => ({ method, path: to, body, call });
   switch (request.kind) {
     case 'post order':
-      return wire('POST', path, request.body, (api, options) => api.orders.upsert(request.body, options));
+      return wire('POST', path, request.body, ({ orders }, options) => orders.upsert(request.body, options));
     case 'delete order':
-      return wire('DELETE', ofOrder, undefined, (api, options) => api.orders.remove(id, options));
-    case 'change':
-      return wire('PUT', ofLine, request.body, ({ subOrders }, options) =>
-        subOrders.update(id, request.subOrderId, request.body, options),
-      );
-    case 'remove':
-      return wire('DELETE', ofLine, undefined, ({ subOrders }, options) =>
-        subOrders.remove(id, request.subOrderId, options),
-      );
+      return wire('DELETE', ofOrder, undefined, ({ orders }, options) => orders.remove(id, options));
+    case 'change': {
+      const { subOrderId, body } = request;
+      return wire('PUT', ofLine, body, ({ subOrders }, options) => subOrders.update(id, subOrderId, body, options));
+    }
+    case 'remove': {
+      const { subOrderId } = request;
+      return wire('DELETE', ofLine, undefined, ({ subOrders }, options) => subOrders.remove(id, subOrderId, options));
+    }
     case 'create':
       return wire('POST', ofLine, request.body, ({ subOrders }, options) =>
         subOrders.create(id, request.body, options),
