@@ -90,8 +90,9 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
 }
 
 /**
- * The fields in which both ends differ, as far as the detail of an order shows them (docs/interface.md). A field of which the shop says nothing does not count: its query does not select
- * the column, and review-sync never sent it. Another integration may have written it, and it stays.
+ * The fields in which both ends differ, of those that the detail of an order shows (docs/interface.md). A field of which the
+ * shop says nothing does not count: its query does not select the column, and review-sync never sent it. Another integration
+ * may have written it, and it stays.
  */
 function fieldsOfShop(
   order: DesiredOrder,
