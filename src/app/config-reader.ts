@@ -155,10 +155,7 @@ export function misspeltVariables(set: readonly string[], known: ReadonlySet<str
   return set
     .filter((name) => !known.has(name))
     .flatMap((name) => {
-      const words = name
-        .toUpperCase()
-        .replaceAll('-', '_')
-        .split(/[^A-Z0-9_]+/);
+      const words = name.toUpperCase().replaceAll('-', '_').split(/\W+/);
       const meant = missing.find((one) => words.includes(one) || lettersApart(name.toUpperCase(), one) <= 2);
       return meant === undefined ? [] : [`${name} is not read: expected ${meant}`];
     });

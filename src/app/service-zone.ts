@@ -7,16 +7,12 @@ import { shortLimits } from './require-same-service.ts';
 export const offsetShown = (timestamp: string | null): string | undefined =>
   /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
 
-/** The offset of the zone at that timestamp; undefined if that is no date. */
-function offsetThen(timestamp: string | null, timeZone: string): string | undefined {
-  const at = parseInstant(timestamp);
-  return at === undefined ? undefined : offsetOf(at, timeZone);
-}
-
 /** A sentence if the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
 export function zoneProblem(timestamp: string | null, timeZone: string): string | undefined {
-  const [shown, then] = [offsetShown(timestamp), offsetThen(timestamp, timeZone)];
-  if (then === undefined || shown === undefined || shown === then) return undefined;
+  const [shown, at] = [offsetShown(timestamp), parseInstant(timestamp)];
+  if (shown === undefined || at === undefined) return undefined;
+  const then = offsetOf(at, timeZone);
+  if (shown === then) return undefined;
   return `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
 }
 

@@ -138,18 +138,13 @@ const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDr
   value: (what) => `${what} has a value that was not seen before`,
 };
 
-const recordNames: Readonly<Record<FieldDrift['record'], string>> = {
-  review: 'a review',
-  review_detail: 'a review that is read by its id',
-  order: 'an order',
-  sub_order: 'a sub-order',
-  event: 'an event',
-};
+/** `a sub-order`. */
+const nameOf = (record: FieldDrift['record']) => `${/^[eo]/.test(record) ? 'an' : 'a'} ${record.replace('_', '-')}`;
 
 /** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. The service may have gone back. */
 export function driftText(one: FieldDrift): string {
   const field = one.field === '…' ? 'a field of an unusual name, or one of more than 500,' : oneLine(one.field);
-  const said = changes[one.change](`${field} of ${recordNames[one.record]}`, one);
+  const said = changes[one.change](`${field} of ${nameOf(one.record)}`, one);
   const last = one.change === 'gone' ? '' : `, the last at ${utc(one.lastSeenAt)}`;
   return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')}${last})`;
 }

@@ -12,11 +12,8 @@ import {
   walkOrders,
 } from './session.ts';
 
-/**
- * What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to"; `isOfChanges`: it
- * finds what changed.
- */
-export type QueryCost = ExplainedStatement & { purpose: string; isOfChanges: boolean };
+/** What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to". */
+export type QueryCost = ExplainedStatement & { purpose: string };
 
 /** Fewer orders than a slice: for 500, Postgres reads all of a table of 30,000 rows although an index is there. */
 const size = 200;
@@ -37,7 +34,7 @@ export async function explainQueries(
   const plain = sample.filter((code) => !/["'\\]/.test(code));
   const codes = plain.length > 0 ? plain : sample;
   const costs: QueryCost[] = [];
-  async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>, isOfChanges = false) {
+  async function explain(purpose: string, work: (session: ShopSession) => Promise<unknown>) {
     const explained: ExplainedStatement[] = [];
     try {
       await read(work, { explained });
@@ -46,7 +43,7 @@ export async function explainQueries(
       // The statement was explained before it was cancelled.
       if (!isShopTimeout(error)) throw error;
     }
-    costs.push(...explained.map((one) => ({ ...one, purpose, isOfChanges })));
+    costs.push(...explained.map((one) => ({ ...one, purpose })));
   }
   const now = await read(databaseNow);
   const minutesAgo = (minutes: number) => {
@@ -58,10 +55,8 @@ export async function explainQueries(
   await explain(`find the lines of ${counted(codes.length, 'order')}`, (session) =>
     rowsByKey(session, lines, 'order_code', codes),
   );
-  await explain(
-    'find what changed in the last ten minutes',
-    (session) => walkOrders(session, feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
-    true,
+  await explain('find what changed in the last ten minutes', (session) =>
+    walkOrders(session, feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
   );
   // Nearly all of the shop comes after it.
   const [oldest = ''] = await read((session) => codesByCreation(session, orders, 'oldest', 1));

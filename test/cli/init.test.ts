@@ -68,7 +68,7 @@ test('of two shops in one database --prefix takes the other', async () => {
   const { world, init, read } = await initWorld(`${schema}; ${schema.replaceAll('spree_', 'eu_spree_')}`);
   const first = await init(ofShop(world));
   expect(first.stdout).toContain('(preset solidus)');
-  expect(first.stdout).toContain('review-sync init --preset solidus --prefix eu_ --force');
+  expect(first.stdout).toContain("review-sync init --preset solidus --prefix 'eu_' --force");
   const second = await init({}, '--preset', 'solidus', '--prefix', 'eu_', '--force');
   expect(second).toMatchObject({ status: 0, stderr: '' });
   expect(second.stdout).toContain('prefix eu_ (preset solidus)');

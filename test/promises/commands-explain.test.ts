@@ -28,7 +28,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
     }
   expect(await world.cli('dead-letters discard 1 4711')).toMatchObject({ status: 2 });
   const list =
-    /^kind +count +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +1 +20\d\d-\d\d-\d\dT\S+ +\S.*\n\nShow one: /;
+    /^kind +count +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +1 +20\d\d-\d\d-\d\d \S+ +\S.*\n\nShow one: /;
   await world.says('dead-letters', list);
   const letter = { id: 1, kind: 'review', key: '1', payload: { message: 'a review' } };
   expect(await world.json('dead-letters show 1')).toMatchObject(letter);

@@ -161,7 +161,7 @@ export function checkDays(isFeed: boolean, dates: readonly string[], now: string
   const newest = dates.at(-1) ?? '';
   if (!areDays(dates) || Date.parse(newest) > Date.parse(now)) return [];
   const what =
-    `${changeColumn(isFeed).join(': ')} is a midnight in all of the newest ${dates.length} changes, such as ${newest}: ` +
+    `${changeColumn(isFeed).join(': ')} is midnight of some time zone in all of the newest ${dates.length} changes, such as ${newest}: ` +
     'a day without a time. Runs pass over changes that are made later on the day of the first push';
   const condition = isFeed ? ` where <day> >= ${dayBeforeSince[dialect]}` : '';
   const hint =

@@ -2,8 +2,8 @@ import { appendFile, chmod, readFile, writeFile } from 'node:fs/promises';
 import { UsageError } from '../../base/errors.ts';
 import { parseEnvFile } from '../../base/parse-env-file.ts';
 
-/** A variable with the comment above it. `value` empty: a person has to fill it in, unless it `mayBeEmpty`. */
-export type EnvLine = { name: string; value: string; comment: string; mayBeEmpty?: true };
+/** A variable with the comment above it. */
+export type EnvLine = { name: string; value: string; comment: string };
 
 /**
  * Adds the variables that the file lacks, at its end; no line that is there is changed. The file is made readable for

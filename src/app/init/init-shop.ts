@@ -7,7 +7,7 @@ import { checkShop } from '../doctor/check-shop.ts';
 import { withClosing } from '../doctor/finding.ts';
 import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
-import { readPresets } from './presets.ts';
+import { type Preset, readPresets } from './presets.ts';
 import { asWritten, type Recognised, recognise } from './recognise.ts';
 import { asNamedHere, writeQueries } from './write-queries.ts';
 
@@ -60,7 +60,9 @@ export async function initShop(input: InitInput) {
     const zones = [assumedServiceZone, ...(timeZone ? [timeZone] : []), 'UTC'];
     const asked = api && !isSet('REVIEW_API_TIME_ZONE') ? await zoneOfService(api, zones) : {};
     const warnings = [...alternatives(others), ...(asked.unknown ? [asked.unknown] : [])];
-    const lines = linesFor(input, found, timeZone, asked.zone).filter(({ name }) => !input.leftOut?.includes(name));
+    const lines = linesFor(input, found?.preset, timeZone ?? '', asked.zone).filter(
+      ({ name }) => !input.leftOut?.includes(name),
+    );
     const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
       envFile: input.envFile,
@@ -77,7 +79,9 @@ export async function initShop(input: InitInput) {
       /** Names of variables that were added to .env. */
       variables: await completeEnvFile(input.envFile, lines),
       /** Variables that a person has to fill in before the next command. */
-      toFillIn: lines.filter(({ value, mayBeEmpty }) => value === '' && !mayBeEmpty).map(({ name }) => name),
+      toFillIn: lines
+        .filter(({ name, value }) => value === '' && (found || name !== 'SHOP_TIME_ZONE'))
+        .map(({ name }) => name),
       /** What the doctor says of the shop; empty for the commented template, which fits the sample shop only. */
       findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
@@ -133,10 +137,9 @@ async function chosen(
 
 function alternatives(others: readonly Recognised[]): string[] {
   return others.map(({ preset, prefix, schema }) => {
-    const place = [prefix && `, prefix ${prefix}`, schema && `, schema ${schema}`].filter(Boolean).join('');
     // A shell would take a $ for the beginning of a variable.
-    const quoted = prefix.includes('$') ? `'${prefix}'` : prefix;
-    const options = `--preset ${preset.name}${prefix && ` --prefix ${quoted}`} --force`;
+    const options = `--preset ${preset.name}${prefix && ` --prefix '${prefix}'`} --force`;
+    const place = schema ? `, schema ${schema}` : '';
     return `The tables fit ${preset.title}${place} too. To take that: review-sync init ${options}`;
   });
 }
@@ -150,39 +153,41 @@ async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined
   return zone !== undefined && isTimeZone(zone) ? zone : undefined;
 }
 
+/** The lines of .env. An empty one says what is still missing; what the environment sets is not missing. */
 function linesFor(
   { url, dir, isSet }: InitInput,
-  found: Recognised | undefined,
-  timeZone: string | undefined,
+  preset: Preset | undefined,
+  timeZone: string,
   serviceZone: string | undefined,
 ): EnvLine[] {
-  const lines: EnvLine[] = [
-    { name: 'SHOP_DATABASE_URL', value: url, comment: 'The shop database; review-sync only reads it.' },
-    { name: 'SHOP_SQL_DIR', value: dir, comment: 'Folder of the shop queries.' },
+  const unset = (name: string, value: string | undefined = '') => (isSet(name) ? undefined : value);
+  const needsZone = preset === undefined || preset.timeZone !== undefined;
+  const lines: [name: string, value: string | undefined, comment: string][] = [
+    ['SHOP_DATABASE_URL', url, 'The shop database; review-sync only reads it.'],
+    ['SHOP_SQL_DIR', dir, 'Folder of the shop queries.'],
+    [
+      'SHOP_TIME_ZONE',
+      needsZone ? timeZone : undefined,
+      'IANA zone of dates without zone in the shop, such as Asia/Seoul; empty if all dates have a zone.',
+    ],
+    [
+      'SCHEDULE_RECONCILE',
+      preset?.reconcile && unset('SCHEDULE_RECONCILE', preset.reconcile),
+      'The shop keeps no date of most changes: the reconcile, which finds them, runs more often than once a day.',
+    ],
+    [
+      'REVIEW_API_TIME_ZONE',
+      serviceZone,
+      'IANA zone in which the service reads and shows dates, as its newest review shows it.',
+    ],
+    [
+      'WAREHOUSE_DATABASE_URL',
+      unset('WAREHOUSE_DATABASE_URL'),
+      'An empty Postgres database for reviews and our own state.',
+    ],
+    ['REVIEW_API_BASE_URL', unset('REVIEW_API_BASE_URL'), 'The review service, and the credentials for its token.'],
+    ['REVIEW_API_CLIENT_ID', unset('REVIEW_API_CLIENT_ID'), 'From the makers of the service.'],
+    ['REVIEW_API_CLIENT_SECRET', unset('REVIEW_API_CLIENT_SECRET'), 'From the makers of the service.'],
   ];
-  const ofDates = 'IANA zone of dates without zone in the shop, such as Asia/Seoul';
-  if (found === undefined) {
-    const comment = `${ofDates}; empty if all dates have a zone.`;
-    lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment, mayBeEmpty: true });
-  } else if (found.preset.timeZone !== undefined) {
-    lines.push({ name: 'SHOP_TIME_ZONE', value: timeZone ?? '', comment: `${ofDates}.` });
-  }
-  if (found?.preset.reconcile !== undefined && !isSet('SCHEDULE_RECONCILE')) {
-    const comment =
-      'The shop keeps no date of most changes: the reconcile, which finds them, runs more often than once a day.';
-    lines.push({ name: 'SCHEDULE_RECONCILE', value: found.preset.reconcile, comment });
-  }
-  if (serviceZone !== undefined) {
-    const comment = 'IANA zone in which the service reads and shows dates, as its newest review shows it.';
-    lines.push({ name: 'REVIEW_API_TIME_ZONE', value: serviceZone, comment });
-  }
-  const open = {
-    WAREHOUSE_DATABASE_URL: 'An empty Postgres database for reviews and for our own state.',
-    REVIEW_API_BASE_URL: 'The review service, and the credentials for its token.',
-    REVIEW_API_CLIENT_ID: 'From the makers of the service.',
-    REVIEW_API_CLIENT_SECRET: 'From the makers of the service.',
-  };
-  // An empty line in .env says what is still missing. What the environment sets is not missing.
-  const missing = Object.entries(open).filter(([name]) => !isSet(name));
-  return [...lines, ...missing.map(([name, comment]) => ({ name, value: '', comment }))];
+  return lines.flatMap(([name, value, comment]) => (value === undefined ? [] : [{ name, value, comment }]));
 }

@@ -1,5 +1,5 @@
 import { jobs } from '../../../jobs/index.ts';
-import { type Config, readShopConfig, type ShopConfig } from '../../app/config.ts';
+import { type Config, readShopConfig } from '../../app/config.ts';
 import { type Diagnosis, diagnose, diagnoseShop } from '../../app/doctor/index.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -14,36 +14,33 @@ export const command: Command = {
 };
 
 async function runDoctor(context: Context): Promise<Report> {
-  const wrong = wrongVariables(context);
-  const findings = wrong ? await diagnoseShop(shopConfig(context, wrong), wrong) : await diagnoseAll(context.config());
+  const config = unlessWrong(context.config);
+  const isWrongUsage = config instanceof UsageError;
+  const findings = isWrongUsage ? await diagnoseAlone(context, config) : await diagnoseAll(config);
   const count = (level: string) => findings.filter((finding) => finding.level === level).length;
   const [faults, warnings] = [count('fault'), count('warning')];
   const sums = `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}.`;
   const end = faults + warnings === 0 ? 'All is well.' : `${sums}${faults > 0 ? ' Correct the faults first.' : ''}`;
   const text = [...drawAreas(findings), end].join('\n\n');
-  const json = { healthy: faults === 0, faults, warnings, findings };
-  return { text, json, incomplete: faults > 0, isWrongUsage: wrong !== undefined };
+  return { text, json: { healthy: faults === 0, faults, warnings, findings }, incomplete: faults > 0, isWrongUsage };
 }
 
 const diagnoseAll = (config: Config) =>
   diagnose(config, schedulesOf(jobs, config.schedules, config.scheduleTimeZone), () => new Date());
 
-function wrongVariables(context: Context): UsageError | undefined {
+/** A shop's queries can be checked before there is a warehouse. @throws `wrong` if the shop's variables are wrong, too. */
+function diagnoseAlone({ environment }: Context, wrong: UsageError): Promise<Diagnosis> {
+  const shop = unlessWrong(() => readShopConfig(environment));
+  if (shop instanceof UsageError) throw wrong;
+  return diagnoseShop(shop, wrong);
+}
+
+function unlessWrong<T>(read: () => T): T | UsageError {
   try {
-    context.config();
-    return undefined;
+    return read();
   } catch (error) {
     if (error instanceof UsageError) return error;
     throw error;
-  }
-}
-
-/** A shop's queries can be checked before there is a warehouse. @throws `wrong` if the shop's variables are wrong, too. */
-function shopConfig({ environment }: Context, wrong: UsageError): ShopConfig {
-  try {
-    return readShopConfig(environment);
-  } catch {
-    throw wrong;
   }
 }
 
