@@ -150,19 +150,6 @@ test('beside writers, counts that follow what was touched are those of all rows'
 
 const shown = async () => (await run('select reviews from bi.reviews_by_product')).map(({ reviews }) => reviews);
 
-test('a count leaves touches that are committed later to the next one', async () => {
-  await land([version(1)]);
-  await warehouse.db.transaction().execute(async (writer) => {
-    await sql`with review as (
-        insert into warehouse.reviews (id, created_at, updated_at, product_id) values (2, '2026-01-10', now(), 1))
-      insert into sync.touches (record, dated_at, product_id) values ('review', '2026-01-10', 1)`.execute(writer);
-    await recount(warehouse.db);
-    expect(await shown()).toEqual([1]);
-  });
-  await recount(warehouse.db);
-  expect(await shown()).toEqual([2]);
-});
-
 test('counting everything again needs no touches: changed, deleted, no rows at all', async () => {
   await land(
     Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
@@ -217,53 +204,8 @@ test('a count reads what was touched, and not all of its month', async () => {
   expect(after - before).toBeLessThan(1000);
 });
 
-test('a delivery is counted again when a review of its order changes in any way', async () => {
-  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
-  await push(store, 'former', jan, [{ ...line, deliveredAt: '2026-01-05T00:00:00Z' }]);
-  await push(store, 'later', jan, [{ ...line, deliveredAt: '2026-02-05T00:00:00Z' }]);
-  // A third month: only its order leads to those of the deliveries.
-  const one = (order_code: string, score: number) =>
-    land([version(1, { created_at: '2026-04-10T00:00:00Z', order_code, score })]);
-  for (const [change, expected] of [
-    [() => one('former', 5), [1, 0]],
-    [() => one('former', 1), [1, 0]],
-    [() => one('later', 1), [0, 1]],
-    [() => markDeleted(warehouse.db, [1], new Date()), [0, 0]],
-  ] as const) {
-    await change();
-    await recount(warehouse.db);
-    const counts = await run(`select reviews_of_deliveries as reviews from sync.product_counts
-      where delivered_sub_orders > 0 order by month`);
-    expect(counts.map(({ reviews }) => reviews)).toEqual(expected);
-    expect(await differencesByRow(run)).toEqual([]);
-  }
-});
-
-test('a time zone whose counts could not be made is counted by the next count', async () => {
-  await land([version(1, { created_at: '2026-01-31T23:00:00Z' })]);
-  await recount(warehouse.db);
-  await run('alter table sync.product_counts rename to elsewhere');
-  await expect(prepareBi(warehouse, { timeZone: 'UTC' })).rejects.toThrow('product_counts');
-  await run('alter table sync.elsewhere rename to product_counts');
-  await recount(warehouse.db);
-  expect(await differencesByRow(run)).toEqual([]);
-});
-
 /** The months by whose rows `export parquet` knows that they changed, with their versions. */
 const versions = () => withBiSnapshot(warehouse, async ({ months }) => new Map(months));
-
-/** Calls `work` while a lock of the table holds `waiting` up. */
-async function whileHeldUp(table: string, waiting: () => Promise<unknown>, work: () => Promise<unknown>) {
-  let held: Promise<unknown> = Promise.resolve();
-  await warehouse.db.transaction().execute(async (trx) => {
-    await sql`lock table ${sql.raw(table)} in share update exclusive mode`.execute(trx);
-    held = waiting();
-    const isHeld = `select from pg_locks where not granted and relation = '${table}'::regclass`;
-    await until(async () => (await run(isHeld)).length > 0);
-    await work();
-  });
-  await held;
-}
 
 test('the transaction of an export may be idle for as long as a file takes to write', async () => {
   const setting = `current_setting('idle_in_transaction_session_timeout')`;
@@ -274,24 +216,18 @@ test('the transaction of an export may be idle for as long as a file takes to wr
   expect(new Set(rows.flat(2))).toEqual(new Set(['0']));
 });
 
-test('a count begun before the time zone changed does not count for the new zone', async () => {
-  await land([version(1)]);
-  const changeZone = () => run(`update sync.settings set time_zone = 'UTC', counted_at = null`);
-  await whileHeldUp('sync.touches', () => recount(warehouse.db), changeZone);
-  expect(await run('select counted_at from sync.settings')).toEqual([{ counted_at: null }]);
-});
-
 test('months that change while an export counts have a version of their own', async () => {
   await land([version(1)]);
   const before = await versions();
-  let during = before;
-  await whileHeldUp(
-    'sync.settings',
-    async () => {
-      during = await versions();
-    },
-    () => land([version(2), version(3, { created_at: '2026-05-10T00:00:00Z' })]),
-  );
+  let reading: ReturnType<typeof versions> | undefined;
+  await warehouse.db.transaction().execute(async (trx) => {
+    await sql`lock table sync.settings in share update exclusive mode`.execute(trx);
+    reading = versions();
+    const isHeld = `select from pg_locks where not granted and relation = 'sync.settings'::regclass`;
+    await until(async () => (await run(isHeld)).length > 0);
+    await land([version(2), version(3, { created_at: '2026-05-10T00:00:00Z' })]);
+  });
+  const during = (await reading) ?? before;
   const after = await versions();
   expect(during.get('2026-01')).not.toBe(before.get('2026-01'));
   expect([before, during, after].map((one) => one.has('2026-05'))).toEqual([false, true, true]);

@@ -9,7 +9,6 @@ import {
   type GapKind,
   openGap,
   openGaps,
-  spanTotals,
 } from '../../src/warehouse/reviews/coverage.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
 import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
@@ -178,15 +177,4 @@ test('a gap takes in those within it, and a proven span cuts what it touches', a
   for (const start of [100, 200]) await gap(start, 300);
   await closeGaps(warehouse.db, 'created', { start: 100, end: 250 });
   expect((await all()).filter(([, start]) => Number(start) >= 100)).toEqual([['created', 250, 300, 1]]);
-});
-
-test('a run has the sums of its windows', async () => {
-  await ask(`insert into sync.export_windows
-      (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at) values
-    ('r', 'created', '2026-01-01', '2026-02-01', 2, 150, 3, '2026-11-01T00:00:10Z', '2026-11-01T00:00:20Z'),
-    ('r', 'created', '2026-02-01', '2026-03-01', 1, 50, 1, '2026-11-01T00:00:15Z', '2026-11-01T00:00:30Z'),
-    ('r', 'created', '2026-03-01', '2026-04-01', 1, 50, 1, '2026-11-01T00:01:00Z', '2026-11-01T00:01:10Z'),
-    ('other', 'created', '2026-03-01', '2026-04-01', 9, 999, 9, '2026-11-01T00:01:00Z', '2026-11-01T00:09:10Z')`);
-  expect(await spanTotals(warehouse.db, 'r')).toEqual({ spans: 3, reviews: 250, requests: 5 });
-  expect(await spanTotals(warehouse.db, 'none')).toEqual({ spans: 0, reviews: 0, requests: 0 });
 });
