@@ -87,6 +87,7 @@ async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Pro
 /** Pushes orders side by side, and those that another process is pushing once it has finished. */
 async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {
   const failures: unknown[] = [];
+  let isWaitLogged = false;
   const push = async (order: DesiredOrder): Promise<Counts> => {
     while (failures.length === 0) {
       const { done, elsewhere } = await deps.slots(() =>
@@ -95,6 +96,8 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
       if (done) return done;
       const { orderCode, leasedBy, leasedUntil } = elsewhere;
       const reason = `${leasedBy} is pushing order ${orderCode} and has the lease`;
+      if (!isWaitLogged) deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
+      isWaitLogged = true;
       deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
       await sleep(leasePollMs, deps.signal);
     }
