@@ -30,6 +30,7 @@ export type OrderLink = {
 
 /** What is remembered of an order line: its sub-order, or that one is about to be created (`subOrderId` null). */
 export type LineLinkRow<Content = unknown> = Readonly<{
+  /** The shop's; `sub-order 12` if the line has another sub-order by now, and this one is to be removed or stays. */
   lineCode: string;
   subOrderId: number | null;
   /** As last sent. */
