@@ -69,14 +69,18 @@ export function statusTables(report: StatusReport) {
   };
 }
 
-const runRow = (run: Run, now: Date): string[] => [
-  run.job,
-  utc(run.startedAt),
-  run.finishedAt ? durationText(durationSeconds(run) ?? 0) : '',
-  runRate(run),
-  run.outcome ?? 'running',
-  run.error ?? waitText(run, now) ?? countsText(run.counts),
-];
+function runRow(run: Run, now: Date): string[] {
+  const seconds = run.finishedAt ? (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000 : 0;
+  const [kind, n = 0] = Object.entries(run.counts).find(([name]) => name === 'reviews' || name === 'orders') ?? [];
+  return [
+    run.job,
+    utc(run.startedAt),
+    run.finishedAt ? durationText(seconds) : '',
+    n > 0 && seconds > 0 ? `${formatCount(Math.round(n / seconds))} ${kind}/s` : '',
+    run.outcome ?? 'running',
+    run.error ?? waitText(run, now) ?? countsText(run.counts),
+  ];
+}
 
 /** Open gaps that are shown; `--json` has all. */
 const shownGaps = 10;
@@ -124,7 +128,9 @@ export function progressText({ run, steps, unknown, isAttended, reviews }: RunIn
     !unknown && planned === undefined && isAttended && 'it is being planned',
     reviews > 0 && `${counted(reviews, 'review')}, ${rate} per minute`,
     !unknown && !isAttended && 'it waits for a worker',
-    planned !== undefined && isEndKnown && `about ${durationText((seconds / ended) * (planned - ended))} left`,
+    planned !== undefined &&
+      isEndKnown &&
+      `about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`,
   ];
   return `${parts.filter(Boolean).join('; ')}.`;
 }
@@ -169,16 +175,6 @@ export function statusNotes(report: StatusReport): string[] {
     waiting ? `${waiting}. No failure for ${counted(alertWaitingDays, 'day')} (ALERT_WAITING_DAYS).` : '',
     lastReceivedAt ? `Webhooks: the last one came ${utc(lastReceivedAt)}, ${formatCount(unapplied)} waiting.` : '',
   ].filter(Boolean);
-}
-
-const durationSeconds = ({ startedAt, finishedAt }: Run) =>
-  finishedAt ? (finishedAt.getTime() - startedAt.getTime()) / 1000 : undefined;
-
-/** Reviews or orders per second of a run that ended. */
-function runRate(run: Run): string {
-  const seconds = durationSeconds(run);
-  const [kind, n = 0] = Object.entries(run.counts).find(([name]) => ['reviews', 'orders'].includes(name)) ?? [];
-  return kind && n > 0 && seconds ? `${formatCount(Math.round(n / seconds))} ${kind}/s` : '';
 }
 
 /** `1,200 reviews, 1 request`; kinds with 0 are left out. */

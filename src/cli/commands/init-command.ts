@@ -117,12 +117,14 @@ function draw(report: InitReport): string {
   return drawn.filter((block) => block !== '').join('\n\n');
 }
 
+const trial = 'for a trial that mails nobody, review-sync reference-service --products-from-shop prints them';
+
 function nextSteps({ preset, dir, toFillIn, envFile }: InitReport): string[] {
   const steps = [
     preset
       ? `read ${dir}/README.md: what the queries read, and what they cannot see`
       : `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`,
-    ...(toFillIn.length > 0 ? [`fill in ${toFillIn.join(', ')} in ${envFile}`] : []),
+    ...(toFillIn.length > 0 ? [`fill in ${toFillIn.join(', ')} in ${envFile}: ${trial}`] : []),
     'review-sync migrate, then review-sync doctor, which checks all of it',
     'review-sync sync reviews, then sync catalog',
     'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
