@@ -35,7 +35,7 @@ const dated = (order: Record<string, string>, row: Record<string, string>) => ({
   lines: [{ order_code: 'A', line_code: '1', ...row }],
 });
 
-const ahead = 'in the future';
+const [ahead, early] = ['in the future', "before the order's created_at"];
 test.each([
   ['orders.sql', 'created_at', '2026-03-01T18:01:00Z', '2026-03-01T18:01:01Z', ahead],
   ['orders.sql', 'created_at', '2026-03-01T18:00:00Z', '2026-03-02T15:00:00Z', ahead],
@@ -44,7 +44,9 @@ test.each([
   ['orders.sql', 'updated_at', '2026-03-02T18:00:00Z', '2026-03-02T18:15:00Z', ahead],
   ['orders.sql', 'deleted_at', '2026-03-01T18:01:00Z', '2999-12-31T00:00:00Z', ahead],
   ['order_lines.sql', 'delivered_at', '2026-03-02T15:00:00Z', '2026-03-02T15:00:01Z', ahead],
-  ['orders.sql', 'updated_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', "before the order's created_at"],
+  ['orders.sql', 'updated_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', early],
+  ['order_lines.sql', 'delivery_started_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', early],
+  ['order_lines.sql', 'delivered_at', '2026-03-01T11:59:00Z', '2026-03-01T11:58:59Z', early],
 ])('%s: a %s of %s is right, one of %s is %s', (file, name, right, wrong, why) => {
   const check = (at: string) => {
     const value = { [name]: at };

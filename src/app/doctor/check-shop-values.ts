@@ -82,7 +82,7 @@ const isEndOfToday = (date: string, now: string) =>
 /** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
 
-/** Dates that must not be in the future, and one that must not lie before the order's created_at. */
+/** Dates that must not be in the future, and those that must not lie before the order's created_at. */
 const dateRules = [
   ['orders.sql', 'created_at', 'in the future'],
   ['orders.sql', 'updated_at', 'in the future'],
@@ -90,9 +90,11 @@ const dateRules = [
   ['orders.sql', 'deleted_at', 'in the future'],
   ['order_lines.sql', 'delivered_at', 'in the future'],
   ['orders.sql', 'updated_at', "before the order's created_at"],
+  ['order_lines.sql', 'delivery_started_at', "before the order's created_at"],
+  ['order_lines.sql', 'delivered_at', "before the order's created_at"],
 ] as const;
 
-/** Dates in the future, and orders that were changed before they were created: mostly a wrong zone. */
+/** Dates in the future, and orders that were changed or delivered before they were created: mostly a wrong zone. */
 export function checkDates(orders: readonly RawOrder[], now: string, dialect: SqlDialect): Finding[] {
   const rows = {
     'orders.sql': orders.map(({ order }) => ({ row: order, created: order.created_at })),
@@ -125,12 +127,13 @@ const dayBeforeSince: Readonly<Record<SqlDialect, string>> = {
   mysql: ':since - interval 1 day',
 };
 
-/** The next step for a wrong date: how the query says the zone of a date that has none. */
+/** The next step for a wrong date: how the query says the zone of a date that has none, or the end of a day. */
 const correctZone = (name: string, dialect: SqlDialect) =>
-  dialect === 'postgres'
-    ? `correct the rows, or say the zone: <expression> at time zone '<zone in which the shop writes it>' as ${name}`
-    : 'correct the rows, or say the zone: SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
-      `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`;
+  `correct the rows; select ${nextDay[dialect]} for a day without its time; or say the zone: ` +
+  (dialect === 'postgres'
+    ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
+    : 'SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
+      `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`);
 
 const changeColumn = (isFeed: boolean) =>
   isFeed ? (['changed_orders.sql', 'changed_at'] as const) : (['orders.sql', 'updated_at'] as const);
