@@ -42,17 +42,14 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
       const isComplete = end.failures.length === 0 || definition.completesAlways;
       const completed = isComplete ? await definition.complete(app, at) : undefined;
       const ofSteps = addCounts([...end.results, completed?.counts ?? {}]);
-      const msSince = (date: Date | undefined) => date && app.now().getTime() - date.getTime();
-      const open = await deadLettersAtEnd(app.warehouse.db, definition.deadLetters, {
-        ofRunMs: msSince(run.startedAt) ?? 0,
-        withinMs: msSince(definition.deadLettersSince?.(end.state, run)),
-      });
+      const since = definition.deadLettersSince?.(end.state, run);
+      const open = await deadLettersAtEnd(app.warehouse.db, definition.deadLetters, run.startedAt, since);
       const concluded = await definition.conclusion?.(app, run, ofSteps, open);
       const counts = { ...ofSteps, ...concluded?.counts };
       const problems = [completed?.problem, concluded?.problem].flatMap((one) => (one ? [mask(one)] : []));
       const report = reportOf({ deadLetters: open.counted, problems }, counts, end);
       await recount(app.warehouse.db);
-      await finishRun(app.warehouse.db, run.id, { finishedAt: app.now(), ...report });
+      await finishRun(app.warehouse.db, run.id, report);
       app.log[report.outcome === 'done' ? 'info' : 'warn'](
         { run: run.id, ...report },
         `${definition.name}: ${report.outcome}`,
@@ -60,8 +57,7 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
       return report;
     },
     async fail(app, run, reason) {
-      const end = { finishedAt: app.now(), outcome: 'failed', error: reason } as const;
-      await finishRun(app.warehouse.db, run.id, end);
+      await finishRun(app.warehouse.db, run.id, { outcome: 'failed', error: reason });
     },
   };
 }

@@ -2,9 +2,8 @@ import type { App } from '../app/app.ts';
 import { differingSystems, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
-import { clockErrorMs } from '../queue/schedules.ts';
 import { warehouseNow } from '../warehouse/index.ts';
-import { finishRun, isAttended, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
+import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './job.ts';
 
 /**
@@ -19,7 +18,7 @@ export async function endRun(
   error: string,
   outcome: 'abandoned' | 'failed' = 'abandoned',
 ): Promise<boolean> {
-  const isEnded = await finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome, error });
+  const isEnded = await finishRun(app.warehouse.db, id, { outcome, error });
   if (isEnded) await app.queues.drop(id).catch(() => {});
   return isEnded;
 }
@@ -31,7 +30,7 @@ export async function endRun(
  */
 export async function endInterrupted(app: App, id: string): Promise<void> {
   const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
-  const end = finishRun(app.warehouse.db, id, { finishedAt: app.now(), outcome: 'abandoned', error });
+  const end = finishRun(app.warehouse.db, id, { outcome: 'abandoned', error });
   const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
   await withTimeout(end, 5000, late).catch((cause: unknown) => {
     const message = 'Interrupted, but the run could not be ended: the next worker continues it';
@@ -80,11 +79,6 @@ async function lostEnd(
   now: Date,
   dueJob: AnyRunJob | undefined,
 ): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
-  // A clock was ahead when the run began, and its job is due by that clock: waiting for it would stop the schedule until
-  // then. The run of a machine whose clock is ahead now is attended.
-  if (!isAttended(run, now, leftMs) && run.startedAt.getTime() > now.getTime() + clockErrorMs) {
-    return { outcome: 'abandoned', error: 'it began under a clock that was ahead. Run it again' };
-  }
   if (!(await app.queues.isAlive(run.id))) {
     return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
   }

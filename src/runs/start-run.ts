@@ -21,9 +21,9 @@ export type RunRequest = {
  * First the queue gets the run's job, then the warehouse its row: nobody touches the queue of a run without a row, and a
  * row without a job would stop others. @returns whether the run has begun, as `beginRun` says.
  */
-async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'startedAt' | 'systems'>) {
+async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'systems'>) {
   await app.queues.add(job.name, run.id);
-  const row = { ...run, job: job.name, startedAt: app.now(), systems: systemsOf(app.config) };
+  const row = { ...run, job: job.name, systems: systemsOf(app.config) };
   const isBegun = await beginRun(app.warehouse.db, row);
   if (isBegun) app.log.info({ job: job.name, run: run.id }, 'run started');
   return isBegun;

@@ -98,19 +98,16 @@ export const countOpenWebhooks = (db: Db) =>
  */
 export type DeadLettersAtEnd = Record<'counted' | 'ofRun' | 'removalsHeld', number>;
 
-/**
- * @param since.withinMs only those that failed within the last so many milliseconds are `counted`; undefined: all.
- * @param since.ofRunMs so many milliseconds ago, by the warehouse's clock, the run began.
- */
+/** @param since only those that failed since then are `counted`; undefined: all. */
 export function deadLettersAtEnd(
   db: Db,
   kinds: readonly DeadLetterKind[],
-  { withinMs, ofRunMs }: { withinMs: number | undefined; ofRunMs: number },
+  runStartedAt: Date,
+  since: Date | undefined,
 ): Promise<DeadLettersAtEnd> {
-  const failedWithin = (ms: number) => sql`last_failed_at >= now() - ${ms} * interval '1 millisecond'`;
   return rowOf<DeadLettersAtEnd>(db)`
-    select count(*) filter (where ${withinMs === undefined ? sql`true` : failedWithin(withinMs)})::integer as counted,
-      count(*) filter (where ${failedWithin(ofRunMs)})::integer as "ofRun",
+    select count(*) filter (where last_failed_at >= ${since ?? '-infinity'})::integer as counted,
+      count(*) filter (where last_failed_at >= ${runStartedAt})::integer as "ofRun",
       coalesce(sum((payload ->> 'removals_held')::integer) filter (where kind = 'order'), 0)::integer as "removalsHeld"
     from sync.dead_letters where kind = any(${kinds}) and resolved_at is null`;
 }

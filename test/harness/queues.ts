@@ -67,7 +67,7 @@ export async function testRuns(queues: Queues) {
       return id;
     },
     /** Ends a run, as a person does who stops it. */
-    end: (id: string) => finishRun(db, id, { finishedAt: new Date(), outcome: 'abandoned' }),
+    end: (id: string) => finishRun(db, id, { outcome: 'abandoned' }),
     /** Starts a worker of these runs, which is ended with the test. `abort` stops its jobs. */
     async worker(job: AnyRunJob, given: unknown, more: Partial<RunWorkerOptions & OfTheApp> = {}) {
       const abort = new AbortController();

@@ -178,7 +178,7 @@ export async function runJob(
   const { db } = app.warehouse;
   const { key, ...rest } = asked;
   const rights = ownRights(app.config, rest.trigger ?? job.trigger, rest);
-  const row = { id, job: job.name, key, startedBy, startedAt: app.now(), rights, systems: systemsOf(app.config) };
+  const row = { id, job: job.name, key, startedBy, rights, systems: systemsOf(app.config) };
   if (!(await beginRun(db, row))) return { outcome: 'done', counts: { skipped: 1 } };
   const run = await findRun(db, id);
   if (!run) throw new Error('the run has no row');

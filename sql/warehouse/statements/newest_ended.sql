@@ -8,7 +8,7 @@ select newest.*
 from jobs
 cross join lateral (
   select * from sync.run_rows
-  where job = name and outcome <> 'abandoned' and "startedAt" < now() + interval '1 hour'
+  where job = name and outcome <> 'abandoned'
   order by "startedAt" desc limit 1
 ) as newest
 order by job

@@ -53,6 +53,7 @@ export type Run = {
   /** What a backfill is about: `backfill-reviews_2024-01-01_last`. The next one of the same key continues or replaces it. */
   key: string | null;
   startedBy: 'schedule' | 'command';
+  /** By the clock of the warehouse, as `finishedAt`. */
   startedAt: Date;
   finishedAt: Date | null;
   outcome: RunOutcome | null;
@@ -69,7 +70,7 @@ export type Run = {
   waitUntil: Date | null;
 };
 
-export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'startedAt' | 'rights' | 'systems'> & {
+export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'rights' | 'systems'> & {
   key?: Run['key'] | undefined;
 };
 
@@ -92,7 +93,6 @@ export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
 }
 
 export type RunEnd = {
-  finishedAt: Date;
   outcome: RunOutcome;
   counts?: Record<string, number>;
   reason?: RunReason;
@@ -101,9 +101,9 @@ export type RunEnd = {
 
 /** Records how a run ended. Does nothing if it has ended already. @returns whether it had not. */
 export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolean> {
-  const { finishedAt, outcome, counts = {}, reason = null, error = null } = end;
+  const { outcome, counts = {}, reason = null, error = null } = end;
   const ended = await write(db)`
-    update sync.runs set finished_at = ${finishedAt}, outcome = ${outcome}, counts = ${JSON.stringify(counts)}::jsonb,
+    update sync.runs set finished_at = clock_timestamp(), outcome = ${outcome}, counts = ${JSON.stringify(counts)}::jsonb,
       reason = ${reason}, error = ${error}
     where id = ${id} and finished_at is null`;
   return ended > 0;
@@ -181,8 +181,7 @@ export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Da
   finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
 
 /** Whether a process carries the run out: one has begun to, and has noted so lately. @param now as of `isUnattended`. */
-export const isAttended = (run: Run, now: Date, afterMs?: number) =>
-  run.attendedAt !== null && !isUnattended(run, now, afterMs);
+export const isAttended = (run: Run, now: Date) => run.attendedAt !== null && !isUnattended(run, now);
 
 /** The open runs that no process carries out, the oldest first. */
 export async function unattendedRuns(db: Db): Promise<Run[]> {
@@ -195,6 +194,6 @@ export const lastRuns = async (db: Db, limit: number) => (await rowsOf<Run>(db, 
 
 /**
  * The newest run of each job that has ended, however long ago. Without those that somebody stopped, which say nothing
- * about the state of the job, and those that began while a clock was hours ahead.
+ * about the state of the job.
  */
 export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
