@@ -18,7 +18,7 @@ import type { Config } from './config.ts';
 
 /** Limits of the client for questions whose answer a person waits for: shorter than those of the runs. */
 export const shortLimits = {
-  timeouts: { connectMs: 5000, headersMs: 20_000, bodyMs: 20_000 },
+  timeoutMs: 20_000,
   retry: { attempts: 3, baseDelayMs: 200, maxRetryAfterMs: 1000, giveUpAfterMs: 5000 },
 } as const;
 

@@ -10,7 +10,6 @@ export type { CallOptions } from './http/call.ts';
 export type * from './http/options.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
-export type { Timeouts } from './http/send.ts';
 export { holdText, type Session, type SessionStore } from './http/session.ts';
 export type { MoneyAmount } from './http/shape.ts';
 export type * from './resources/categories-api.ts';

@@ -100,7 +100,7 @@ test.each(['half', 'silent', 'trickling'] as const)(
       if (nth === 1) return reply === 'silent' ? silent : reply;
       return method === 'GET' ? json([{ id: 1 }]) : { status: 201, body: order(4, { code: 'A-1' }) };
     });
-    const api = client(service.url, { timeouts: { connectMs: 1000, headersMs: 500, bodyMs: 500 } });
+    const api = client(service.url, { timeoutMs: 1000 });
     const both = await Promise.all([page(api), upsert(api)]);
     expect(both).toMatchObject([{ items: [{ id: 1 }] }, { id: 4 }]);
   },

@@ -26,10 +26,10 @@ test('Retry-After is read as seconds or as a date, and never below zero', () => 
   expect(retryAfterMs('120', now)).toBe(120_000);
   expect(retryAfterMs('Wed, 01 May 2024 00:00:30 GMT', now)).toBe(30_000);
   // A proxy has added its own: the longest counts.
-  const since1970 = String(now / 1000 + 30);
-  for (const header of ['1, 30', '30, 1', '1, Wed, 01 May 2024 00:00:30 GMT', '2024-05-01T09:00:30+09:00', since1970])
+  for (const header of ['1, 30', '30, 1', '1, Wed, 01 May 2024 00:00:30 GMT', 'Wed, 01 May 2024 00:00:30 GMT,1'])
     expect(retryAfterMs(header, now)).toBe(30_000);
   expect(retryAfterMs('Tue, 30 Apr 2024 00:00:00 GMT', now)).toBe(0);
+  expect(retryAfterMs('0.493', now)).toBe(493);
   for (const header of [undefined, '', '-5', 'soon', '1e9']) expect(retryAfterMs(header, now)).toBeUndefined();
 });
 
@@ -47,13 +47,11 @@ test('an error text masks tokens, addresses and phone numbers; codes and dates s
   );
 });
 
-const twice = ['code: found nothing, expected a value', 'score: found 9, expected 1 to 5'];
-
 test.each([
   ['<html><head><style>p{}</style></head><body><h1>502</h1>Bad  gateway</body></html>', '502 Bad gateway'],
   ['', undefined],
   ['{"error":"the access token expired"}', 'error: the access token expired'],
-  [JSON.stringify({ error: twice.join('; '), errors: twice, line: 5 }), `error: ${twice.join('; ')}; line: 5`],
+  [JSON.stringify({ errors: { score: ['too high', 'odd'] }, line: 5 }), 'score: too high; score: odd; line: 5'],
   // No column of Postgres can hold NUL and half a surrogate pair.
   ['{"error":"bad\\u0000name \\ud83d"}', 'error: bad name \ufffd'],
   ['bad\u0000name', 'bad name'],

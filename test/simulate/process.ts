@@ -70,13 +70,12 @@ export async function openProcess(
     const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18, brand, shared });
     const fieldShapes = openFieldShapes(warehouse, 60_000);
     // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.
-    const timeouts = { connectMs: 1000, headersMs: 5000, bodyMs: 5000 };
     const api = openReviewApi({
       baseUrl,
       clientId,
       clientSecret,
       concurrency,
-      timeouts,
+      timeoutMs: 5000,
       log: silent,
       onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,

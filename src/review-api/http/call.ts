@@ -14,8 +14,9 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** Options of a single call. */
 export type CallOptions = {
   /**
-   * Milliseconds that this call may spend on failed attempts and its own waits. The call starts no wait that would exceed it, and does not
-   * cut off an attempt in flight. A 429, and waits of all requests, do not count. Default: `giveUpAfterMs` of `retry`.
+   * Milliseconds that this call may spend on failed attempts and its own waits. The call starts no wait that would exceed
+   * it, and does not cut off an attempt in flight. A 429 does not count, nor do waits of all requests. Default:
+   * `giveUpAfterMs` of `retry`.
    */
   giveUpAfterMs?: number | undefined;
   /**

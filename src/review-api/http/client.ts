@@ -17,10 +17,10 @@ import {
   type Spent,
   type WaitAsked,
 } from './retry-policy.ts';
-import { openSend, type Timeouts } from './send.ts';
+import { openSend } from './send.ts';
 import { hold, isHeld, look, openSession, renewToken, type Token, untilFree, validToken } from './session.ts';
 
-const defaultTimeouts: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 };
+const defaultTimeoutMs = 60_000;
 
 /** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
 const defaultMaxBodyBytes = 8 * 1024 * 1024;
@@ -64,8 +64,8 @@ type Client = ReturnType<typeof newClient>;
 
 /** What the requests of one client share. */
 function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSignal, closing: AbortSignal) {
-  const { clientId, clientSecret, now = Date.now, maxBodyBytes = defaultMaxBodyBytes } = options;
-  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const { baseUrl, clientId, clientSecret, now = Date.now } = options;
+  const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options;
   /** Ends waits; requests in flight run on until `aborted`. */
   const stopped = AbortSignal.any([aborted, closing]);
   setMaxListeners(0, aborted, stopped);
@@ -80,7 +80,7 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
     stopped,
     tokenCall,
     stats,
-    http: openSend({ baseUrl: options.baseUrl, slots, timeouts, maxBodyBytes, aborted, now }),
+    http: openSend({ baseUrl, slots, timeoutMs, maxBodyBytes, aborted, now }),
     session: openSession(options.session, { stopped, now, onWait }),
     slots: pLimit(slots),
     limits: { ...defaultRetryLimits, ...options.retry },

@@ -80,11 +80,15 @@ export function parseAnyJson(response: HttpResponse): unknown {
   throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
 }
 
-/** Reads the body in a shape. @param what the record, for an error. */
+/** Reads the body in a shape. @param what the record, for an error. @param onBody gets the record as it came. */
 export const reading =
-  <T>(shape: Shape<T>, what: string) =>
-  (response: HttpResponse): T =>
-    readShape(shape, parseJson(response), what);
+  <T>(shape: Shape<T>, what: string, onBody?: (body: unknown) => void) =>
+  (response: HttpResponse): T => {
+    const body = parseJson(response);
+    const value = readShape(shape, body, what);
+    onBody?.(body);
+    return value;
+  };
 
 /** Whether the service has no such record. 410: it had one. */
 export const isMissingStatus = (status: number | undefined): boolean => status === 404 || status === 410;

@@ -1,5 +1,4 @@
 import type { RetryLimits } from './retry-policy.ts';
-import type { Timeouts } from './send.ts';
 import type { SessionStore } from './session.ts';
 
 type LogFunction = (fields: object, message: string) => void;
@@ -34,8 +33,8 @@ export type ReviewApiOptions = {
   session?: SessionStore | undefined;
   /** Default: silent. */
   log?: ClientLog | undefined;
-  /** Milliseconds; default 10 s to connect, 60 s for the head of a response, 60 s for its body. */
-  timeouts?: Partial<Timeouts> | undefined;
+  /** How long the head of a response, and then its body, may take, in milliseconds; default 60 s. To connect: 10 s. */
+  timeoutMs?: number | undefined;
   /** The largest body of a response, decoded, in bytes; default 8 MiB. A larger one is a `MalformedResponseError`. */
   maxBodyBytes?: number | undefined;
   /** Default: 14 attempts and two minutes for one request, then an error. */

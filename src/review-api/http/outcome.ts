@@ -206,15 +206,9 @@ export function errorText(body: string, secrets: readonly (string | undefined)[]
 }
 
 function plainText(body: string): string {
-  let text = body;
+  let text: string;
   try {
-    const found: string[] = [];
-    for (const { field, value } of fieldTexts(JSON.parse(body), 0)) {
-      // Many services send the same text twice, as a string and as a list.
-      const isRepeated = value.length >= 10 && found.some((earlier) => earlier.includes(value));
-      if (!isRepeated) found.push(field === '' ? value : `${field}: ${value}`);
-    }
-    if (found.length > 0) text = found.join('; ');
+    text = [...fieldTexts(JSON.parse(body))].join('; ');
   } catch {
     text = body.replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
   }
@@ -226,10 +220,8 @@ function plainText(body: string): string {
 }
 
 /** The spec does not describe error bodies, so all strings and numbers are read, each with the name of its field. */
-function* fieldTexts(value: unknown, depth: number, field = ''): Generator<{ field: string; value: string }> {
-  if (typeof value === 'string' || typeof value === 'number') yield { field, value: String(value) };
-  else if (Array.isArray(value) && depth < 5) for (const item of value) yield* fieldTexts(item, depth + 1, field);
-  else if (typeof value === 'object' && value !== null && depth < 5) {
-    for (const [key, item] of Object.entries(value)) yield* fieldTexts(item, depth + 1, key);
-  }
+function* fieldTexts(value: unknown, field = ''): Generator<string> {
+  if (typeof value === 'string' || typeof value === 'number') yield field === '' ? `${value}` : `${field}: ${value}`;
+  else if (Array.isArray(value)) for (const item of value) yield* fieldTexts(item, field);
+  else for (const [key, item] of Object.entries(value ?? {})) yield* fieldTexts(item, key);
 }

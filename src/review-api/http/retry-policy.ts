@@ -81,18 +81,18 @@ export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, '
   kind === 'not-confirmed' || (!repeatable && kind !== 'unsent' && kind !== 'limited');
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date (some services: seconds since 1970); if a proxy has
- * added its own, the longest wait counts. Undefined if the header is absent or unreadable. `nowMs` should be the service's
- * own clock if its `Date` header is known.
+ * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date; if a proxy has added
+ * its own, the longest wait counts. Undefined if the header is absent or unreadable. `nowMs` should be the service's own
+ * clock if its `Date` header is known.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const waits = (header?.match(/[A-Za-z]{3,9}, [^,]+|[^,\s][^,]*/g) ?? []).flatMap((part) => {
+  // A date has a comma of its own, behind the name of its day.
+  const waits = (header?.split(/(?<![A-Za-z]),/) ?? []).flatMap((part) => {
     const value = part.trim();
-    if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);
-    // Date.parse reads '-5' and '1e9' as years, so only a text that begins like a date is parsed.
-    const isDate = /^(?:[A-Za-z]{3}|\d{4}-\d\d-\d\dT)/.test(value);
-    const at = isDate ? Date.parse(value) : /^\d{10}$/.test(value) ? Number(value) * 1000 : Number.NaN;
-    return Number.isNaN(at) ? [] : Math.max(0, at - nowMs);
+    const seconds = /^\d{1,9}(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+    // Date.parse reads '-5' and '1e9' as years.
+    const ms = /^[A-Za-z]{3}/.test(value) ? Date.parse(value) - nowMs : seconds * 1000;
+    return Number.isNaN(ms) ? [] : Math.max(0, Math.ceil(ms));
   });
   return waits.length > 0 ? Math.max(...waits) : undefined;
 }

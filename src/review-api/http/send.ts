@@ -3,15 +3,6 @@ import type { Call, HttpResponse } from './call.ts';
 import { decodeBody } from './decode.ts';
 import { encodeParams } from './encode.ts';
 
-export type Timeouts = {
-  /** To open a connection, in milliseconds. */
-  connectMs: number;
-  /** From the request to the head of its response, in milliseconds. */
-  headersMs: number;
-  /** For the body after the head, in milliseconds. */
-  bodyMs: number;
-};
-
 /** How one attempt ended. `incomplete`: why there is no body. */
 export type Reply =
   | (HttpResponse & { kind: 'response'; incomplete?: { kind: 'lost' | 'malformed'; detail: string } })
@@ -21,7 +12,8 @@ type SendOptions = {
   baseUrl: string;
   /** Requests at a time. */
   slots: number;
-  timeouts: Timeouts;
+  /** From a request to the head of its response, and from there to its end, in milliseconds. */
+  timeoutMs: number;
   /** The largest body, decoded. */
   maxBodyBytes: number;
   /** Ends requests in flight. */
@@ -31,7 +23,7 @@ type SendOptions = {
 
 /**
  * Opens the connections to the service. `send` sends one request and reads its response within the limits of time and
- * size: `sentMs` on the monotonic clock, and how long it took. An abort is a lost response.
+ * size, and says how long it took. An abort is a lost response.
  *
  * @throws TypeError for a base address that is not valid.
  */
@@ -40,13 +32,13 @@ export function openSend(options: SendOptions) {
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
   return {
-    async send(call: Call, token: string | undefined): Promise<{ reply: Reply; sentMs: number; durationMs: number }> {
+    async send(call: Call, token: string | undefined): Promise<{ reply: Reply; durationMs: number }> {
       pool ??= openPool(origin, options);
       const connected = await pool;
       call.beforeSend?.();
       const sentMs = performance.now();
       const reply = await readWhole(connected, requestOf(call, token, pathPrefix), options);
-      return { reply, sentMs, durationMs: Math.round(performance.now() - sentMs) };
+      return { reply, durationMs: Math.round(performance.now() - sentMs) };
     },
     close(): Promise<void> {
       closed ??= pool?.then((opened) => opened.close()) ?? Promise.resolve();
@@ -56,14 +48,12 @@ export function openSend(options: SendOptions) {
 }
 
 /** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
-async function openPool(origin: string, { slots, timeouts, maxBodyBytes }: SendOptions): Promise<Pool> {
+async function openPool(origin: string, { slots, maxBodyBytes }: SendOptions): Promise<Pool> {
   const { Pool } = await import('undici');
-  const connect = { timeout: timeouts.connectMs };
   // One to spare for four requests at a time: undici lets a connection rest for a turn of the event loop after a response,
   // and the next request would wait for that. No more, because a server may give each open connection a worker of its own.
   return new Pool(origin, {
     connections: slots + Math.floor(slots / 4),
-    connect,
     pipelining: 1,
     maxResponseSize: maxBodyBytes,
     allowH2: false,
@@ -73,17 +63,17 @@ async function openPool(origin: string, { slots, timeouts, maxBodyBytes }: SendO
 async function readWhole(
   pool: Pool,
   request: Request,
-  { timeouts: { connectMs, headersMs, bodyMs }, maxBodyBytes, aborted, now }: SendOptions,
+  { timeoutMs, maxBodyBytes, aborted, now }: SendOptions,
 ): Promise<Reply> {
   const requestedAtMs = now();
   const abort = new AbortController();
   // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
-  const wholeMs = connectMs + headersMs + bodyMs;
+  const wholeMs = 2 * timeoutMs;
   const timer = setTimeout(() => abort.abort(new Error(`no whole response within ${wholeMs / 1000} s`)), wholeMs);
   const signal = AbortSignal.any([aborted, abort.signal]);
   let head: Omit<HttpResponse, 'bytes'> | undefined;
   try {
-    const response = await pool.request({ ...request, headersTimeout: headersMs, bodyTimeout: bodyMs, signal });
+    const response = await pool.request({ ...request, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal });
     head = headOf(response.statusCode, singleValues(response.headers), requestedAtMs);
     const raw = Buffer.from(await response.body.arrayBuffer());
     return { kind: 'response', ...head, bytes: await decodeBody(raw, head.headers, maxBodyBytes) };

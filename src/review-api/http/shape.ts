@@ -39,10 +39,7 @@ export const integer = scalar<number>('an integer', (value) => {
 });
 
 /** The id of a new record, which later requests name. A service that failed to store it may show 0. */
-export const newId = scalar<number>('a positive integer', (value) => {
-  const number = numberOf(value);
-  return Number.isSafeInteger(number) && Number(number) > 0 ? Number(number) : undefined;
-});
+export const newId = v.pipe(integer, v.minValue(1, 'a positive integer'));
 
 /** True or false, also as 1 or 0. */
 const flag = scalar('true or false', (value) => {

@@ -1,8 +1,6 @@
 import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
-import { isRecord } from '../../base/json-text.ts';
 import { type Send, withPrivate } from '../http/call.ts';
-import { parseJson } from '../http/decode.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
 import {
   integer,
@@ -118,28 +116,17 @@ const privateParams = ['user_code', 'user_name', 'user_phone', 'user_email', 'us
 
 /** Orders (docs/interface.md, "Orders"). Their details hold the sub-orders. */
 export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
-  const send = watched(withPrivate(anySend, privateParams), onRecords);
-  const resource = { path, what: 'an order', shape: orderDetail, params };
+  const send = withPrivate(anySend, privateParams);
+  const onBody = (body: unknown) => {
+    onRecords?.('order', [body]);
+    onRecords?.('sub_order', (body as { sub_orders: unknown[] }).sub_orders);
+  };
+  const resource = { path, what: 'an order', shape: orderDetail, params, onBody };
   return {
     ...operationsById(send, resource),
     ...operationsByCode<OrderDetail, OrderPatch, OrderBody>(send, resource),
     ...listOperations<OrderListItem, OrderFilters>(send, { path, shape: orderListItem }, filters),
   };
-}
-
-/** Hands on the details of orders, as they came. */
-function watched(send: Send, onRecords: ReviewApiOptions['onRecords']): Send {
-  if (!onRecords) return send;
-  return (call, read) =>
-    send(call, (response) => {
-      const value = read(response);
-      const detail = response.bytes.length > 0 && parseJson(response);
-      if (isRecord(detail) && Array.isArray(detail.sub_orders)) {
-        onRecords('order', [detail]);
-        onRecords('sub_order', detail.sub_orders);
-      }
-      return value;
-    });
 }
 
 function filters({ paid_on, usernames }: OrderFilters) {

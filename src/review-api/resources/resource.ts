@@ -14,6 +14,8 @@ export type Resource<Item, Patch> = {
   /** The record in an error: `an order`. */
   what: string;
   shape: Shape<Item>;
+  /** Gets each record as it came. */
+  onBody?: (body: unknown) => void;
   /** The fields of an update as parameters. */
   params: (patch: Patch) => Params;
 };
@@ -21,10 +23,10 @@ export type Resource<Item, Patch> = {
 /** The operations on one record by the service's id. */
 export function operationsById<Item extends { id: number }, Patch>(
   send: Send,
-  { path, what, shape, params }: Resource<Item, Patch>,
+  { path, what, shape, params, onBody }: Resource<Item, Patch>,
 ) {
   const pathOf = (id: number) => `${path}/${requireId(id)}`;
-  const read = reading(shape, what);
+  const read = reading(shape, what, onBody);
   return {
     /**
      * The record with this id of the service (docs/interface.md, "Read one").
@@ -76,9 +78,9 @@ export function operationsByCode<
   Patch,
   Body extends Patch & { code: string },
 >(send: Send, resource: Resource<Item, Patch>) {
-  const { path, what, shape, params } = resource;
+  const { path, what, shape, params, onBody } = resource;
   const { get } = operationsById(send, resource);
-  const read = reading(shape, what);
+  const read = reading(shape, what, onBody);
   return {
     /**
      * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for one
@@ -90,10 +92,7 @@ export function operationsByCode<
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
-      const found = await send(call, (response) => {
-        const body = parseJson(response);
-        return Array.isArray(body) ? idIn(body, code) : readShape(shape, body, what);
-      });
+      const found = await send(call, (response) => (isList(response) ? idIn(response, code) : read(response)));
       return typeof found === 'number' ? get(found, options) : found;
     },
 
@@ -125,8 +124,10 @@ export function operationsByCode<
 
 const codedList = list(record({ id: integer, code: textOrNull }));
 
-function idIn(body: unknown[], code: string): number {
-  const items = readShape(codedList, body, 'a list');
+const isList = ({ bytes }: HttpResponse) => bytes.toString('utf8', 0, 100).trimStart().startsWith('[');
+
+function idIn(response: HttpResponse, code: string): number {
+  const items = readShape(codedList, parseJson(response), 'a list');
   const item = items.find((one) => one.code === code) ?? items.find((one) => one.code && isSameCode(one.code, code));
   if (item) return item.id;
   throw new ShapeError('expected the record with this code, got a list without it');
