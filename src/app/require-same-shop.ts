@@ -35,7 +35,8 @@ export async function sameShop({ shop, db }: ShopDeps) {
     return orderedAt ? [{ orderedAt, createdAt: new Date(order.created_at ?? '') }] : [];
   });
   const isFound = shown.some(({ orderedAt, createdAt }) => isPushedDate(createdAt, orderedAt));
-  const isUnknown = pushed.length === 0 || shown.some(({ createdAt }) => Number.isNaN(createdAt.getTime()));
+  const isUndated = shown.length > 0 && shown.every(({ createdAt }) => Number.isNaN(createdAt.getTime()));
+  const isUnknown = pushed.length === 0 || isUndated;
   const verdict: 'same' | 'other' | 'unknown' = isFound ? 'same' : isUnknown ? 'unknown' : 'other';
   return { verdict, asked: pushed.length };
 }

@@ -52,6 +52,11 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   expect(await verdict(world)).toBe('same');
   await world.shop(`update o set created_at = created_at - interval '2 days 7 minutes 3 seconds'`);
   expect(await verdict(world)).toBe('other');
+  // A row that cannot be read says nothing, but others do.
+  await world.shop(`update o set created_at = 'infinity' where code = 'O1'`);
+  expect(await verdict(world)).toBe('other');
+  await world.shop(`update o set created_at = 'infinity'`);
+  expect(await verdict(world)).toBe('unknown');
   // What was never accepted, and what is known to be gone, shows nothing.
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
   await world.warehouse(`update sync.order_links set absent_since = now() where order_code = 'O5'`);
