@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request as send } from 'node:http';
+import { Agent, type IncomingMessage, request as send } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { serve } from './serve.ts';
 
 /** A call on its way to the service. `form`: the fields of the body, or of the query where there is no form. */
 export type Call = { method: string; path: string; query: URLSearchParams; form: URLSearchParams };
@@ -14,21 +15,17 @@ type Handle = (call: Sent, passOn: () => Promise<Response>) => Promise<Response 
 export async function startProxy(target: string, handle: Handle) {
   // `fetch` costs twice the processor time, of which simulated days are made.
   const agent = new Agent({ keepAlive: true });
-  const server = createServer(async (incoming, outgoing) => {
+  const server = await serve(async (incoming, outgoing) => {
     const call = await callOf(incoming);
     const response = await handle(call, () => passOn(target, call, agent)).catch(() => undefined);
     if (response === undefined) incoming.socket.destroy();
     else outgoing.writeHead(response.status, response.headers).end(response.text);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = async () => {
+  const close = () => {
     agent.destroy();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    return server.close();
   };
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+  return { url: server.url, close, [Symbol.asyncDispose]: close };
 }
 
 async function callOf(incoming: IncomingMessage): Promise<Sent> {

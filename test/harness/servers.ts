@@ -3,8 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import mysql from 'mysql2/promise';
@@ -18,6 +16,7 @@ import {
   type MysqlKind,
   startLocalMysql,
 } from '../../src/sandbox/local-mysql/index.ts';
+import { serve } from './serve.ts';
 
 /**
  * A folder in memory where there is one with room, else the system's for temporary files. A database has 300 files: on
@@ -181,7 +180,7 @@ async function queryOf(url: string, statements: string): Promise<Record<string, 
 /** Serves the address of each server to the processes of a test run, and starts a server when it is asked for first. */
 export async function serveMysqlServers() {
   const started = new Map<string, Promise<LocalMysql>>();
-  const http = createServer(({ url = '' }, response) => {
+  const http = await serve(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://localhost');
     const server =
       started.get(url) ??
@@ -192,13 +191,10 @@ export async function serveMysqlServers() {
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url: http.url,
     async close() {
-      http.closeAllConnections();
-      http.close();
+      await http.close();
       for (const server of await Promise.allSettled(started.values()))
         if (server.status === 'fulfilled') await server.value.close();
     },

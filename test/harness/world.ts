@@ -144,6 +144,14 @@ const merged = (usual: WorldOptions, special: WorldOptions): WorldOptions => ({
   environment: { ...usual.environment, ...special.environment },
 });
 
+/** Sends a webhook to `serve`: a text as it is, anything else as JSON. */
+export const postWebhook = (url: string, secret: string, body: unknown) =>
+  fetch(`${url}/webhooks/${secret}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
 export type Serving = Awaited<ReturnType<typeof openServe>>;
 
 /** The command `serve` on a free port, in a world of its own. An empty LOG_LEVEL is as none: it logs what is usual. */
@@ -160,7 +168,8 @@ export async function openServe(environment: Record<string, string> = {}, option
     await stop();
     await world[Symbol.asyncDispose]();
   };
-  return { world, url, environment: all, stop, [Symbol.asyncDispose]: close };
+  const post = (body: unknown) => postWebhook(url, all.WEBHOOK_SECRET ?? '', body);
+  return { world, url, environment: all, stop, post, [Symbol.asyncDispose]: close };
 }
 
 /**

@@ -4,25 +4,13 @@ import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
-import { openServe, openWorld, reviewAt, type World, worldTest } from '../harness/world.ts';
+import { openServe, openWorld, postWebhook, reviewAt, type World, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 const secret = 'a-secret-part-of-the-path';
 
-/** `serve` with its receiver, and a way to send to it. */
-async function openReceiver(environment: Record<string, string> = {}) {
-  const serving = await openServe({ WEBHOOK_SECRET: secret, ...environment });
-  const post = (body: unknown) => send(serving.url, body);
-  return { ...serving, post };
-}
-
-const send = (url: string, body: unknown) =>
-  fetch(`${url}/webhooks/${secret}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+const openReceiver = () => openServe({ WEBHOOK_SECRET: secret });
 
 const applied = (world: World) =>
   until(async () => (await world.warehouse('select from sync.changed_reviews')).length === 0);
@@ -99,7 +87,7 @@ test('what was answered 200 survives kill -9, and is applied by a worker, too', 
   const cli = startCli(['serve'], environment);
   const url = await addressOf(cli);
   const rows = hints(await addReviews(world, 30));
-  expect(await send(url, [{ brand_id: 1, reviews: rows }])).toMatchObject({ status: 200 });
+  expect(await postWebhook(url, secret, [{ brand_id: 1, reviews: rows }])).toMatchObject({ status: 200 });
   cli.kill('SIGKILL');
   await cli.ended;
   await world.warehouse(`update sync.changed_reviews set due_at = now()`);
@@ -185,7 +173,7 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   const environment = { ...world.environment, LOG_LEVEL: 'info', PORT: '0' };
   const serve = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   const url = await addressOf(serve);
-  const post = (id: number) => send(url, [{ brand_id: 1, reviews: [{ id }] }]);
+  const post = (id: number) => postWebhook(url, secret, [{ brand_id: 1, reviews: [{ id }] }]);
   const isHeld = async (id: number) =>
     (await world.warehouse('select from warehouse.reviews where id = $1', [id])).length === 1;
 

@@ -3,6 +3,7 @@ import { backfillReviews } from '../../jobs/backfill-reviews.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
+import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
 import { worldTest } from '../harness/world.ts';
@@ -129,4 +130,21 @@ test('a run of which steps failed names three of the reasons, and keeps its end'
   expect(await syncCatalog.conclude(app, run, end, app.abort.signal)).toEqual(report);
   await syncCatalog.fail(app, run, 'the queue was lost after that');
   expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
+});
+
+const following = (signal: AbortSignal): Following => ({ onProgress() {}, onRetry() {}, signal });
+
+test('a command that is stopped before it starts its run, as between two, starts none', async ({ world }) => {
+  const running = runToEnd(await world.openApp(), { job: syncOrders }, following(AbortSignal.abort()));
+  await expect(running).rejects.toThrow('Interrupted.');
+  expect(await world.warehouse('select from sync.runs')).toEqual([]);
+});
+
+test('a command leaves what is due to workers', async ({ openWorld }) => {
+  const app = await (await openWorld({ shop: 'sample' })).openApp();
+  const { scheduled } = app.queues;
+  await scheduled.add('sync-orders', {});
+  const end = await runToEnd(app, { job: syncCatalog }, following(new AbortController().signal));
+  expect(end).toMatchObject({ outcome: 'done' });
+  expect(await scheduled.getJobCounts('waiting')).toEqual({ waiting: 1 });
 });

@@ -9,7 +9,7 @@ import { startTcpProxy } from '../harness/proxy.ts';
 import { givenTo, openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
-test('a worker that cannot ask for a job pauses; a BullMQ without what is replaced is refused', async () => {
+test('a worker that cannot ask for a job pauses; an unknown BullMQ is refused', async () => {
   const taken: string[] = [];
   const onTaken = () => void taken.push('asked');
   const worker = { moveToActive: async () => 'job', maximumBlockTimeout: 10 };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { addressOf, runCli, startHere, until } from '../harness/cli.ts';
 import { orderShopQueries, orderShopSchema } from '../harness/order-world.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
-import { openWorld } from '../harness/world.ts';
+import { openWorld, postWebhook } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const name = 'Kim Minji';
@@ -132,9 +132,7 @@ test('no log, reason, alert, page, metric or finding shows a customer', async ()
     `not JSON: ${everything}`,
   ];
   for (const body of hooks) {
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(`${url}/webhooks/${secret}`, { method: 'POST', headers, body });
-    outputs[`the response to ${body.slice(0, 20)}`] = await response.text();
+    outputs[`the response to ${body.slice(0, 20)}`] = await (await postWebhook(url, secret, body)).text();
   }
   const authorization = `Bearer ${statusToken}`;
   for (const path of ['/', '/metrics']) {

@@ -113,7 +113,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
   expect(await world.warehouse(`select from sync.order_links where fingerprint = 'hash-3'`)).toEqual([]);
 });
 
-test('a push under way when its order is forgotten ends, and the next one has no contact', async () => {
+test('a push under way when its order is forgotten ends; the next has no contact', async () => {
   await using world = await openOrderWorld();
   await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1, { invoice: 'P-1' })));
   world.serviceRule(async () => {

@@ -108,36 +108,29 @@ async function statusOfAnnounced(url: string, length: number): Promise<number | 
   return answer.statusCode;
 }
 
-const sendTo = (serving: { url: string }, body: unknown) =>
-  fetch(`${serving.url}/webhooks/${secret}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-
 test('no sender fills the warehouse with dead letters, events or waiting reviews', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
   const { warehouse } = serving.world;
   for (const count of [10, 999, 1]) {
     const reviews = Array.from({ length: count }, (_, id) => ({ id: `${count}-${id}` }));
-    expect((await sendTo(serving, [{ brand_id: 1, reviews }])).status).toBe(200);
+    expect((await serving.post([{ brand_id: 1, reviews }])).status).toBe(200);
   }
   expect(await warehouse('select from sync.dead_letters')).toHaveLength(200);
 
   const reviews = Array.from({ length: 1001 }, (_, n) => ({ id: n + 1 }));
-  const tooMany = await sendTo(serving, [{ brand_id: 1, reviews }]);
+  const tooMany = await serving.post([{ brand_id: 1, reviews }]);
   expect([tooMany.status, await tooMany.json()]).toEqual([422, { error: 'expected at most 1000 events' }]);
   expect(await warehouse('select from sync.changed_reviews')).toEqual([]);
-  expect((await sendTo(serving, [{ brand_id: 1, reviews: reviews.slice(0, 1000) }])).status).toBe(200);
+  expect((await serving.post([{ brand_id: 1, reviews: reviews.slice(0, 1000) }])).status).toBe(200);
 
   await warehouse(`insert into sync.changed_reviews (review_id, due_at)
     select 100000 + n, now() + interval '1 hour' from generate_series(1, 50000) n`);
   const rating = { id: 7, reviews_count: 3, score: 4.5 };
-  const full = await sendTo(serving, [{ brand_id: 1, reviews: [{ id: 60_000 }], products: [rating] }]);
+  const full = await serving.post([{ brand_id: 1, reviews: [{ id: 60_000 }], products: [rating] }]);
   expect([full.status, full.headers.get('retry-after')]).toEqual([503, '60']);
   expect(await warehouse('select from warehouse.product_ratings')).toEqual([]);
   await warehouse('delete from sync.changed_reviews where review_id > 140000');
-  expect((await sendTo(serving, [{ brand_id: 1, products: [rating] }])).status).toBe(200);
+  expect((await serving.post([{ brand_id: 1, products: [rating] }])).status).toBe(200);
 });
 
 /** The head of a webhook whose body has two bytes. */
@@ -186,9 +179,9 @@ test('two hundred unfinished requests are waited for, and others refused', async
   const { hostname, port } = new URL(serving.url);
   const sockets = Array.from({ length: 200 }, () => connect({ host: hostname, port: Number(port) }));
   for (const socket of sockets) socket.write(webhookHead);
-  await until(async () => (await sendTo(serving, [])).status === 503);
+  await until(async () => (await serving.post([])).status === 503);
   for (const socket of sockets) socket.destroy();
-  await until(async () => (await sendTo(serving, [])).status === 200);
+  await until(async () => (await serving.post([])).status === 200);
 });
 
 test('strangers with unfinished requests keep nobody from an answer, and no process up', async () => {
@@ -210,7 +203,7 @@ test('strangers with unfinished requests keep nobody from an answer, and no proc
     expect(await statusOfAnnounced(`${url}/no/such/path`, 99)).toBe(404);
     expect([(await fetch(`${url}/healthz`)).status, (await fetch(`${url}/metrics`)).status]).toEqual([200, 200]);
   }
-  expect((await sendTo(serving, [])).status).toBe(200);
+  expect((await serving.post([])).status).toBe(200);
   const ends: (number | null)[] = [];
   worker.kill('SIGTERM');
   for (const ended of [worker.ended, serving.stop()]) void ended.then(({ status }) => ends.push(status));

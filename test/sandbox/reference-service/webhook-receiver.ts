@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { serve } from '../../harness/serve.ts';
 
 export type Receiver = {
   url: string;
@@ -13,18 +12,12 @@ export type Receiver = {
 
 /** Takes webhooks until the test is over. */
 export async function startReceiver(): Promise<Receiver> {
-  const server = createServer(async (request, response) => {
+  const server = await serve(async (request, response) => {
     const text = (await request.setEncoding('utf8').toArray()).join('');
     receiver.received.push({ method: request.method, headers: request.headers, body: JSON.parse(text) });
     if (receiver.answer !== 'hang') response.writeHead(receiver.answer, { location: receiver.url }).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  const receiver: Receiver = { url: `http://127.0.0.1:${port}/hook`, received: [], answer: 200 };
+  onTestFinished(server.close);
+  const receiver: Receiver = { url: `${server.url}/hook`, received: [], answer: 200 };
   return receiver;
 }
