@@ -1,11 +1,12 @@
 import { expect, onTestFinished } from 'vitest';
-import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
-import { type RunRequest, startDueRun, startRun } from '../../src/runs/start-run.ts';
-import { findRun } from '../../src/warehouse/runs/runs.ts';
+import type { Config } from '../../src/app/config.ts';
+import { ownRights, pushRights } from '../../src/app/run-rights.ts';
+import { startDueRun } from '../../src/runs/start-run.ts';
+import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
-import { createOrderShop, type OrderWorld, openOrderWorld, order, orderTest as test } from '../harness/order-world.ts';
+import { createOrderShop, type OrderWorld, openOrderWorld, orderTest as test } from '../harness/order-world.ts';
 import type { Fate } from '../harness/proxy.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
@@ -180,31 +181,16 @@ test('a backfill with e-mail is not done if a worker with 0 has carried it out',
   expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([{ outcome: 'incomplete', error }]);
 });
 
-const may = { ORDER_CONTACT_MAX_AGE_DAYS: '30', ORDER_DELETES: 'send' };
-const mayNot = { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off' };
-
-test.for<[who: string, how: string, ofCommand: typeof may, ofWorker: typeof may]>([
-  ['command and worker', 'does both', may, may],
-  ['only its command', 'does neither', may, mayNot],
-  ['only its worker', 'does neither', mayNot, may],
-])('if the settings of %s allow mails and deletions, a run %s', async ([, how, ofCommand, ofWorker], { world }) => {
-  const does = how === 'does both';
-  const worker = startHere(['worker'], { ...world.environment, ...noSchedules, ...ofWorker, LOG_LEVEL: 'info' });
-  await worker.says('worker ready');
-  Object.assign(world.environment, ofCommand);
-  const app = await world.openApp();
-  const run = async (job: RunRequest['job']) => {
-    const { id } = await startRun(app, { job });
-    expect(await until(async () => (await findRun(app.warehouse.db, id))?.outcome ?? false)).toBe('done');
-    return world.codesAtService();
-  };
-  await world.place(...['A', 'B', 'C'].map((code) => order(code, { user_email: `${code}@example.com` })));
-  expect(await run(syncOrders)).toEqual(['A', 'B', 'C']);
-  expect(await addresses(world)).toHaveLength(does ? 3 : 0);
-  await world.shop(`update o set deleted_at = now(), updated_at = now() where code = 'A'`);
-  expect(await run(syncOrders)).toEqual(does ? ['B', 'C'] : ['A', 'B', 'C']);
-  // Gone from the shop for longer than a day.
-  await world.shop(`delete from o where code = 'B'`);
-  await world.warehouse(`update sync.order_links set absent_since = now() - interval '2 days' where order_code = 'B'`);
-  expect(await run(rescanOrders)).toEqual(does ? ['C'] : ['A', 'B', 'C']);
+test('a process does for a run only what the run and its own settings both allow', () => {
+  const settings = [0, 7, 30].flatMap((days) => (['off', 'send'] as const).map((deletes) => ({ days, deletes })));
+  const configOf = ({ days, deletes }: (typeof settings)[number]) =>
+    ({ orderContactMaxAgeDays: days, orderDeletes: deletes, api: { timeZone: 'UTC' } }) as Config;
+  for (const trigger of triggers)
+    for (const starter of settings)
+      for (const own of settings)
+        expect(pushRights(configOf(own), ownRights(configOf(starter), trigger))).toMatchObject({
+          trigger,
+          contactMaxAgeDays: Math.min(own.days, starter.days),
+          deletes: own.deletes === 'send' ? starter.deletes : 'off',
+        });
 });

