@@ -15,6 +15,7 @@ import {
 import type { Db } from '../warehouse/index.ts';
 import { openServiceSession } from '../warehouse/service-session.ts';
 import type { Config } from './config.ts';
+import { isPushedDate } from './require-same-shop.ts';
 
 /** Limits of the client for questions whose answer a person waits for: shorter than those of the runs. */
 export const shortLimits = {
@@ -99,9 +100,12 @@ async function knowsOne(db: Db, config: Config['api'], { orders, reviews }: Know
     if (error instanceof NotFoundError) return undefined;
     throw error;
   };
-  for (const { id, code } of orders) {
+  for (const { id, code, orderedAt } of orders) {
     const order = await api.orders.get(id).catch(unlessAbsent);
-    if (order && isSameCode(order.code, code)) return true;
+    // Two shops that number their orders from 1 have the same codes, and their services may give them the same ids.
+    const createdAt = parseInstant(order?.created_at);
+    const isOtherDate = orderedAt && createdAt !== undefined && !isPushedDate(new Date(createdAt * 1000), orderedAt);
+    if (order && isSameCode(order.code, code) && !isOtherDate) return true;
   }
   for (const { id, createdAt } of reviews) {
     const review = await api.reviews.getRaw(id).catch(unlessAbsent);

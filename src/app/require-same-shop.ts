@@ -14,7 +14,7 @@ const quarterHourMs = 900_000;
  * Whether a date of creation is the pushed one, within a second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE. Two
  * shops that number their orders by day have the same codes on the same days.
  */
-function isPushedDate(one: Date, pushed: Date): boolean {
+export function isPushedDate(one: Date, pushed: Date): boolean {
   const offMs = Math.abs(one.getTime() - pushed.getTime()) % quarterHourMs;
   return isSameCreation(one, pushed) && Math.min(offMs, quarterHourMs - offMs) < 1000;
 }

@@ -40,14 +40,18 @@ export async function queueNames(db: Db, api: { clientId: string }, brand: strin
 }
 
 /** Records by which a service is recognised: orders that were pushed, and reviews. */
-export type KnownRecords = { orders: { id: number; code: string }[]; reviews: { id: number; createdAt: Date }[] };
+export type KnownRecords = {
+  orders: { id: number; code: string; orderedAt: Date | null }[];
+  reviews: { id: number; createdAt: Date }[];
+};
 
 /**
  * The three newest and the three oldest orders and reviews: somebody may have deleted the newest at the service, and a
  * service may not keep the oldest. A few rows of an index each.
  */
 export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
-  const orders = sql`select order_id as id, order_code as code from sync.order_links where order_id is not null`;
+  const orders = sql`
+    select order_id as id, order_code as code, ordered_at as "orderedAt" from sync.order_links where order_id is not null`;
   const reviews = sql`select id, created_at as "createdAt" from warehouse.reviews where deleted_at is null`;
   const known = await listOf<KnownRecords['orders'][number]>(db)`
     (${orders} order by ordered_at desc, order_code desc limit 3) union (${orders} order by ordered_at, order_code limit 3)`;

@@ -40,6 +40,16 @@ test('a warehouse that was used with one service refuses another one', async ({ 
   expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
 });
 
+test('the same code and id with another date is an order of another account', async ({ world }) => {
+  await world.place(order('1'));
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  const REVIEW_API_BASE_URL =
+    await openOther(`insert into reference_service.orders (code, total_price, created_at, updated_at)
+    values ('1', 1, now() - interval '9 days', now())`);
+  const end = await runCli(['sync', 'orders'], { ...world.environment, REVIEW_API_BASE_URL });
+  expect(end).toMatchObject({ status: 1, stderr: belongs });
+});
+
 test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
   const review = (at: string) =>
     `insert into reference_service.reviews (created_at, updated_at) values ('${at}', '${at}')`;
