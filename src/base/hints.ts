@@ -28,6 +28,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server does not speak TLS at this port',
     'use http:// or redis:// in {address}, or the port that has TLS',
   ],
+  [/plain HTTP request was sent to HTTPS port/, 'the server requires TLS at this port', 'use https:// in {address}'],
   [
     /^Received unexpected \w+ message from backend/,
     'the server at this port is not a Postgres',

@@ -20,6 +20,11 @@ export type CallOptions = {
    */
   giveUpAfterMs?: number | undefined;
   /**
+   * Whether a 429 that asks for a longer wait than `giveUpAfterMs` ends the call at once and holds no other, unless the
+   * overview gets one, too. For a caller that goes on with another request.
+   */
+  countsHolds?: boolean | undefined;
+  /**
    * Called right before each attempt is sent, after all waiting for the token, the request ceiling and `Retry-After`.
    * An error that it throws ends the call, and nothing is sent.
    */

@@ -160,7 +160,7 @@ function refuseAll(client: Client, error: AuthenticationError): AuthenticationEr
 
 /** Sends attempts until the call ends. */
 async function untilEnd<T>(client: Client, call: Call, send: () => Promise<Attempt<T>>): Promise<T> {
-  for (const spent: Spent = { number: 1, spentMs: 0 }; ; spent.number += 1) {
+  for (const spent: Spent = { number: 1, spentMs: 0, hasHeld: false }; ; spent.number += 1) {
     const { outcome, durationMs } = await send();
     if (outcome.kind === 'success') return outcome.value;
     if (outcome.kind === 'refused' || outcome.kind === 'token-refused') throw errorOf(call, outcome, spent.number);
@@ -297,7 +297,7 @@ async function waitAfter(client: Client, call: Call, outcome: Outcome<never> & F
   const backoffMs = backoffOf(spent.number, Math.random(), limits);
   let delayMs: number | undefined;
   if (mayRepeat(outcome, call, spent, limits)) {
-    const isForAll = asksToWait(outcome) && (await isAskedOfAll(client, call, outcome, backoffMs));
+    const isForAll = asksToWait(outcome) && (await isAskedOfAll(client, call, outcome, backoffMs, spent));
     delayMs = isForAll ? 0 : ownWait(outcome, backoffMs, call, spent, limits);
   }
   if (delayMs === undefined) throw errorOf(call, outcome, spent.number);
@@ -311,15 +311,28 @@ async function waitAfter(client: Client, call: Call, outcome: Outcome<never> & F
 }
 
 /**
- * Whether the service asks all requests to wait, and not only one: if it asks the same of the overview, or of a request
- * for a token. Then no process sends a request until then.
+ * Whether all requests wait, and not only this one. A first 429 of a call is believed: the service may count some kinds of
+ * requests apart. Another one of the same call, and a failure that asks to wait, may be about one record: then all wait if the
+ * service asks the same of the overview, or of a request for a token.
  */
-async function isAskedOfAll(client: Client, { path }: Call, asked: WaitAsked, backoffMs: number): Promise<boolean> {
-  const { session, stopped, options } = client;
+async function isAskedOfAll(
+  client: Client,
+  call: Call,
+  asked: WaitAsked,
+  backoffMs: number,
+  spent: Spent,
+): Promise<boolean> {
+  const { session, stopped, options, limits } = client;
   if (isHeld(session)) return true;
+  const mayWait = !call.countsHolds || ownWait(asked, backoffMs, call, spent, limits) !== undefined;
+  if (asked.kind === 'limited' && !spent.hasHeld && mayWait) {
+    spent.hasHeld = true;
+    await hold(session, asked.retryAfterMs || backoffMs, asked.kind);
+    return true;
+  }
   const ask = async () => {
     await options.acquire?.(stopped);
-    const isToken = path === tokenPath;
+    const isToken = call.path === tokenPath;
     const { token } = session;
     const { outcome } = isToken ? { outcome: asked } : await attempt(client, proofCall, () => undefined, { token });
     if (!asksToWait(outcome)) return false;

@@ -46,6 +46,8 @@ export type Spent = {
   number: number;
   /** What `giveUpAfterMs` limits, in milliseconds: failed attempts other than a 429, and the waits of this request alone. */
   spentMs: number;
+  /** Whether a 429 of this call has made all requests wait. */
+  hasHeld: boolean;
 };
 
 /** A failure by which the service asks to wait. */
@@ -55,7 +57,12 @@ export const asksToWait = <One extends { kind: string }>(outcome: One): outcome 
   'retryAfterMs' in outcome && (outcome.kind === 'limited' || outcome.retryAfterMs !== undefined);
 
 /** Whether another attempt may follow. */
-export function mayRepeat(failure: Failure, call: Pick<Call, 'repeatable'>, { number }: Spent, limits: RetryLimits) {
+export function mayRepeat(
+  failure: Failure,
+  call: Pick<Call, 'repeatable'>,
+  { number }: Pick<Spent, 'number'>,
+  limits: RetryLimits,
+) {
   const most = failure.kind === 'malformed' ? Math.min(malformedAttempts, limits.attempts) : limits.attempts;
   return number < most && !isUnknown(failure, call) && !('permanent' in failure && failure.permanent);
 }
@@ -69,7 +76,7 @@ export function ownWait(
   failure: Failure,
   backoffMs: number,
   { giveUpAfterMs }: Pick<Call, 'giveUpAfterMs'>,
-  { spentMs }: Spent,
+  { spentMs }: Pick<Spent, 'spentMs'>,
   limits: RetryLimits,
 ): number | undefined {
   const waitMs = (('retryAfterMs' in failure && failure.retryAfterMs) || 0) + backoffMs;

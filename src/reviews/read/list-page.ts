@@ -164,7 +164,10 @@ function request(
   const { start, end } = localPeriod(span, timeZone);
   const isUpdated = axis === 'updated';
   const period = { start_datetime: start, end_datetime: end, date_updated_at: isUpdated, date_order_desc: desc };
-  return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, { giveUpAfterMs });
+  return reviews.page({ ...filters, ...period, product_id: productId, limit }, page, {
+    giveUpAfterMs,
+    countsHolds: giveUpAfterMs !== undefined,
+  });
 }
 
 /** What a page shows besides its raw body. `dates`: the dates of each record, in the order of the page. */

@@ -23,7 +23,7 @@ const giveUpAfterMs = 10_000;
  */
 export async function askReview(deps: Pick<ReviewDeps, 'reviews'>, id: number, isAgain = false): Promise<AskedReview> {
   try {
-    return { kind: 'shown', ...(await deps.reviews.getRaw(id, { giveUpAfterMs })) };
+    return { kind: 'shown', ...(await deps.reviews.getRaw(id, { giveUpAfterMs, countsHolds: true })) };
   } catch (error) {
     if (!(error instanceof ReviewApiError)) throw error;
     if (error instanceof NotFoundError) return { kind: 'gone' };
