@@ -367,17 +367,15 @@ const notice = 'Warning: key "a" of array[0] in {closure} and "{" on line 7';
 const reviews = '[{"id":1,"message":"a } \\" [b"},{"id":2}]';
 
 test.each([
-  [`${notice}\n${notice}\n`, reviews],
-  [warning, '[]'],
-  ['12:00:00 Deprecated\n\ufeff', reviews],
-  [`[]\n${notice}\n`, reviews],
-])('the JSON behind %j is used', async (before, body) => {
-  const service = await tinyService(() => ({ body: before + body }));
+  [`${notice}\n${notice}\n`, reviews, ''],
+  [warning, '[]', ''],
+  ['12:00:00 Deprecated\n\ufeff', reviews, ''],
+  ['', reviews, `\n<br />\n${notice}`],
+  ['', '[]', '<!-- 0.03 s -->'],
+])('the JSON beside other text is used: %j', async (before, body, behind) => {
+  const service = await tinyService(() => ({ body: before + body + behind }));
   const { reviews } = client(service.url, { retry: { ...quick, attempts: 1 } });
-  const page = reviews.page(january, 1);
-  // Text that begins as JSON does is not looked through.
-  if (before.startsWith('[')) await expect(page).rejects.toThrow(MalformedResponseError);
-  else expect((await page).rawBody.toString()).toBe(body);
+  expect((await reviews.page(january, 1)).rawBody.toString()).toBe(body);
 });
 
 test.each([
@@ -385,7 +383,9 @@ test.each([
   '<html>\n[]',
   'Fatal error: see\n[]',
   '[]\nPHP Fatal error: Uncaught Exception',
-  `[{"id":1}]\n${notice}`,
+  `[]\n${notice}\n${reviews}`,
+  `[]\n${notice}\n[] on line 7`,
+  `[{"id":1}], "b": 1`,
   'Fatal error: Uncaught Exception: [{"id":1}] in /w/api.php',
   'Cannot use [] for reading',
   'Array to string conversion []',

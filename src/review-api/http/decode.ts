@@ -38,22 +38,43 @@ const beginning = /(?<=[\n>\xbf][ \t]*)[[{]/g;
 /** How many bytes are looked through for it, and how many brackets are tried. */
 const [mostText, mostBeginnings] = [20_000, 50];
 
+/** How a web page begins, or JSON within one. */
+const webPage = /<(?:!doctype|html|head|body|script)\b/i;
+
 /**
- * The JSON behind other text, such as warnings of PHP, up to the end of the body. Undefined if the body begins with JSON,
- * or if the text is a part of JSON, or of a web page, or says that the program broke off.
+ * The JSON beside other text, such as warnings of PHP: behind it up to the end of the body, or before it from the start of the
+ * body. Undefined if there is no other text, or if it is a part of JSON, or of a web page, or says that the program broke off.
  */
-export function jsonBehindText(bytes: Buffer): { json: Buffer; text: string } | undefined {
-  if (startsJson(bytes)) return undefined;
+export function jsonBesideText(bytes: Buffer): { json: Buffer; text: string } | undefined {
+  if (startsJson(bytes)) return jsonBeforeText(bytes);
   // One character a byte, so that an index is one of bytes.
   const beginnings = [...bytes.toString('latin1', 0, mostText).matchAll(beginning)].slice(0, mostBeginnings);
   for (const { index } of beginnings) {
     const json = bytes.subarray(index);
     if (parsedJson(json.toString()) === undefined) continue;
     const text = bytes.toString('utf8', 0, index).trim();
-    const isPart = /(?:[,[{]|"\s*:)$/.test(text) || /<(?:!doctype|html|head|body|script)\b/i.test(text);
-    return isPart || brokeOff(text) ? undefined : { json, text };
+    return /(?:[,[{]|"\s*:)$/.test(text) || webPage.test(text) || brokeOff(text) ? undefined : { json, text };
   }
   return undefined;
+}
+
+function jsonBeforeText(bytes: Buffer): { json: Buffer; text: string } | undefined {
+  if (/[\]}]\s*$/.test(bytes.toString('latin1', Math.max(0, bytes.length - 100)))) return undefined;
+  const end = endOfJson(bytes.toString('latin1'));
+  const [json, text] = [bytes.subarray(0, end), bytes.toString('utf8', end).trim()];
+  const isOther = webPage.test(text) || brokeOff(text) || new RegExp(beginning).test(`\n${text}`);
+  return isOther || /^[,:\]}]/.test(text) || parsedJson(json.toString()) === undefined ? undefined : { json, text };
+}
+
+/** Where the JSON ends with which the text begins. */
+function endOfJson(text: string): number {
+  let depth = 0;
+  for (const found of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/gs)) {
+    if (/^[[{]/.test(found[0])) depth += 1;
+    else if (/^[\]}]/.test(found[0])) depth -= 1;
+    if (depth === 0) return found.index + found[0].length;
+  }
+  return text.length;
 }
 
 /** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */

@@ -12,7 +12,7 @@ import {
   UnknownOutcomeError,
 } from '../review-api-errors.ts';
 import type { Call, HttpResponse } from './call.ts';
-import { isError, isMissingStatus, isPage, jsonBehindText, NotConfirmedError } from './decode.ts';
+import { isError, isMissingStatus, isPage, jsonBesideText, NotConfirmedError } from './decode.ts';
 import { type Failure, isUnknown, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
@@ -74,11 +74,11 @@ export function outcomeOf<T>(
     return { kind: 'malformed', status, detail };
   }
   if (isSuccess && incomplete && status !== 204 && !isMissing) return { ...incomplete, status };
-  const behind = isSuccess ? jsonBehindText(reply.bytes) : undefined;
-  const bytes = behind?.json ?? reply.bytes;
+  const beside = isSuccess ? jsonBesideText(reply.bytes) : undefined;
+  const bytes = beside?.json ?? reply.bytes;
   // Some services send errors with status 200.
   if (isSuccess && (isMissing || !isError(bytes))) {
-    const warning = behind && errorText(behind.text, secrets());
+    const warning = beside && errorText(beside.text, secrets());
     return { ...readWith(read, { ...reply, bytes }, secrets), ...(warning !== undefined && { warning }) };
   }
 
