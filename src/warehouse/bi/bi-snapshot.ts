@@ -37,8 +37,8 @@ export async function withBiSnapshot<T>({ db }: Warehouse, work: (snapshot: BiSn
   if (await isAny(db)`select from sync.touches limit 1`) await recount(db);
   const transaction = db.transaction().setIsolationLevel('repeatable read');
   return transaction.execute(async (trx) => {
-    const statements = `set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = 0;
-      lock table sync.settings in share update exclusive mode`;
+    const statements = `set local lock_timeout = '2s'; lock table sync.settings in share update exclusive mode;
+      set local lock_timeout to default; set local idle_in_transaction_session_timeout = 0`;
     await sql.raw(statements).execute(trx);
     return work(await openSnapshot(trx));
   });
