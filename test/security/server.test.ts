@@ -276,13 +276,8 @@ test('doctor warns of a .env that other users can read', async () => {
   const lines = Object.entries({ ...values, REVIEW_API_CLIENT_ID: 'id', REVIEW_API_CLIENT_SECRET: 'secret' });
   const file = join(folder, '.env');
   await writeFile(file, lines.map((pair) => pair.join('=')).join('\n'));
-  for (const [mode, level] of [
-    [0o640, 'warning'],
-    [0o600, 'ok'],
-  ] as const) {
-    await chmod(file, mode);
-    const { stdout } = await runProcess(['doctor', '--json'], {}, folder);
-    const what = expect.stringMatching(/^\.env/);
-    expect(JSON.parse(stdout).findings).toContainEqual(expect.objectContaining({ level, what }));
-  }
+  await chmod(file, 0o640);
+  const { stdout } = await runProcess(['doctor', '--json'], {}, folder);
+  const what = expect.stringMatching(/^\.env.* can be read by other users/);
+  expect(JSON.parse(stdout).findings).toContainEqual(expect.objectContaining({ level: 'warning', what }));
 });
