@@ -192,7 +192,7 @@ async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Confi
 }
 
 /** Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand. */
-async function completeUnion({ environment, brand }: Context): Promise<void> {
+async function completeUnion({ environment, brand, terminal }: Context): Promise<void> {
   await using unbranded = await openWarehouse({ url: readWarehouseUrl(environment), connections: 1, silenceMs: 0 });
   const { db } = unbranded;
   const stored = await storedBrands(db);
@@ -203,7 +203,10 @@ async function completeUnion({ environment, brand }: Context): Promise<void> {
   if (missing.length === 0) return;
   // Postgres refuses to replace a view by one with its columns in another order.
   const again = () => dropUnion(db).then(() => makeUnion(db, like));
-  await makeUnion(db, like).catch(again);
+  const leftOut = await makeUnion(db, like).catch(again);
+  if (leftOut.length > 0) {
+    terminal.say(`Not in all views of bi over all brands, since a column has another type: ${leftOut.join(', ')}.`);
+  }
 }
 
 /**

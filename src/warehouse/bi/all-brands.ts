@@ -59,11 +59,11 @@ function columnsOf(views: readonly View[]): Column[] {
   return [...columns.values()];
 }
 
-/** The rows of a brand's view with these columns: null for a missing one. */
-function selectOf(view: View, columns: readonly Column[]): string {
-  const own = new Set(view.columns.map(({ name }) => name));
-  const list = columns.map(({ name, type }) => (own.has(name) ? id(name) : `null::${type} as ${id(name)}`));
-  return `select ${text(view.brand)}::text as brand, ${list.join(', ')} from ${id(`bi_${view.brand}`)}.${id(view.name)}`;
+/** The select list of a view for these columns: null for a missing one. Undefined if a column has another type. */
+function selected(view: View, columns: readonly Column[]): string | undefined {
+  const types = new Map(view.columns.map(({ name, type }) => [name, type]));
+  if (columns.some(({ name, type }) => (types.get(name) ?? type) !== type)) return undefined;
+  return columns.map(({ name, type }) => (types.has(name) ? id(name) : `null::${type} as ${id(name)}`)).join(', ');
 }
 
 /** Whether the views over all brands include this brand. Only `bi.reviews` is checked. */
@@ -78,11 +78,12 @@ export const isInUnion = (db: Db, brand: string) =>
  * - The first column is `brand`. If a query filters by it, Postgres does not read the other brands.
  * - The role `bi_reader` may read the views.
  * - A column is null for a brand that lacks it: the brand is not migrated, or has not promoted the field.
+ * - A brand is left out of a view if one of its columns has another type than in the first brand that has the column.
  *
  * @param like a migrated brand. Its views say which views are made.
- * @throws the error of the database if a column has types in two brands that do not go together.
+ * @returns the brands that are left out.
  */
-export async function makeUnion(db: Db, like: string): Promise<void> {
+export async function makeUnion(db: Db, like: string): Promise<string[]> {
   if (!db.isTransaction) return db.transaction().execute((trx) => makeUnion(trx, like));
   const brands = await storedBrands(db);
   // Two machines may migrate at the same time.
@@ -93,10 +94,16 @@ export async function makeUnion(db: Db, like: string): Promise<void> {
     'create schema if not exists bi',
     `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
   ];
+  const leftOut = new Set<string>();
   for (const view of all.filter(({ brand }) => brand === like)) {
     const same = all.filter(({ brand, name }) => name === view.name && brand !== like);
     const columns = columnsOf([view, ...same]);
-    const arms = [view, ...same].map((one) => selectOf(one, columns));
+    const arms = [view, ...same].flatMap((one) => {
+      const list = selected(one, columns);
+      if (list === undefined) leftOut.add(one.brand);
+      const from = `${id(`bi_${one.brand}`)}.${id(one.name)}`;
+      return list === undefined ? [] : [`select ${text(one.brand)}::text as brand, ${list} from ${from}`];
+    });
     const own = `bi.${id(view.name)}`;
     statements.push(
       `create or replace view ${own} as ${arms.join('\nunion all ')}`,
@@ -109,6 +116,7 @@ export async function makeUnion(db: Db, like: string): Promise<void> {
     statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
   }
   await sql.raw(statements.join(';\n')).execute(db);
+  return [...leftOut];
 }
 
 /**
