@@ -29,19 +29,6 @@ test('without a connection no order fails, and a rescan names what it could not 
   expect(await settleVanished(deps, '2000-01-01T00:00:00Z', rights)).toMatchObject({ problem });
 });
 
-test('preview and explain show what the service has while the shop is down', async ({ world }) => {
-  await world.place(...orders(1));
-  await world.sync();
-  world.environment.SHOP_DATABASE_URL = Object.assign(new URL(world.shopUrl), { port: '1' }).href;
-  const unasked = /^The shop could not be asked about the order: .*ECONNREFUSED/m;
-  const subOrders = /^id +product_id +cents +status/m;
-  for (const command of ['preview order O1', 'explain order O1']) {
-    const { stdout, ...end } = await world.says(command, unasked, subOrders);
-    expect(end).toMatchObject({ status: 1, stderr: '' });
-    expect(stdout).not.toContain('The shop has no order');
-  }
-});
-
 test.for([
   ['400', { status: 400 }],
   ['a list of other orders', { status: 200, body: '[{"id": 7, "code": "other"}]' }],

@@ -160,5 +160,5 @@ test('no log, reason, alert, page, metric or finding shows a customer', async ()
     expect.arrayContaining(['category', 'order', 'review', 'webhook']),
   );
   expect(outputs.reasons).toContain('may not buy this');
-  expect(outputs['sync catalog']).toMatch(/user_grades\.sql cannot be computed.*22P02/);
+  expect(outputs['sync catalog']).toMatch(/user_grades\.sql: a row cannot be read.*22P02/);
 });

@@ -121,7 +121,7 @@ test('events of a brand that cannot be served now come again, without a dead let
   const { db } = warehouse;
   const accepted: number[][] = [];
   const onStored = (objects: readonly unknown[]) =>
-    void accepted.push((objects as { brand_id?: number }[]).flatMap(({ brand_id }) => brand_id ?? []));
+    void accepted.push(objects.flatMap((one) => (one as { brand_id?: number } | undefined)?.brand_id ?? []));
   const receivers = [{ brand: 'a', db, brandIds: [1], onStored }];
   const statusOf = async (ids: (number | undefined)[], unserved = [2], served = receivers) => {
     const body = ids.map((brand_id) => ({ brand_id, reviews: [{ id: 4711 }] }));

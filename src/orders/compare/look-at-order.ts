@@ -1,3 +1,5 @@
+import { describeError } from '../../base/errors.ts';
+import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { orderLines } from '../../warehouse/orders/order-links.ts';
@@ -27,7 +29,11 @@ export async function lookUp(
   code: string,
   orderId: number | null | undefined,
 ): Promise<Pick<PlannedOrder, 'shown' | 'lookupFault'>> {
-  const found = await findOrder(deps.api, { code, orderId }, openRequests(deps));
+  const found = await findOrder(deps.api, { code, orderId }, openRequests(deps)).catch((error: unknown) => {
+    // Without a connection, what the shop and the warehouse have is shown all the same.
+    if (!(error instanceof UnavailableError && error.retryable)) throw error;
+    return { kind: 'failed' as const, reason: describeError(error) };
+  });
   if (found.kind === 'done') return { shown: found.value, lookupFault: undefined };
   return 'reason' in found
     ? { shown: 'unknown', lookupFault: found.reason }
