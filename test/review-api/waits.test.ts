@@ -212,6 +212,13 @@ test('a first 429 holds all, also where the overview is shown: a service may cou
   expect(session.session.heldUntilMs).toBeGreaterThan(Date.now() + 3_000_000);
 });
 
+test('a second 429 of one call is about that call, if the overview is shown', async () => {
+  const service = await tinyService(({ path }) => (path.endsWith('overview') ? json({}) : busy(0.1)));
+  const error = await failureOf(client(service.url, { retry: quick }).orders.get(1, { giveUpAfterMs: 50 }));
+  expect(error).toMatchObject({ status: 429, attempts: 2 });
+  expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/1', '/v1/orders/1', '/v1/reviews/overview']);
+});
+
 test('after a ban each process sends one request, and no other before its end', async () => {
   let isBanned = false;
   const service = await tinyService(async (seen) => {
