@@ -102,8 +102,8 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
 }
 
 /**
- * The environment of a brand: .env with the file of the brand over it. Of what both say about mails and deletions the
- * stricter counts, as between a run and its process (promise 7): 0 or off in .env stops all brands.
+ * The environment of a brand: .env with the file of the brand over it. If both say something about mails or deletions, the
+ * stricter value counts, as between a run and its process (promise 7): 0 or off in .env stops all brands.
  */
 function environmentOf(all: Environment, own: Environment): Environment {
   const [days = '', ownDays = ''] = [all, own].map((one) => one.ORDER_CONTACT_MAX_AGE_DAYS?.trim());

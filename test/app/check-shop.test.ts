@@ -62,7 +62,7 @@ test('what the lines add up to is said, and is a warning if more than a quarter 
     checkSums(prices.map((price, n) => dated({ code: `A${n}`, total_price: '100' }, { price: String(price) })))[0];
   const what = 'order_lines.sql: the lines add up to 84 % of total_price in the middle order';
   expect(check(84, 84, 84)).toEqual({ level: 'ok', what });
-  // Of fewer than three orders nothing is said.
+  // Fewer than three orders prove nothing.
   expect(check(10_000, 10_000)).toBeUndefined();
   // A quarter far off is what vouchers and shipping do; one order more is not.
   expect(check(49, 100, 100, 201, 100, 100, 50, 200)).toMatchObject({ level: 'ok' });

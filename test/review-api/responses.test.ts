@@ -242,7 +242,7 @@ test('JSON behind a warning is used, and the warning is logged once, masked', as
   expect(await api.subOrders.create(1, { product_id: 3, price: '1' })).toEqual({ id: 5 });
   expect((await api.reviews.page(january, 1)).rawBody.toString()).toBe(text);
   expect(lines).toEqual([
-    expect.stringMatching(/Warning: Undefined key .*the review service writes text before its JSON/),
+    expect.stringMatching(/Warning: Undefined key .*the review service writes text beside its JSON/),
   ]);
   expect(lines[0]).not.toContain('minji');
 });

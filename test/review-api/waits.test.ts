@@ -266,7 +266,7 @@ test('a ceiling that fails ends the call that asks, and no other', async () => {
   let calls = 0;
   const acquire = async () => {
     calls += 1;
-    // Of the token, of the order, and of the overview.
+    // The token, the order and the overview ask for a turn.
     if (calls === 3) throw new Error('no ceiling');
   };
   const service = await tinyService((seen) => (is(9)(seen) ? wait(503, 3600) : orderOf(seen)));

@@ -11,7 +11,7 @@ import { openRecords, readCatalogRows } from './catalog-record.ts';
  * parents first whatever order the rows come in. A category becomes a dead letter if its parent is not at the service and
  * cannot be synced. The parent of a category that has none in the shop any more is cleared.
  *
- * A category that the shop deletes stays at the service. One that was deleted there is made again once the shop changes it.
+ * A category that the shop deletes stays at the service. A category that was deleted there is made again once the shop changes it.
  */
 export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { db, api } = deps;

@@ -94,7 +94,7 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
     uselessTokens: 0,
     /** Whether a cache asks the service when we say that we want no stored response. */
     isCacheObedient: true,
-    /** Whether the log has said that the service writes text before its JSON. */
+    /** Whether the log has said that the service writes text beside its JSON. */
     hasWarned: false,
     /** When the log last had a line of this level about a retry. */
     saidMs: { info: Number.NEGATIVE_INFINITY, warn: Number.NEGATIVE_INFINITY },
@@ -283,7 +283,7 @@ function report(client: Client, { method, path }: Call, outcome: Outcome<unknown
   const { log, onRequestEnd } = client.options;
   if (outcome.warning !== undefined && !client.hasWarned) {
     client.hasWarned = true;
-    log?.warn({ method, path, text: outcome.warning }, 'the review service writes text before its JSON');
+    log?.warn({ method, path, text: outcome.warning }, 'the review service writes text beside its JSON');
   }
   const facts = { method, path, status: outcome.status, durationMs };
   log?.debug(facts, 'request to the review service');

@@ -66,7 +66,7 @@ function jsonBeforeText(bytes: Buffer): { json: Buffer; text: string } | undefin
   return isOther || /^[,:\]}]/.test(text) || parsedJson(json.toString()) === undefined ? undefined : { json, text };
 }
 
-/** Where the JSON ends with which the text begins. */
+/** The text begins with JSON. @returns the index behind that JSON. */
 function endOfJson(text: string): number {
   let depth = 0;
   for (const found of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/gs)) {
