@@ -11,7 +11,7 @@ import {
 import { defineRun } from '../src/runs/define-run.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
-import { newestEnded, openRuns, type Run } from '../src/warehouse/runs/runs.ts';
+import { openOrNewest } from '../src/warehouse/runs/runs.ts';
 import { backfillOrders } from './backfill-orders.ts';
 import { runOfOrders } from './conclusions.ts';
 import { noteQueries } from './note-queries.ts';
@@ -41,24 +41,23 @@ export const syncOrders = defineRun({
 
 /**
  * The first sync would send the contact of young orders that a backfill has not reached yet. The person who began that backfill
- * wants to mail nobody about them. A backfill that a person has ended stops no sync.
+ * wants to mail nobody about them. If somebody has stopped it, that is still so.
  *
  * @throws IncompleteError
  */
 async function requireNoBackfill({ warehouse: { db } }: App): Promise<void> {
   if ((await readCursor(db, 'orders')) !== undefined) return;
-  const isBackfill = ({ job, rights }: Run) => job === backfillOrders.name && rights.trigger === 'backfill';
-  const isOpen = (await openRuns(db)).some(isBackfill);
-  const last = (await newestEnded(db)).find(isBackfill);
-  const hasFailed = last?.outcome === 'failed' || last?.reason === 'steps-failed';
-  if (!isOpen && !hasFailed) return;
+  const { outcome, reason } = (await openOrNewest(db, backfillOrders.name, 'backfill')) ?? { outcome: 'done' };
+  if (outcome === 'done' || (outcome === 'incomplete' && reason !== 'steps-failed')) return;
+  const how = outcome === null ? 'has not ended' : outcome === 'abandoned' ? 'was stopped' : 'failed';
   throw new IncompleteError(
-    `The first sync of orders waits for a backfill of orders that ${isOpen ? 'has not ended' : 'failed'}: it would send ` +
+    `The first sync of orders waits for a backfill of orders that ${how}: it would send ` +
       'the contact of orders that the backfill is to push without',
     {
-      hint: isOpen
-        ? 'Wait for its end; review-sync runs names it, and review-sync runs end ID ends it.'
-        : 'Run it again: review-sync backfill orders. The newest one counts, also one of a day without orders.',
+      hint:
+        `${outcome === null ? 'Wait for its end; review-sync runs names it.' : 'Run it again: review-sync backfill orders.'} ` +
+        'If the sync may send that contact, run one of a day without orders: ' +
+        'review-sync backfill orders --from 2000-01-01 --to 2000-01-01',
     },
   );
 }

@@ -83,21 +83,43 @@ test('contact goes with young orders of the regular sync, whatever becomes of th
   expect(await atService()).toContainEqual({ code: 'LOST', ...contactOf('LOST') });
 });
 
-test('the first sync waits for a backfill that is open or has failed, and sends no contact of its orders', async ({
-  world,
-}) => {
+test('the first sync waits for a backfill that is open, failed or was stopped', async ({ world }) => {
   await world.place(order('A', { user_email: 'a@example.com' }));
-  expect(await world.cli('backfill', 'orders', '--detach')).toMatchObject({ status: 0 });
-  const waits = expect.stringContaining('The first sync of orders waits for a backfill of orders that has not ended');
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1, stderr: waits });
+  const waitsForOneThat = async (how: string) => {
+    const stderr = expect.stringContaining(`The first sync of orders waits for a backfill of orders that ${how}`);
+    expect(await world.cli('sync orders')).toMatchObject({ status: 1, stderr });
+  };
+  expect(await world.cli('backfill orders --detach')).toMatchObject({ status: 0 });
+  await waitsForOneThat('has not ended');
   await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'incomplete', reason = 'steps-failed'
     where job = 'backfill-orders'`);
-  const failed = expect.stringContaining('The first sync of orders waits for a backfill of orders that failed');
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 1, stderr: failed });
+  await waitsForOneThat('failed');
+  const backfill = startHere(['backfill', 'orders'], world.environment);
+  world.serviceRule(() => {
+    backfill.kill('SIGINT');
+    return { status: 503 };
+  });
+  expect(await backfill.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('Interrupted') });
+  world.serviceRule(() => 'pass');
+  // One with e-mail says nothing about the customers that the stopped one has not reached.
+  expect(await world.cli('backfill orders --with-email --to 2000-01-01')).toMatchObject({ status: 0 });
+  await waitsForOneThat('was stopped');
   expect(await world.atService(contacts)).toEqual([]);
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('backfill orders')).toMatchObject({ status: 0 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
   expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
+});
+
+test('a backfill of a day without orders lets the first sync begin', async ({ world }) => {
+  await world.place(order('A', { user_email: 'a@example.com' }));
+  await world.cli('backfill orders --detach');
+  const [{ id } = {}] = await world.warehouse<{ id: string }>('select id from sync.runs');
+  expect(await world.cli(`runs end ${id}`)).toMatchObject({ status: 0 });
+  const { stderr } = await world.cli('sync orders');
+  const [command = ''] = /backfill orders --from [\d-]+ --to [\d-]+/.exec(stderr) ?? [];
+  expect(await world.cli(command)).toMatchObject({ status: 0 });
+  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'a@example.com' }]);
 });
 
 test('after a backfill or a repair a young order goes once more with its contact', async ({ world }) => {

@@ -197,3 +197,11 @@ export const lastRuns = async (db: Db, limit: number) => (await rowsOf<Run>(db, 
  * about the state of the job.
  */
 export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
+
+/** A run of the job that exists for this reason: one that has not ended, else the newest, however it ended. */
+export async function openOrNewest(db: Db, job: string, trigger: Trigger): Promise<Run | undefined> {
+  const row = await firstOf<Run>(db)`
+    select * from sync.run_rows where job = ${job} and rights ->> 'trigger' = ${trigger}
+    order by "finishedAt" is null desc, "startedAt" desc limit 1`;
+  return row && asRun(row);
+}
