@@ -5,6 +5,7 @@ import type { Fate } from '../harness/proxy.ts';
 test.for<[string, Fate | 'held']>([
   ['held back', 'held'],
   ['refused', { status: 403 }],
+  ['unknown to the service', { status: 404 }],
 ])('an order whose deletion is %s stays at the service without contact', async ([_, fate], { world }) => {
   await world.place(order('O1', { user_email: 'kim@example.com', user_phone: '010-1' }, line('1', 7)));
   await world.sync();

@@ -30,9 +30,11 @@ export async function sendAll(
   const { orderId } = memory;
   for (const request of requests) {
     const wire = request.kind === 'find' ? undefined : wireOf(request, orderId);
-    const sent = wire
+    const answer: Sent<unknown> = wire
       ? await sendOne((options) => wire.call(api, options))
       : await findOrder(api, { code, orderId }, sendOne);
+    // A 404 to a removal: the next look tells whether it is gone, or the service only has no such request.
+    const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? { kind: 'absent' } : answer;
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
     if (isDone && isRemoval(request))
@@ -139,7 +141,8 @@ function learnOfOrder(
       if (sent.kind === 'absent') return { memory, shown: 'absent' };
       return { memory: { ...memory, stop: memory.failedDeletion ?? failure }, shown };
     case 'delete order':
-      if (sent.kind === 'done' || sent.kind === 'absent') return { memory, shown: 'absent' };
+      if (sent.kind === 'done') return { memory, shown: 'absent' };
+      if (sent.kind === 'absent') return { memory: { ...memory, failedDeletion: failure }, shown: 'unknown' };
       if (sent.kind === 'failed' && sent.isRefused) return { memory: { ...memory, failedDeletion: failure }, shown };
       // A service that responds with 500 may have done it, or do it later.
       return { memory: { ...memory, failedDeletion: { ...failure, isUnknown: true } }, shown: 'unknown' };

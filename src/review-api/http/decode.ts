@@ -154,6 +154,12 @@ export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
 }
 
+/** As `ignoreBody`. @returns whether the service had the record. */
+export function wasThere(response: HttpResponse): boolean {
+  ignoreBody(response);
+  return !isMissingStatus(response.status);
+}
+
 /**
  * The record, which was requested by its id. A proxy that mixes up responses must not pass another record off as this
  * one.

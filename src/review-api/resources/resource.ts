@@ -1,6 +1,6 @@
 import { isSameCode } from '../../base/codes.ts';
 import type { CallOptions, HttpResponse, Params, Send } from '../http/call.ts';
-import { ignoreBody, parseJson, reading, withSameId } from '../http/decode.ts';
+import { ignoreBody, parseJson, reading, wasThere, withSameId } from '../http/decode.ts';
 import { integer, list, readShape, record, type Shape, ShapeError, textOrNull } from '../http/shape.ts';
 import { MalformedResponseError, PageLimitError } from '../review-api-errors.ts';
 
@@ -64,10 +64,11 @@ export function operationsById<Item extends { id: number }, Patch>(
      * Deletes the record for good, an order with its sub-orders, reviews and send records. A record that does not exist
      * is a success.
      *
+     * @returns whether the service had it.
      * @throws RefusedError if this API user may not delete it: a review that another partner created.
      */
-    async remove(id: number, options: CallOptions = {}): Promise<void> {
-      return send({ method: 'DELETE', path: pathOf(id), notFoundIsSuccess: true, ...options }, ignoreBody);
+    async remove(id: number, options: CallOptions = {}): Promise<boolean> {
+      return send({ method: 'DELETE', path: pathOf(id), notFoundIsSuccess: true, ...options }, wasThere);
     },
   };
 }
@@ -103,9 +104,9 @@ export function operationsByCode<
     },
 
     /** As `remove`, by the shop's code. */
-    async removeByCode(code: string, options: CallOptions = {}): Promise<void> {
+    async removeByCode(code: string, options: CallOptions = {}): Promise<boolean> {
       const fields = { code: requireCode(code) };
-      return send({ method: 'DELETE', path, params: fields, notFoundIsSuccess: true, ...options }, ignoreBody);
+      return send({ method: 'DELETE', path, params: fields, notFoundIsSuccess: true, ...options }, wasThere);
     },
 
     /**

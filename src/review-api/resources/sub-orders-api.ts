@@ -57,8 +57,8 @@ export function subOrdersApi(anySend: Send) {
     update: async (orderId: number, subOrderId: number, patch: SubOrderPatch, options?: CallOptions): Promise<void> =>
       of(orderId).put(subOrderId, patch, options),
 
-    /** Deletes a sub-order. If it does not exist, that is a success. */
-    remove: async (orderId: number, subOrderId: number, options?: CallOptions): Promise<void> =>
+    /** Deletes a sub-order. If it does not exist, that is a success. @returns whether the service had it. */
+    remove: async (orderId: number, subOrderId: number, options?: CallOptions): Promise<boolean> =>
       of(orderId).remove(subOrderId, options),
   };
 }
