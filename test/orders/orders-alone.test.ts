@@ -53,6 +53,19 @@ test('products whose sub-orders always get 404 or 500 stop only their lines', as
   expect(await world.openDeadLetters()).toHaveLength(8);
 });
 
+test('an empty value that the service refuses holds back no other change of its line', async ({ world }) => {
+  await world.place(order('A', line('1', 7, { invoice: 'I-1', product_options: { size: 'S' } })));
+  await world.sync();
+  world.serviceRule(({ method, form }) => (method === 'PUT' && form.get('invoice') === '' ? { status: 422 } : 'pass'));
+  await world.shop(`update l set invoice = null, status = 'delivered', product_options = '{}';
+    update o set updated_at = now()`);
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1, sub_orders_changed: 1, lines_failed: 1 });
+  expect(await world.atService('select status, invoice from reference_service.sub_orders')).toEqual([
+    { status: 'delivered', invoice: 'I-1' },
+  ]);
+  expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/1' }]);
+});
+
 test('a service that fails for every order stops the run and leaves no dead letter', async ({ world }) => {
   await world.place(...orders(30));
   world.serviceRule(({ method, path }) => (method === 'POST' && path === '/v1/orders' ? { status: 503 } : 'pass'));

@@ -168,7 +168,7 @@ export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
 
 /** First changes, then removals, then creations. What is only to be remembered of a line is remembered. */
 function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLines: boolean): PlannedRequests {
-  const changes = found.matched.filter(({ body }) => Object.keys(body).length > 0);
+  const changes = found.matched.flatMap(inParts);
   // A request whose response was lost may have changed the others, or somebody else.
   const asWanted = new Map(found.matched.map(({ lineCode, content }) => [lineCode, content]));
   for (const { lineCode } of changes) asWanted.delete(lineCode);
@@ -179,6 +179,16 @@ function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLine
   const removals = mayRemoveLines ? found.remove : [];
   const requests = [...changes, ...removals, ...found.create];
   return { requests, memory: { ...memory, lines, held: found.remove.length - removals.length } };
+}
+
+/** First the values, then what is to be emptied: a service that refuses an empty value holds nothing else back. */
+function inParts(change: SubOrderDifference['matched'][number]) {
+  const { values = [], empty = [] } = Object.groupBy(Object.entries(change.body), ([, value]) =>
+    value === null ? 'empty' : 'values',
+  );
+  return [values, empty].flatMap((some) =>
+    some.length > 0 ? [{ ...change, body: Object.fromEntries(some) as typeof change.body }] : [],
+  );
 }
 
 /** The fields that a request is to empty. */

@@ -118,7 +118,11 @@ export function countsOf(
   isAbsent: boolean,
 ): Counts {
   const done = (kind: Result['request']['kind']) =>
-    results.filter(({ request, sent }) => request.kind === kind && sent.kind === 'done').length;
+    new Set(
+      results.flatMap(({ request, sent }) =>
+        'lineCode' in request && request.kind === kind && sent.kind === 'done' ? request.lineCode : [],
+      ),
+    ).size;
   if (isAbsent) return results.some(({ request }) => request.kind === 'delete order') ? { orders_deleted: 1 } : {};
   if (memory.stop || !memory.accepted) return { orders_failed: 1 };
   const all: Counts = {
