@@ -18,7 +18,7 @@ import { heldIn, storedDates } from '../../warehouse/reviews/absent-reviews.ts';
 import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { fetchPage, obstacleOf, type PageDeps, type PageQuery, requireAnotherList } from '../read/list-page.ts';
 import type { ReviewDeps } from '../read/reader.ts';
-import { type Axis, justNow, listLimits } from '../read/window.ts';
+import { type Axis, justNow, listLimits, planWindows } from '../read/window.ts';
 
 /** No two zones differ by more than 26 hours. */
 const zonesApart = 26 * 3600;
@@ -101,7 +101,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
  * begins and after the list was read, and the warehouse lacks it.
  *
  * - `listed`: the list of its second alone shows it.
- * - `reason`: no list shows any review that the overview or the warehouse knows.
+ * - `reason`: no list of the last year and a half shows any review, and none that of another date of overview or warehouse.
  *
  * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
  */
@@ -120,9 +120,11 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<'listed
   };
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
   if (await shows(secondAt(named))) return 'listed';
-  const others = [...known, ...(await storedDates(db))];
-  const seconds = others.filter((other) => !isWithin(other, empty)).map(secondAt);
-  for (const span of [lately(deps), ...seconds]) if (await shows(span)) return undefined;
+  const now = secondOf(deps.now());
+  const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty], 1);
+  const others = [...known, ...(await storedDates(db))].filter((other) => !isWithin(other, empty));
+  const spans = [...lists.map(({ span }) => span).reverse(), ...others.map(secondAt)];
+  for (const span of spans) if (await shows(span)) return undefined;
   return {
     reason: `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`,
   };
