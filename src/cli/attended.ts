@@ -10,7 +10,7 @@ import type { Surroundings } from './program.ts';
 const isServer = ({ isSilent, hasServers }: Command) => isSilent === true || hasServers === true;
 
 /** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
-export const graceMs = (command: Command): number => (isServer(command) ? 20_000 : 8000);
+export const graceMs = (command: Command): number => (isServer(command) ? 20_000 : 2000);
 
 /**
  * Does the work of a command in view of a person: says for which lock it waits in the warehouse, and gives it up if it has

@@ -26,13 +26,13 @@ export async function endRun(
 /**
  * Ends the run of a command that was stopped, as by Ctrl-C, on all workers.
  *
- * @throws ReviewSyncError if the warehouse does not respond within five seconds: a person waits.
+ * @throws ReviewSyncError if the warehouse does not respond within 1.5 seconds: a command ends two seconds after its signal.
  */
 export async function endInterrupted(app: App, id: string): Promise<void> {
   const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
   const end = finishRun(app.warehouse.db, id, { outcome: 'abandoned', error });
-  const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond within 5 seconds');
-  await withTimeout(end, 5000, late).catch((cause: unknown) => {
+  const late = () => new ReviewSyncError('warehouse', 'The warehouse did not respond');
+  await withTimeout(end, 1500, late).catch((cause: unknown) => {
     const message = 'Interrupted, but the run could not be ended: the next worker continues it';
     throw new ReviewSyncError('run', message, { cause });
   });

@@ -143,7 +143,7 @@ export async function runToEnd(app: App, request: RunRequest, following: Followi
     return await followRun(app, id, following);
   } finally {
     const closing = worker.close(signal.aborted ? 0 : undefined);
-    if (signal.aborted) await endInterrupted(app, id).finally(() => closing);
+    if (signal.aborted) await endInterrupted(app, id);
     await closing;
   }
 }

@@ -85,6 +85,17 @@ test('each command that waits for a lock says so, and ends on a signal', async (
   expect(await Promise.all(ends)).toEqual(commands.map((command) => [command, 1, stopped]));
 });
 
+test('a command that cannot end its run says that workers continue it', async () => {
+  await using world = await openOrderWorld();
+  await world.place(order('O1'));
+  const oneWaits = await holdUp(world, 'sync.order_links in exclusive mode');
+  const command = startHere(['backfill', 'orders'], world.environment);
+  await oneWaits();
+  await holdUp(world, 'sync.runs');
+  command.kill('SIGINT');
+  expect(await command.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('the next worker continues') });
+});
+
 test('while a table is locked the status page says so, and serve ends on a signal', async () => {
   const [token, url] = ['a-token-of-the-test', 'http://127.0.0.1:1/'];
   await using serving = await openServe({ STATUS_TOKEN: token, ALERT_WEBHOOK_URL: url });

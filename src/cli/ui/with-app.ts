@@ -16,14 +16,21 @@ export async function withApp<T>(
   work: (app: App, progress: Progress) => Promise<T>,
 ): Promise<T> {
   const progress = openProgress(context.terminal, label, unit);
-  await using app = await openApp(context.config(), {
+  const app = await openApp(context.config(), {
     // Without LOG_LEVEL a person at a terminal reads the error that the command ends with, not its line of the log too.
     log: await context.log(context.terminal.isTerminal ? 'fatal' : 'error'),
     onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
     // A command carries out its own run only.
     takers: 1,
   });
-  return await work(app, progress).finally(progress.stop);
+  try {
+    return await work(app, progress).finally(progress.stop);
+  } finally {
+    const closing = app.close();
+    // After a signal no server that hangs is waited for: the connections end with the process.
+    if (context.signal.aborted) closing.catch(() => {});
+    else await closing;
+  }
 }
 
 /**
