@@ -24,17 +24,20 @@ async function simulate(...options: string[]): Promise<string> {
 const isExhaustive = process.env.EXHAUSTIVE === '1';
 const allIsWell = ', 0 not as they should be';
 
+/** Small worlds in which everything of `natureOf` happens at least once. */
+const ofEachKind = '8,9,19,21,22,25,32,34,42,45,53';
+
 test('worlds end as they should, and a seed is the same world each time', async () => {
   const today = Math.floor(Date.now() / 86_400_000) * 1000;
-  const [fixed, more] = isExhaustive ? ['1..5000', 3000] : ['1..15', 7];
-  const said = await simulate('--seed', `${fixed},11,${today}..${today + more}`);
+  const [fixed, more] = isExhaustive ? ['1..5000', 3000] : [ofEachKind, 4];
+  const said = await simulate('--seed', `${fixed},9,${today}..${today + more}`);
   expect(said).toContain(allIsWell);
-  const hashes = [...said.matchAll(/^seed 11 \((\w+)\)/gm)].map(([, hash]) => hash);
+  const hashes = [...said.matchAll(/^seed 9 \((\w+)\)/gm)].map(([, hash]) => hash);
   expect(hashes).toEqual([expect.stringMatching(/\w/), hashes[0]]);
 });
 
 // A week, in which one brand is restored from a backup, is lived through in .ci/run.
 test('three brands on one warehouse live through a storm, one of them healthy', async () => {
-  const worlds = isExhaustive ? ['--days', '7', '--seed', '1..50'] : ['--seed', '1,2'];
+  const worlds = isExhaustive ? ['--days', '7', '--seed', '1..50'] : ['--seed', '1'];
   expect(await simulate('--brands', ...worlds)).toContain(allIsWell);
 });
