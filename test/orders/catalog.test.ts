@@ -1,10 +1,12 @@
 import { expect } from 'vitest';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { learnProducts } from '../../src/warehouse/orders/products.ts';
 import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import { orderDeps } from '../harness/sync-orders.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
 const catalogQueries = {
@@ -42,7 +44,7 @@ test('parents come before children; a cycle and an unknown parent are dead lette
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into c values ('a-leaf', 'Leaf', 'b-branch'), ('b-branch', 'Branch', 'c-root'), ('c-root', 'Root', null),
     ('x', 'X', 'y'), ('y', 'Y', 'x'), ('z-below', 'Below', 'x'), ('lost', 'Lost', 'nowhere')`);
-  expect((await byCommand(world)).status).toBe(1);
+  expect((await syncCatalog(world)).outcome).toBe('incomplete');
   expect(await openLetters(world)).toMatchObject([
     { key: 'lost', reason: 'its parent nowhere is not among the categories' },
     { key: 'x', reason: expect.stringMatching(/cycle: .*x.*y/) },
@@ -56,10 +58,10 @@ test('parents come before children; a cycle and an unknown parent are dead lette
   ];
   expect(await parents(world)).toEqual(good);
   const sent = writes(world);
-  await byCommand(world);
+  await syncCatalog(world);
   expect(writes(world)).toEqual(sent);
   await world.shop(`update c set parent = null where code in ('y', 'lost')`);
-  expect((await byCommand(world)).status).toBe(0);
+  expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await parents(world)).toHaveLength(7);
   // No line waits for a product, so no order is looked through for one.
   expect(world.service.requests()).not.toHaveProperty('GET /v1/orders');
@@ -155,48 +157,19 @@ test('what the shop changes or clears reaches the service, also below a bad row'
   expect(await parents(world)).toContainEqual({ code: 'C2', parent: null });
   expect(await icons()).toEqual([{ icon: null }]);
   await world.shop('delete from c; delete from g');
-  expect((await byCommand(world)).status).toBe(0);
+  expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await named(world, 'categories')).toHaveLength(3);
   expect(await icons()).toHaveLength(1);
 });
 
-test('two runs at once create each grade once; an order carries that of its customer', async ({ openWorld }) => {
+test('two runs at once, and one that loses the warehouse, create each grade once', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
-  await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 8) n`);
+  const insert = (from: number, to: number) =>
+    world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(${from}, ${to}) n`);
+  await insert(1, 8);
   await Promise.all([byCommand(world), byCommand(world)]);
   expect(await named(world, 'user_grades')).toHaveLength(8);
-  await world.shop(
-    `alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G5')`,
-  );
-  await world.run('sync-orders');
-  const gradeOf = (code: string) =>
-    world.atService(
-      `select g.name from reference_service.orders o
-         join reference_service.user_grades g on g.id = o.user_grade_id where o.code = $1`,
-      [code],
-    );
-  expect(await gradeOf('A')).toEqual([{ name: 'Grade 5' }]);
-  // A grade and an order that failed are tried again together, the grade first.
-  await world.shop(
-    `insert into g (code, name) values ('G9', 'Grade 9'); insert into o (code, user_grade_code) values ('B', 'G9')`,
-  );
-  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
-    values ('order', 'B', 'B', 'test', '{}'), ('user_grade', 'G9', null, 'test', '{}')`);
-  const retry = (...ids: string[]) => world.cli('dead-letters', 'retry', ...ids);
-  expect(await retry()).toMatchObject({ status: 0 });
-  expect(await gradeOf('B')).toEqual([{ name: 'Grade 9' }]);
-  // The catalog is read as a whole, for a category too.
-  await world.warehouse(`update sync.dead_letters set resolved_at = null, kind = 'category' where id = 2`);
-  await world.shop(`insert into g (code, name) values ('G10', '')`);
-  expect(await retry('2')).toMatchObject({
-    status: 1,
-    stdout: expect.stringMatching(/^sync catalog: incomplete\. .*1 of 1 record: synced/s),
-  });
-});
-
-test('a run that loses the warehouse while it creates a grade leaves none twice', async ({ openWorld }) => {
-  const world = await catalogWorld(openWorld);
-  await world.shop(`insert into g (code, name) select 'G' || n, 'Grade ' || n from generate_series(1, 4) n`);
+  await insert(9, 12);
   const deps = orderDeps(await world.openApp());
   const { userGrades } = deps.api;
   const lose = () =>
@@ -205,13 +178,13 @@ test('a run that loses the warehouse while it creates a grade leaves none twice'
   // Between the look and the creation, while another run creates all.
   const afterLook: typeof userGrades.listAll = async function* () {
     yield* userGrades.listAll();
-    if ((await lose()).length > 0) await byCommand(world);
+    if ((await lose()).length > 0) await syncCatalog(world);
   };
   const api = { ...deps.api, userGrades: { ...userGrades, listAll: afterLook } };
   await expect(syncUserGrades({ ...deps, api })).rejects.toThrow();
-  expect(await named(world, 'user_grades')).toHaveLength(4);
+  expect(await named(world, 'user_grades')).toHaveLength(12);
   expect(await counts(world)).not.toHaveProperty('user_grades_pushed');
-  expect(await named(world, 'user_grades')).toHaveLength(4);
+  expect(await named(world, 'user_grades')).toHaveLength(12);
 });
 
 test('a product that no review names is learned from 3,000 orders of the service', async ({ openWorld }) => {
@@ -237,32 +210,50 @@ test('a product that no review names is learned from 3,000 orders of the service
   ).toEqual([{ id: 77 }, { id: 79 }]);
 });
 
-test('a grade that was deleted at the service is made again, and its orders get it', async ({ openWorld }) => {
+test('an order carries its customer’s grade, also one that is made again or retried', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
     alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
-  const orderGrade = async () => {
+  const gradesOfOrders = () =>
+    world.atService(`select g.name from reference_service.orders o
+      left join reference_service.user_grades g on g.id = o.user_grade_id order by o.code`);
+  const pushed = async () => {
     expect((await world.run('sync-orders')).outcome).toBe('done');
-    const [order] = await world.atService(`select g.name from reference_service.orders o
-      left join reference_service.user_grades g on g.id = o.user_grade_id`);
-    return order?.name;
+    return gradesOfOrders();
   };
   // The order is pushed before its grade is known, and gets it afterwards.
-  expect(await orderGrade()).toBe(null);
+  expect(await pushed()).toEqual([{ name: null }]);
   expect((await syncCatalog(world)).outcome).toBe('done');
-  expect(await orderGrade()).toBe('Gold');
+  expect(await pushed()).toEqual([{ name: 'Gold' }]);
+  // The grade is deleted at the service.
   await world.atService(`update reference_service.orders set user_grade_id = null;
     delete from reference_service.user_grades where name = 'Gold'`);
   expect(await counts(world)).toMatchObject({ user_grades_pushed: 1 });
   expect(await gradeLinks(world, 'user_grade_id')).toEqual(await named(world, 'user_grades', 'id as user_grade_id'));
-  expect(await orderGrade()).toBe('Gold');
+  expect(await pushed()).toEqual([{ name: 'Gold' }]);
   const sent = writes(world);
   await counts(world);
   expect(writes(world)).toEqual(sent);
+  // A grade and an order that failed are tried again together, the grade first.
+  await world.shop(
+    `insert into g (code, name) values ('G9', 'Bronze'); insert into o (code, user_grade_code) values ('B', 'G9')`,
+  );
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
+    values ('order', 'B', 'B', 'test', '{}'), ('user_grade', 'G9', null, 'test', '{}')`);
+  expect(await world.cli('dead-letters retry')).toMatchObject({ status: 0 });
+  expect(await gradesOfOrders()).toEqual([{ name: 'Gold' }, { name: 'Bronze' }]);
+  // The catalog is read as a whole, for a category too.
+  await world.warehouse(`update sync.dead_letters set resolved_at = null, kind = 'category' where id = 2`);
+  await world.shop(`insert into g (code, name) values ('G10', '')`);
+  expect(await world.cli('dead-letters retry 2')).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^sync catalog: incomplete\. .*1 of 1 record: synced/s),
+  });
 });
 
-test('one bad row costs one row: unreadable, twice there, or always a 500', async ({ openWorld }) => {
+test('one bad row costs one row; after five in a row the service counts as down', async ({ openWorld }) => {
   const sent = new Map<string, number>();
+  let isDown = false;
   const world = await catalogWorld(openWorld, {
     call({ form }) {
       if (form.get('code') === 'broken') form.set('status', 'broken');
@@ -270,7 +261,8 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
     },
     answer(answer, { method, path, form }) {
       const isGrade = method === 'POST' && path === '/v1/user_grades' && !form.has('name');
-      if (form.get('status') !== 'broken' && !isGrade) return;
+      const isFailing = isDown && method === 'POST' && path === '/v1/categories';
+      if (form.get('status') !== 'broken' && !isGrade && !isFailing) return;
       sent.set(path, (sent.get(path) ?? 0) + 1);
       Object.assign(answer, { status: 500, body: { error: 'broken' } });
     },
@@ -284,7 +276,7 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
   const cast = expect.stringMatching(/^categories\.sql: a row cannot be read: .*SQLSTATE 22P02/);
   const key = expect.stringMatching(/^sha256:/);
   const nameless = { kind: 'category', key, reason: 'code is an empty text, expected a value' };
-  const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 1000, settleMs: 1 } });
+  const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 100, settleMs: 1 } });
   for (let run = 1; run <= 2; run += 1) {
     sent.clear();
     await syncCategories(deps);
@@ -313,17 +305,9 @@ test('one bad row costs one row: unreadable, twice there, or always a 500', asyn
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
   await world.shop(`delete from g where code = 'G5'`);
   expect((await syncCatalog(world)).outcome).toBe('done');
-});
 
-test('a service that fails for five new records in a row counts as down', async ({ openWorld }) => {
-  const world = await catalogWorld(openWorld, {
-    answer(answer, { method, path }) {
-      if (method === 'POST' && path === '/v1/categories')
-        Object.assign(answer, { status: 500, body: { error: 'broken' } });
-    },
-  });
-  await world.shop(`insert into c select 'C' || n, 'Category', null from generate_series(1, 6) n`);
-  const deps = orderDeps(await world.openApp(), { limits: { giveUpAfterMs: 0, settleMs: 1 } });
+  isDown = true;
+  await world.shop(`delete from c; insert into c select 'C' || n, 'Category', null from generate_series(1, 6) n`);
   await expect(syncCategories(deps)).rejects.toMatchObject({ code: 'unavailable' });
   expect(await openLetters(world)).toEqual([]);
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
@@ -332,17 +316,17 @@ test('a service that fails for five new records in a row counts as down', async 
   expect(await openLetters(world)).toHaveLength(6);
 });
 
-test('a product is stored when it is named again; the higher of two ids counts', async ({ openWorld }) => {
-  const world = await openWorld({ shop: 'empty' });
-  const [here, elsewhere] = [(await world.openApp()).warehouse, (await world.openApp()).warehouse];
+test('a product is stored when it is named again; the higher of two ids counts', async () => {
+  const { url, ask, warehouse: here } = await openTestWarehouse();
+  await using elsewhere = await openWarehouse({ url, connections: 1 });
   const learn = (warehouse: typeof here, ...ids: number[]) =>
     learnProducts(
       warehouse,
       ids.map((product_id) => ({ product_code: 'P', product_id })),
     );
-  await world.warehouse('alter table sync.product_links rename to elsewhere');
+  await ask('alter table sync.product_links rename to elsewhere');
   await expect(learn(here, 7)).rejects.toThrow('product_links');
-  await world.warehouse('alter table sync.elsewhere rename to product_links');
+  await ask('alter table sync.elsewhere rename to product_links');
   for (const [warehouse, ids, known] of [
     [here, [7], 7],
     [here, [7, 9, 8], 9],
@@ -351,6 +335,6 @@ test('a product is stored when it is named again; the higher of two ids counts',
     [here, [11, 10], 12],
   ] as const) {
     await learn(warehouse, ...ids);
-    expect(await world.warehouse('select product_id::integer as id from sync.product_links')).toEqual([{ id: known }]);
+    expect(await ask('select product_id::integer as id from sync.product_links')).toEqual([{ id: known }]);
   }
 });
