@@ -1,7 +1,6 @@
 import { mkdir, readFile, rm, rmdir, truncate, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { setCreations } from '../../src/warehouse/orders/known-orders.ts';
 import { startCli, until } from '../harness/cli.ts';
 import { countByHand } from '../harness/warehouse.ts';
 import {
@@ -87,36 +86,6 @@ test('a second run writes no month, but those that are truncated, missing or of 
   await writeFile(join(lake.dir, 'manifest.json'), JSON.stringify(died));
   await writeFile(join(lake.dir, first), Buffer.alloc(file?.bytes ?? 0));
   expect(writtenMonths(await lake.export())).toEqual([first]);
-  await expectSameAsWarehouse(lake);
-});
-
-test('only the months are written that a statement has touched', async () => {
-  for (const [statement, touched, months] of [
-    ['update warehouse.reviews set score = 5 where id = 2', ['2026-01-20'], ['2026-01']],
-    [
-      `update warehouse.reviews set created_at = '2026-02-11' where id = 2`,
-      ['2026-01-20', '2026-02-11'],
-      ['2026-01', '2026-02'],
-    ],
-    [`update sync.sub_order_links set status = 'returned' where order_code = 'feb'`, ['2026-02-05'], ['2026-02']],
-  ] as const) {
-    await lake.world.warehouse(statement);
-    await lake.world.warehouse(
-      `insert into sync.touches (record, dated_at) select 'review', unnest($1::timestamptz[])`,
-      [touched],
-    );
-    const written = writtenMonths(await lake.export()).map((path) => /month=(.*?)\//.exec(path)?.[1]);
-    expect([statement, [...new Set(written)].sort()]).toEqual([statement, months]);
-    await expectSameAsWarehouse(lake);
-  }
-});
-
-test('migrate --same-orders rewrites the months that its orders leave and reach', async () => {
-  const { world } = lake;
-  await world.warehouse(`update sync.order_links set order_id = 1 where order_code = 'jan'`);
-  const { warehouse } = await world.openApp();
-  expect(await setCreations(warehouse.db, [{ code: 'jan', at: '2026-03-06T00:00:00Z' }])).toBe(1);
-  expect(await lake.export()).toMatchObject({ removed: [monthFile('sub_orders', '2026-01')] });
   await expectSameAsWarehouse(lake);
 });
 

@@ -32,20 +32,6 @@ test('orders that the shop does not show are counted, also if they are due', asy
   expect(await world.warehouse('select from sync.order_links where due_at is not null')).toEqual([]);
 });
 
-test('an order whose code the feed writes otherwise is the order of its own code', async ({ openWorld }) => {
-  const feed = `select lower(code) as code, updated_at as changed_at from o where updated_at >= :since`;
-  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders: feed }) } });
-  await world.shop('create extension citext; alter table o alter code type citext');
-  const some = Array.from({ length: 8 }, (_, n) => order(`A${n}`, { user_email: `a${n}@example.com` }, line('1', 7)));
-  await world.place(...some);
-  expect(await world.sync()).toMatchObject({ orders_pushed: 8, orders_gone: 0 });
-  await world.shop(`update o set updated_at = now(); update o set deleted_at = now() where code = 'A0'`);
-  expect(await world.sync()).toMatchObject({ orders_unchanged: 7, orders_gone: 0 });
-  // Promise 7: the contact of an order that the shop deletes is cleared.
-  const kept = `select coalesce(user_email, '') as email from reference_service.orders where code = 'A0'`;
-  expect(await world.atService(kept)).toEqual([{ email: '' }]);
-});
-
 test('a feed that writes codes otherwise names pushed orders; a new one waits for the rescan', async ({
   openWorld,
 }) => {

@@ -7,6 +7,7 @@ import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';
 import { recount, recountAll } from '../../src/warehouse/bi/recount.ts';
 import { maskTraces } from '../../src/warehouse/forget.ts';
 import type { Warehouse } from '../../src/warehouse/index.ts';
+import { setCreations } from '../../src/warehouse/orders/known-orders.ts';
 import {
   LeaseLostError,
   type OrderStore,
@@ -274,6 +275,12 @@ test('months get a new version when their rows change, and not otherwise', async
     ['a product code', () => learn(7), ['', '2026-01']],
     ['a product code that moves', () => learn(8), ['', '2026-01', '2026-02']],
     ['a status', () => push(store, 'jan', jan, [returned]), ['2026-01']],
+    [
+      'a date that is accepted',
+      () => setCreations(warehouse.db, [{ code: 'jan', at: '2026-02-06' }]),
+      ['2026-01', '2026-02'],
+    ],
+    ['the date before', () => setCreations(warehouse.db, [{ code: 'jan', at: '2026-01-05' }]), ['2026-01', '2026-02']],
     ['a lease', () => store.lease({ code: 'new', contact: 'allowed', orderedAt: null }), []],
     ['an order that is forgotten', () => forgotten('feb'), ['2026-02']],
     ['an order that gets a review', () => land([version(1, { order_code: 'jan' })]), ['2026-01']],
