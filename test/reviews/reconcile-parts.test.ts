@@ -1,4 +1,5 @@
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { App } from '../../src/app/app.ts';
 import { reviewDeps } from '../../src/app/deps.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
@@ -10,18 +11,27 @@ import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { openGap } from '../../src/warehouse/reviews/coverage.ts';
-import { reviewAt, syncHourly, type World, worldTest } from '../harness/world.ts';
+import { openWorld, reviewAt, syncHourly, type World } from '../harness/world.ts';
 
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
+let world: World;
+let app: App;
+beforeAll(async () => {
+  world = await openWorld({ shop: 'empty' });
+  app = await world.openApp();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await world.atService('truncate reference_service.reviews restart identity cascade');
+  await world.warehouse(`truncate warehouse.reviews, warehouse.review_overview, sync.absent_reviews, sync.dead_letters,
+    sync.export_windows, sync.open_gaps, sync.runs restart identity cascade`);
+  await world.warehouse('update sync.settings set reviews_cursor = null');
+});
+
 const deleted = 'select from warehouse.reviews where deleted_at is not null';
 const at = (status: number, id?: number) => ({ method: 'GET', path: `/v1/reviews/${id}`, status });
 
 /** What reads reviews, with a client of which some methods are other ones. */
-async function depsWith(
-  world: World,
-  change: (reviews: ReviewApi['reviews']) => Partial<ReviewApi['reviews']> = () => ({}),
-) {
-  const app = await world.openApp();
+function depsWith(change: (reviews: ReviewApi['reviews']) => Partial<ReviewApi['reviews']> = () => ({})) {
   const deps = { ...reviewDeps(app, app.abort.signal), onProgress: () => {} };
   return { ...deps, reviews: { ...deps.reviews, ...change(deps.reviews) } };
 }
@@ -31,16 +41,16 @@ const absentFrom = (id: number, length: number) =>
 
 const quietly = { mark: true, show: async () => {} };
 
-test('a reconcile that is stopped while it asks about reviews does not end as done', async ({ world }) => {
+test('a reconcile that is stopped while it asks about reviews does not end as done', async () => {
   await syncHourly(world, 3);
   await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (1, 'reconcile')`);
-  const deps = reviewDeps(await world.openApp(), AbortSignal.abort());
+  const deps = reviewDeps(app, AbortSignal.abort());
   await expect(concludeReconcile(deps, { recentDays: 45, allDays: 30 })).rejects.toThrow('aborted');
 });
 
-test('a service that lost more than half is not believed, however few are asked for', async ({ world }) => {
+test('a service that lost more than half is not believed, however few are asked for', async () => {
   await syncHourly(world, 60);
-  const deps = await depsWith(world);
+  const deps = depsWith();
   const afterLossUpTo = async (id: number, askedAtMost: number) => {
     await world.atService(`delete from reference_service.reviews where id <= ${id}`);
     await world.warehouse(`insert into sync.absent_reviews (review_id, run_id)
@@ -59,7 +69,7 @@ test('a service that lost more than half is not believed, however few are asked 
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
-test('a reconcile asks for what was lately marked deleted, and closes old failures', async ({ world }) => {
+test('a reconcile asks for what was lately marked deleted, and closes old failures', async () => {
   await syncHourly(world, 4);
   // Without an id they can only be seen in a list.
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
@@ -67,7 +77,7 @@ test('a reconcile asks for what was lately marked deleted, and closes old failur
   // 29, 31, 44 and 46 days ago: before and after RECONCILE_ALL_DAYS, before and after RECONCILE_DAYS.
   await world.warehouse(`update warehouse.reviews
     set deleted_at = now() - (array[29, 31, 44, 46])[id] * interval '1 day'`);
-  const deps = await depsWith(world);
+  const deps = depsWith();
   await concludeReconcile(deps, { recentDays: 45, allDays: 30 });
   expect(await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null')).toEqual([
     { id: 4 },
@@ -76,10 +86,10 @@ test('a reconcile asks for what was lately marked deleted, and closes old failur
   expect(open).toEqual([{ key: 'no id, 30.9' }]);
 });
 
-test('verify asks about so many reviews that no list shows, and says there are more', async ({ world }) => {
+test('verify asks about so many reviews that no list shows, and says there are more', async () => {
   await syncHourly(world, 12);
   await world.atService('delete from reference_service.reviews where id <= 5');
-  const deps = await depsWith(world);
+  const deps = depsWith();
   const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
   expect(report).toMatchObject({ differing: 3, repaired: false });
@@ -88,9 +98,9 @@ test('verify asks about so many reviews that no list shows, and says there are m
   expect(rest).toMatchObject({ differing: 2, repaired: true, problems: [] });
 });
 
-test('verify says what it could not read, and does not call both sides repaired', async ({ world }) => {
+test('verify says what it could not read, and does not call both sides repaired', async () => {
   await syncHourly(world, 3);
-  const deps = await depsWith(world, ({ page }) => ({
+  const deps = depsWith(({ page }) => ({
     page: (params, ...more) => (params.limit === 1 ? page(params, ...more) : Promise.reject(new RefusedError(at(403)))),
   }));
   const problems = [expect.stringContaining('cannot be read')];
@@ -98,10 +108,10 @@ test('verify says what it could not read, and does not call both sides repaired'
   expect(report).toMatchObject({ differing: 0, repaired: false, problems });
 });
 
-test('verify names what it repaired, also in a list read twice, and what still differs', async ({ world }) => {
+test('verify names what it repaired, also in a list read twice, and what still differs', async () => {
   // A list of a round length is read twice.
   await syncHourly(world, 10);
-  const repaired = async () => verifyReviews(await depsWith(world), {}, { repair: true });
+  const repaired = async () => verifyReviews(depsWith(), {}, { repair: true });
   await world.warehouse('delete from warehouse.reviews where id > 7');
   expect(await repaired()).toMatchObject({ missing: 3, differing: 3, repaired: true, problems: [] });
   await world.warehouse(`
@@ -110,24 +120,25 @@ test('verify names what it repaired, also in a list read twice, and what still d
   await world.atService(`update reference_service.reviews set message = 'corrected' where id = 2`);
   const left = { stale: 1, differing: 1, unrepairable: 1, repaired: false, problems: [] };
   expect(await repaired()).toMatchObject(left);
+  await world.warehouse('drop function keep() cascade');
 });
 
-test('a review of the second in which one window ends and the next begins counts once', async ({ world }) => {
+test('a review of the second in which one window ends and the next begins counts once', async () => {
   // Sixty days are two windows of thirty.
   await seedReviews(world.serviceDatabaseUrl, [reviewAt(new Date('2026-01-31T00:00:00+09:00'))]);
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at) values (9, '2026-03-02', now())`);
   const progress: number[][] = [];
-  const deps = { ...(await depsWith(world)), onProgress: (...done: number[]) => void progress.push(done) };
+  const deps = { ...depsWith(), onProgress: (...done: number[]) => void progress.push(done) };
   const report = await verifyReviews(deps, { from: '2026-01-01', to: '2026-03-01' }, { repair: false });
   const differences = [{ id: 1, kind: 'missing', fields: [], day: '2026-01-31' }];
   expect(report).toMatchObject({ service: 1, warehouse: 0, missing: 1, differences, problems: [] });
   expect(progress.flat()).toEqual([1, 2, 2, 2]);
 });
 
-test('verify compares all that the overview names, also if lists begin with the oldest', async ({ world }) => {
+test('verify compares all that the overview names, also if lists begin with the oldest', async () => {
   const daily = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000));
   await seedReviews(world.serviceDatabaseUrl, daily);
-  const deps = await depsWith(world, ({ page }) => ({
+  const deps = depsWith(({ page }) => ({
     page: (params, ...more) => page({ ...params, date_order_desc: false }, ...more),
   }));
   // The review that is gone is found last, and listed by its day.
@@ -139,11 +150,11 @@ test('verify compares all that the overview names, also if lists begin with the 
   expect(report.differences.map(({ kind }) => kind)).toEqual(['extra', 'missing', 'missing', 'missing']);
 });
 
-test('refused reviews are asked for, oldest attempt first, until twenty in a row fail', async ({ world }) => {
+test('refused reviews are asked for, oldest attempt first, until twenty in a row fail', async () => {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
     select 'review', n::text, 'refused', '{}', now() - n * interval '1 hour' from generate_series(1, 40) n`);
   const asked: number[] = [];
-  const deps = await depsWith(world, () => ({
+  const deps = depsWith(() => ({
     async getRaw(id) {
       asked.push(id);
       throw id === 36 ? new NotFoundError(at(404, id)) : new UnavailableError(at(500, id));
@@ -158,10 +169,10 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   expect(await world.warehouse(again)).toHaveLength(asked.length - 1);
 });
 
-test('a review that is a 404 once, as of a gateway, is not gone', async ({ world }) => {
+test('a review that is a 404 once, as of a gateway, is not gone', async () => {
   await syncHourly(world, 2);
   const asked = new Set([1]);
-  const deps = await depsWith(world, ({ getRaw }) => ({
+  const deps = depsWith(({ getRaw }) => ({
     async getRaw(id, ...more) {
       if (asked.has(id)) return getRaw(id, ...more);
       asked.add(id);
@@ -173,10 +184,10 @@ test('a review that is a 404 once, as of a gateway, is not gone', async ({ world
   expect(await world.warehouse(deleted)).toEqual([]);
 });
 
-test('a service that forgets what it lists, at any of three looks, has lost nothing', async ({ world }) => {
+test('a service that forgets what it lists, at any of three looks, has lost nothing', async () => {
   for (const forgetsAt of [1, 2, 3]) {
     let looks = 0;
-    const deps = await depsWith(world, () => ({
+    const deps = depsWith(() => ({
       async getRaw(id) {
         if (id === 1) looks += 1;
         if (id !== 1 || looks >= forgetsAt) throw new NotFoundError(at(404, id));
@@ -190,8 +201,8 @@ test('a service that forgets what it lists, at any of three looks, has lost noth
   }
 });
 
-test('twenty reviews that are gone are believed, more only up to half of all', async ({ world }) => {
-  const deps = await depsWith(world, () => ({ getRaw: (id) => Promise.reject(new NotFoundError(at(404, id))) }));
+test('twenty reviews that are gone are believed, more only up to half of all', async () => {
+  const deps = depsWith(() => ({ getRaw: (id) => Promise.reject(new NotFoundError(at(404, id))) }));
   for (const [held, lost, marked] of [
     [5, 5, 5],
     [30, 20, 20],
@@ -207,9 +218,9 @@ test('twenty reviews that are gone are believed, more only up to half of all', a
   }
 });
 
-test('the next run begins at the newest update, a minute to thirty days back', async ({ world }) => {
+test('the next run begins at the newest update, a minute to thirty days back', async () => {
   const now = new Date();
-  const deps = { ...(await depsWith(world)), now: () => now };
+  const deps = { ...depsWith(), now: () => now };
   const day = 86_400;
   // How long ago the newest update was, in seconds.
   for (const [ago, behind] of [
@@ -225,8 +236,8 @@ test('the next run begins at the newest update, a minute to thirty days back', a
   }
 });
 
-test('a reconcile reads the newest days and each gap once, though it has read all', async ({ world }) => {
-  const deps = await depsWith(world);
+test('a reconcile reads the newest days and each gap once, though it has read all', async () => {
+  const deps = depsWith();
   await world.warehouse(`
     insert into sync.runs (id, job, started_by, started_at) values ('earlier', 'reconcile', 'schedule', now());
     insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)
