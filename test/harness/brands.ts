@@ -54,7 +54,7 @@ export async function openBrands(
     /** Runs a command to its end for these brands. The first argument may be several words. */
     cli: (...[words = '', ...more]: string[]) => runCli([...words.split(' '), ...more], environment),
     warehouse: <Row extends Record<string, unknown>>(text: string, values?: unknown[]) =>
-      queryAgain<Row>(warehouseUrl, text, values),
+      queryAgain<Row>(environment.WAREHOUSE_DATABASE_URL ?? '', text, values),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

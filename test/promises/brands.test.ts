@@ -50,15 +50,57 @@ async function expectExact(brands: Brands, name: string): Promise<void> {
   expect(await brands.warehouse(`select id::integer from warehouse_${name}.reviews order by 1`)).toEqual(reviews);
 }
 
-/** Two brands with the same order numbers, product ids and review ids, synced. */
+const withIds = (ids: string) => ({ environment: { WEBHOOK_BRAND_IDS: ids } });
+
+/** The runs that ended as done of a brand's orders and reviews. */
+const doneIn = async (brands: Brands, name: string) =>
+  valuesOf(
+    await brands.warehouse(
+      `select distinct job from sync_${name}.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews') order by 1`,
+    ),
+  );
+
+/** A worker of a dead, an unreadable and a good brand, to which another one is added while it runs. */
+async function runWorker(brands: Brands): Promise<string[]> {
+  const every = '*/2 * * * * *';
+  const schedules = { ...noSchedules, SCHEDULE_ORDERS: every, SCHEDULE_REVIEWS: every };
+  await brands.write('dead', { REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
+  const unreadable = join(brands.folder, 'unreadable.env');
+  await writeFile(unreadable, 'QUEUE_URL=redis://127.0.0.1:1', { mode: 0o600 });
+  const worker = startHere(['worker'], { ...brands.environment, ...schedules, LOG_LEVEL: 'info' });
+  await worker.says('"worker ready"');
+  await worker.says('unreadable.env has QUEUE_URL');
+  await until(async () => (await doneIn(brands, 'nord')).length === 2);
+
+  // A brand is added without stopping anything, and another one leaves.
+  await brands.write('sued');
+  expect(await brands.cli('migrate --brand sued')).toMatchObject({ status: 0 });
+  // Lines wait until a review shows the id of their product, so that the first runs leave some.
+  for (const name of ['nord', 'sued'])
+    await vi.waitFor(() => expectExact(brands, name), { timeout: patienceMs(), interval: 500 });
+  for (const file of ['dead.env', 'unreadable.env']) await rm(join(brands.folder, file));
+  await worker.says('the brand is not served any more');
+  worker.kill('SIGTERM');
+  const { status } = await worker.ended;
+  return [`the worker ends with ${status}`, ...(await doneIn(brands, 'dead')).map((job) => `dead: ${job}`)];
+}
+
+/** Two brands with the same order numbers, product ids and review ids, which one worker has synced. */
 let both: Brands;
+let story: string[];
 beforeAll(async () => {
-  both = await openBrands(['nord', 'sued']);
-  await both.cli('migrate');
-  for (const flow of ['reviews', 'catalog', 'orders'])
-    expect(await both.cli('sync', flow)).toMatchObject({ status: 0 });
+  const dead = { shop: 'empty' } as const;
+  both = await openBrands(['dead', 'nord', 'sued'], {}, { dead, nord: withIds('1'), sued: withIds('2,3') });
+  await rm(join(both.folder, 'sued.env'));
+  expect(await both.cli('migrate')).toMatchObject({ status: 0 });
+  story = await runWorker(both);
 });
 afterAll(() => both[Symbol.asyncDispose]());
+
+test('one worker runs all brands, whichever is dead, new or gone', async () => {
+  expect(story).toEqual(['the worker ends with 0']);
+  expect(await doneIn(both, 'sued')).toHaveLength(2);
+});
 
 test('two brands with equal numbers and ids end exact, with forget in one', async () => {
   for (const name of ['nord', 'sued']) await expectExact(both, name);
@@ -72,7 +114,8 @@ test('two brands with equal numbers and ids end exact, with forget in one', asyn
   expect(await named('sued')).not.toEqual([]);
   // The next run of the brand that was not touched has nothing to do.
   const again = await both.cli('sync orders --brand sued --json');
-  expect(JSON.parse(again.stdout)).toEqual({ outcome: 'done', counts: { lines_waiting: 0 } });
+  const counts = { lines_waiting: 0, orders_waiting_for_grade: expect.any(Number) };
+  expect(JSON.parse(again.stdout)).toEqual({ outcome: 'done', counts });
   for (const name of ['nord', 'sued']) {
     expect(await both.cli('verify', 'orders', '--brand', name)).toMatchObject({ status: 0 });
   }
@@ -108,7 +151,7 @@ test('a broken query of one brand changes nothing for the other; a brand is aske
 
 test('commands over all brands go on where one is locked, and name the session', async () => {
   await using held = await lock(both, 'sync_nord.runs, sync_nord.settings');
-  const commands = ['status', 'doctor', 'verify reviews', 'sync reviews', 'sync orders'];
+  const commands = ['status', 'doctor', 'sync reviews'];
   const ends = await Promise.all(commands.map((command) => both.cli(command, '--json')));
   for (const [at, end] of ends.entries()) {
     const { nord, sued } = documentOf(end);
@@ -186,6 +229,55 @@ test('export parquet gives each brand a folder of its own', async () => {
   expect((await readdir(dir)).sort()).toEqual(['brand=nord', 'brand=sued']);
 });
 
+test('one serve takes the webhooks of all brands, each part by its brand_id', async () => {
+  const secret = 'a-secret-part-of-the-path';
+  const token = 'a-token-of-the-page';
+  const held = await lock(both, 'sync_sued.settings');
+  const serve = startHere(['serve'], {
+    ...both.environment,
+    WEBHOOK_SECRET: secret,
+    STATUS_TOKEN: token,
+    PORT: '0',
+    LOG_LEVEL: 'info',
+  });
+  const url = await addressOf(serve);
+  const post = async (body: unknown) => (await postWebhook(url, secret, body)).status;
+  const summary = (brand_id: number, score: number) => {
+    return { brand_id, products: [{ id: 5, code: 'P5', reviews_count: 7, score }] };
+  };
+  const ratings = (name: string) =>
+    both.warehouse(`select product_id::integer as id, score::float8 from warehouse_${name}.product_ratings`);
+  // A brand that cannot be opened stops its own part only: the service is to send the body again.
+  expect(await post([summary(2, 8), summary(1, 2)])).toBe(503);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
+  await held[Symbol.asyncDispose]();
+  const all = [summary(1, 1), summary(3, 3), { brand_id: 2, reviews: [{ id: 4711 }] }];
+  await until(async () => (await post(all)) === 200);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 1 }]);
+  expect(await ratings('sued')).toEqual([{ id: 5, score: 3 }]);
+
+  // Unknown ones do not stop the others, and come again and again.
+  for (const score of [4, 5]) expect(await post([summary(9, 9), summary(9, 8), summary(1, score)])).toBe(200);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 5 }]);
+  const letters = (name: string) =>
+    both.warehouse(`select key, attempts from sync_${name}.dead_letters where resolved_at is null`);
+  expect(await letters('nord')).toEqual([{ key: 'brand_id 9', attempts: 2 }]);
+  expect(await letters('sued')).toEqual([]);
+
+  const headers = { authorization: `Bearer ${token}` };
+  const get = async (path: string) => (await fetch(`${url}${path}`, { headers })).text();
+  expect(await get('/')).toMatch(/href="\/\?brand=nord".*href="\/\?brand=sued"/s);
+  expect(await get('/?brand=nord')).toContain('of the brand nord');
+  const metrics = await get('/metrics');
+  expect(metrics).toMatch(/^review_sync_dead_letters\{kind="webhook",brand="nord"\} 1$/m);
+
+  // A part that cannot be stored: the service is to send the whole body again.
+  await both.warehouse('alter table warehouse_sued.product_ratings rename to away');
+  expect(await post([summary(1, 2), summary(2, 2)])).toBe(503);
+  expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
+  await both.warehouse('alter table warehouse_sued.away rename to product_ratings');
+});
+
 test('a brand under a new name is refused: all its orders would be pushed again', async () => {
   await rename(join(both.folder, 'sued.env'), join(both.folder, 'zwei.env'));
   await cp(join(both.folder, 'sued'), join(both.folder, 'zwei'), { recursive: true });
@@ -197,6 +289,57 @@ test('a brand under a new name is refused: all its orders would be pushed again'
   await both.warehouse('drop view bi.reviews; create table bi.reviews ()');
   await refuses(both, 'migrate --brand zwei', 'belongs to the brand sued of this warehouse');
   expect(await both.warehouse(`select to_regnamespace('sync_zwei') is null as none`)).toEqual([{ none: true }]);
+  await both.warehouse('drop table bi.reviews');
+});
+
+test('a brand is dropped alone, once its file is gone', async () => {
+  await refuses(both, 'migrate --drop-brand nord --apply', 'the brand is in use');
+  await refuses(both, 'migrate --drop-brand sued --apply --brand nord', 'cannot be used with');
+  // Without BRANDS_DIR nobody says that the brand is not in use.
+  const { BRANDS_DIR: _, ...without } = { ...both.worlds.nord?.environment, ...both.environment };
+  const end = await runCli(['migrate', '--drop-brand', 'sued', '--apply'], without);
+  expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('BRANDS_DIR is not set') });
+  // A schema of somebody else that is named like one of a brand.
+  await both.warehouse('create schema sync_alt; create table sync_alt.settings ()');
+  const said = await both.cli('migrate --drop-brand sued');
+  expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 60 orders') });
+  expect(await both.cli('migrate --drop-brand sued --apply')).toMatchObject({ status: 0 });
+  const left = `select to_regnamespace('sync_sued') as schema, to_regrole('bi_reader_sued') as role`;
+  expect(await both.warehouse(left)).toEqual([{ schema: null, role: null }]);
+  expect(await both.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'nord' }]);
+  expect(await both.cli('verify orders --brand nord')).toMatchObject({ status: 0 });
+});
+
+test('a warehouse becomes that of a brand, and nothing is sent again', async () => {
+  await using brands = await openBrands(['bleibt', 'geht'], {}, { geht: { shop: 'empty' } });
+  const bleibt = brands.worlds.bleibt;
+  if (!bleibt) throw new Error('there is no world bleibt');
+  brands.environment.WAREHOUSE_DATABASE_URL = bleibt.warehouseUrl;
+  for (const flow of ['reviews', 'catalog', 'orders'])
+    expect(await bleibt.run(`sync-${flow}`)).toMatchObject({ outcome: 'done' });
+  await refuses(brands, 'migrate --brand geht', 'migrate --as-brand NAME');
+  await refuses(brands, 'migrate --as-brand geht', '');
+  await rm(join(brands.folder, 'geht.env'));
+  expect(await brands.cli('migrate --as-brand bleibt')).toMatchObject({ status: 0 });
+  const schemas = await brands.warehouse(
+    `select nspname from pg_namespace where nspname ~ '^(sync|warehouse|bi)(_|$)' order by 1`,
+  );
+  expect(valuesOf(schemas)).toEqual(['bi', 'bi_bleibt', 'sync_bleibt', 'warehouse_bleibt']);
+  // A plain warehouse would stand beside the brand.
+  const stderr = expect.stringContaining('BRANDS_DIR is not set');
+  expect(await bleibt.cli('migrate')).toMatchObject({ status: 2, stderr });
+  const writes = () =>
+    Object.entries(bleibt.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
+  const before = writes();
+  for (const what of ['reviews', 'catalog', 'orders'])
+    expect(await brands.cli(`sync ${what}`)).toMatchObject({ status: 0 });
+  expect(writes()).toEqual(before);
+  await expectExact(brands, 'bleibt');
+  // Bodies of functions name the schemas, too.
+  await brands.warehouse(
+    `insert into sync_bleibt.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{"a": 1}');
+    update sync_bleibt.dead_letters set resolved_at = now() where key = 'x'`,
+  );
 });
 
 const fileOf = (name: string, more: Record<string, string>) => {
@@ -248,133 +391,6 @@ test.each<[what: string, given: Given, faults: Partial<Record<string, string | R
     if (fault) expect(() => configOf(brand)).toThrow(fault);
     else expect(configOf(brand)).toMatchObject({ brand: brand.name });
   }
-});
-
-test('one worker runs all brands, whichever is dead, new or gone', async () => {
-  const every = '*/2 * * * * *';
-  const schedules = { ...noSchedules, SCHEDULE_ORDERS: every, SCHEDULE_REVIEWS: every };
-  const environment = { ...schedules, LOG_LEVEL: 'info' };
-  await using brands = await openBrands(['dead', 'healthy', 'neu'], { environment }, { dead: { shop: 'empty' } });
-  await rm(join(brands.folder, 'neu.env'));
-  expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
-  await brands.write('dead', { REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
-  await writeFile(join(brands.folder, 'unreadable.env'), 'QUEUE_URL=redis://127.0.0.1:1', { mode: 0o600 });
-
-  const worker = startHere(['worker'], brands.environment);
-  await worker.says('"worker ready"');
-  await worker.says('unreadable.env has QUEUE_URL');
-  const done = (name: string) =>
-    brands.warehouse<{ job: string }>(
-      `select distinct job from sync_${name}.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews') order by 1`,
-    );
-  await until(async () => (await done('healthy')).length === 2);
-  // Lines wait until a review shows the id of their product, so that the first runs leave some.
-  await vi.waitFor(() => expectExact(brands, 'healthy'), patienceMs());
-  expect(await done('dead')).toEqual([]);
-
-  // A brand is added without stopping anything, and another one leaves.
-  await brands.write('neu');
-  expect(await brands.cli('migrate --brand neu')).toMatchObject({ status: 0 });
-  await until(async () => (await done('neu')).length === 2);
-  await rm(join(brands.folder, 'neu.env'));
-  await worker.says('the brand is not served any more');
-  worker.kill('SIGTERM');
-  expect((await worker.ended).status).toBe(0);
-});
-
-test('one serve takes the webhooks of all brands, each part by its brand_id', async () => {
-  const secret = 'a-secret-part-of-the-path';
-  const token = 'a-token-of-the-page';
-  const environment = { WEBHOOK_SECRET: secret, STATUS_TOKEN: token, PORT: '0', LOG_LEVEL: 'info' };
-  const withIds = (WEBHOOK_BRAND_IDS: string) => ({ environment: { WEBHOOK_BRAND_IDS } });
-  const special = { nord: withIds('1'), sued: withIds('2,3'), zu: withIds('8') };
-  await using brands = await openBrands(Object.keys(special), { shop: 'empty', environment }, special);
-  expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
-  await using _ = await lock(brands, 'sync_zu.settings');
-  const serve = startHere(['serve'], brands.environment);
-  const url = await addressOf(serve);
-  const headers = { authorization: `Bearer ${token}` };
-  const post = async (body: unknown) => (await postWebhook(url, secret, body)).status;
-  const summary = (brand_id: number, score: number) => {
-    return { brand_id, products: [{ id: 5, code: 'P5', reviews_count: 7, score }] };
-  };
-  expect(await post([summary(1, 1), summary(3, 3), { brand_id: 2, reviews: [{ id: 4711 }] }])).toBe(200);
-  const ratings = (name: string) =>
-    brands.warehouse(`select product_id::integer as id, score::float8 from warehouse_${name}.product_ratings`);
-  expect(await ratings('nord')).toEqual([{ id: 5, score: 1 }]);
-  expect(await ratings('sued')).toEqual([{ id: 5, score: 3 }]);
-
-  // A brand that cannot be opened stops its own part only: the service is to send the body again.
-  expect(await post([summary(8, 8), summary(1, 2)])).toBe(503);
-  expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
-
-  // Unknown ones do not stop the others, and come again and again.
-  for (const score of [4, 5]) expect(await post([summary(9, 9), summary(9, 8), summary(1, score)])).toBe(200);
-  expect(await ratings('nord')).toEqual([{ id: 5, score: 5 }]);
-  const letters = (name: string) =>
-    brands.warehouse(`select key, attempts from sync_${name}.dead_letters where resolved_at is null`);
-  expect(await letters('nord')).toEqual([{ key: 'brand_id 9', attempts: 2 }]);
-  expect(await letters('sued')).toEqual([]);
-
-  const get = async (path: string) => (await fetch(`${url}${path}`, { headers })).text();
-  expect(await get('/')).toMatch(/href="\/\?brand=nord".*href="\/\?brand=sued"/s);
-  expect(await get('/?brand=nord')).toContain('of the brand nord');
-  const metrics = await get('/metrics');
-  expect(metrics).toMatch(/^review_sync_dead_letters\{kind="webhook",brand="nord"\} 1$/m);
-
-  // A part that cannot be stored: the service is to send the whole body again.
-  await brands.warehouse('alter table warehouse_sued.product_ratings rename to away');
-  expect(await post([summary(1, 2), summary(2, 2)])).toBe(503);
-  expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
-});
-
-test('a warehouse becomes that of a brand, nothing is sent again; one is dropped alone', async () => {
-  await using brands = await openBrands(['bleibt', 'geht']);
-  const bleibt = brands.worlds.bleibt;
-  if (!bleibt) throw new Error('there is no world bleibt');
-  const plain = { ...bleibt.environment, WAREHOUSE_DATABASE_URL: brands.warehouseUrl };
-  for (const command of ['migrate', 'sync reviews', 'sync catalog', 'sync orders'])
-    expect(await runCli(command.split(' '), plain)).toMatchObject({ status: 0 });
-  await refuses(brands, 'migrate --brand geht', 'migrate --as-brand NAME');
-  await refuses(brands, 'migrate --as-brand geht', '');
-  expect(await brands.cli('migrate --as-brand bleibt')).toMatchObject({ status: 0 });
-  expect(await brands.cli('migrate')).toMatchObject({ status: 0 });
-  const schemas = await brands.warehouse(
-    `select nspname from pg_namespace where nspname ~ '^(sync|warehouse|bi)(_|$)' order by 1`,
-  );
-  const ofBrands = ['bi', 'sync', 'warehouse'].flatMap((of) => [`${of}_bleibt`, `${of}_geht`]);
-  expect(valuesOf(schemas)).toEqual(['bi', ...ofBrands]);
-  const writes = () =>
-    Object.entries(bleibt.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
-  const before = writes();
-  for (const what of ['reviews', 'catalog --brand bleibt', 'orders --brand bleibt'])
-    expect(await brands.cli(`sync ${what}`)).toMatchObject({ status: 0 });
-  expect(writes()).toEqual(before);
-  await expectExact(brands, 'bleibt');
-  // Bodies of functions name the schemas, too.
-  await brands.warehouse(
-    `insert into sync_bleibt.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{"a": 1}');
-    update sync_bleibt.dead_letters set resolved_at = now() where key = 'x'`,
-  );
-
-  await refuses(brands, 'migrate --drop-brand geht --apply', 'the brand is in use');
-  await rm(join(brands.folder, 'geht.env'));
-  // Without BRANDS_DIR nobody says that the brand is not in use, and a plain warehouse would stand beside the brands.
-  const { BRANDS_DIR: _, ...without } = brands.environment;
-  for (const args of [['--drop-brand', 'geht', '--apply'], []]) {
-    const end = await runCli(['migrate', ...args], { ...plain, ...without });
-    expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('BRANDS_DIR is not set') });
-  }
-  await refuses(brands, 'migrate --drop-brand geht --apply --brand bleibt', 'cannot be used with');
-  // A schema of somebody else that is named like one of a brand.
-  await brands.warehouse('create schema sync_alt; create table sync_alt.settings ()');
-  const said = await brands.cli('migrate --drop-brand geht');
-  expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 0 orders') });
-  expect(await brands.cli('migrate --drop-brand geht --apply')).toMatchObject({ status: 0 });
-  const left = `select to_regnamespace('sync_geht') as schema, to_regrole('bi_reader_geht') as role`;
-  expect(await brands.warehouse(left)).toEqual([{ schema: null, role: null }]);
-  expect(await brands.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'bleibt' }]);
-  await expectExact(brands, 'bleibt');
 });
 
 test.each([
