@@ -139,11 +139,10 @@ test.each([
   }
 });
 
-test('a redirect is a failure; it is not followed, and its token is not quoted', async () => {
+test('a redirect, or a 304, is a failure; it is not followed, and its token is not quoted', async () => {
   const location = 'http://127.0.0.1:1/x?access_token=t';
-  const service = await tinyService((_seen, nth) =>
-    nth < 3 ? { status: 302, headers: { location } } : json(order(1)),
-  );
+  const replies = [{ status: 302, headers: { location } }, { status: 304 }];
+  const service = await tinyService((_seen, nth) => replies[nth - 1] ?? json(order(1)));
   expect(await getOrder(client(service.url))).toMatchObject({ id: 1 });
   const always = await tinyService(() => ({ status: 301, headers: { location } }));
   const error = await failureOf(upsert(client(always.url, { retry: { ...quick, attempts: 2 } })));

@@ -83,7 +83,8 @@ export function outcomeOf<T>(
   }
 
   // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
-  const target = status >= 300 && status < 400 ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
+  const isRedirect = status >= 300 && status < 400;
+  const target = isRedirect ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
   const detail =
     target === undefined
       ? errorText(bytes.toString(), secrets())
@@ -101,9 +102,9 @@ export function outcomeOf<T>(
     const what = [`expected no error, got one with status ${status}`, detail].filter((part) => part !== undefined);
     return { kind: 'malformed', status, detail: what.join('; ').slice(0, 300) };
   }
-  // A redirect, to a maintenance page for example, says nothing about this record. If the request for a token is
-  // redirected, the address is wrong.
-  if (status >= 500 || status === 408 || (target !== undefined && call.path !== tokenPath)) {
+  // A redirect, to a maintenance page for example, or a 304 of a cache, says nothing about this record. If the request for a
+  // token is redirected, the address is wrong.
+  if (status >= 500 || status === 408 || (isRedirect && call.path !== tokenPath)) {
     return { kind: 'failed', retryAfterMs: waitMs, status, detail };
   }
   return { kind: 'refused', status, detail };
