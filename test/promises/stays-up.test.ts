@@ -93,7 +93,10 @@ test('a command that cannot end its run says that workers continue it', async ()
   await oneWaits();
   await holdUp(world, 'sync.runs');
   command.kill('SIGINT');
-  expect(await command.ended).toMatchObject({ status: 1, stderr: expect.stringContaining('the next worker continues') });
+  expect(await command.ended).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('the next worker continues'),
+  });
 });
 
 test('while a table is locked the status page says so, and serve ends on a signal', async () => {

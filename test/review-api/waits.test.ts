@@ -202,6 +202,20 @@ test.each<[overview: Reply, isHeld: boolean]>([
   },
 );
 
+test('an overview that hangs keeps no other request waiting', async () => {
+  let showOverview = () => {};
+  const service = await tinyService((seen) => {
+    if (seen.path.endsWith('/1')) return wait(503, 3600);
+    if (seen.path.endsWith('/2')) showOverview();
+    return seen.path.endsWith('overview') ? new Promise((show) => (showOverview = () => show('lost'))) : orderOf(seen);
+  });
+  const api = client(service.url, { timeoutMs: 600_000 });
+  const failing = failureOf(api.orders.get(1));
+  await until(() => service.calls().length === 2);
+  expect(await api.orders.get(2)).toMatchObject({ id: 2 });
+  expect(await failing).toMatchObject({ status: 503, attempts: 1 });
+});
+
 test('a first 429 holds all, also where the overview is shown: a service may count writes apart', async () => {
   const service = await tinyService(({ path }) => (path.endsWith('overview') ? json({}) : busy(3600)));
   const [session, stop] = [sharedStore(), new AbortController()];

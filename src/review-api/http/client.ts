@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
-import { sleep } from '../../base/timeout.ts';
+import { sleep, withTimeout } from '../../base/timeout.ts';
 import { AuthenticationError } from '../review-api-errors.ts';
 import type { Call, HttpResponse, Send } from './call.ts';
 import { readToken } from './decode.ts';
@@ -117,6 +117,9 @@ const retriesOfNote = 2;
 
 /** Shows whether the service refuses a token, or asks to wait, for one request or for all. */
 const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
+
+/** How long all requests wait for it, in milliseconds: an overview that hangs must not stop a service that responds. */
+const proofMs = 3000;
 
 /** Sends a call, with retries. */
 async function sendCall<T>(client: Client, call: Call, read: (response: HttpResponse) => T): Promise<T> {
@@ -334,8 +337,9 @@ async function isAskedOfAll(
     await options.acquire?.(stopped);
     const isToken = call.path === tokenPath;
     const { token } = session;
-    const { outcome } = isToken ? { outcome: asked } : await attempt(client, proofCall, () => undefined, { token });
-    if (!asksToWait(outcome)) return false;
+    const sent = isToken ? Promise.resolve({ outcome: asked }) : attempt(client, proofCall, () => undefined, { token });
+    const outcome = (await withTimeout(sent, proofMs, () => new Error('late')).catch(() => undefined))?.outcome;
+    if (!outcome || !asksToWait(outcome)) return false;
     await hold(session, outcome.retryAfterMs || asked.retryAfterMs || backoffMs, outcome.kind);
     return true;
   };
