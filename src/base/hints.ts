@@ -49,6 +49,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the disk is full',
     'free space; nothing is lost, the next run continues',
   ],
+  [
+    /^(EACCES|EPERM|EROFS)$/,
+    'this user has no right to do that',
+    'give the user of this process the right, or name another place',
+  ],
   [/^53200$|^OOM /, 'the memory of the server is full', 'give it more memory; the next run continues'],
   [
     /^53300$|remaining connection slots|too many clients|max number of clients reached/,

@@ -65,7 +65,7 @@ export async function startServer(
     await server.close();
     const reason = describeError(error);
     throw new ReviewSyncError('listen', `Cannot listen on ${deployment.host}:${port}: ${reason}`, {
-      hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free.`,
+      hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free, from 1024 on if this user is not root.`,
     });
   }
 }

@@ -19,6 +19,7 @@ test.each([
   ['28000', 'refuses this user from this machine', 'correct user and password.*pg_hba.conf'],
   ['42501|NOPERM no', 'no', 'grant the user this right'],
   ['53100|ENOSPC|No space left on device', 'the disk is full', 'free space'],
+  ['EACCES|EPERM|EROFS', 'this user has no right', 'name another place'],
   ['53200|OOM no', 'the memory of the server is full', 'give it more memory'],
   ['53300|remaining connection slots|too many clients|max number of clients reached', 'no free', 'raise max_conn'],
   ['25006|READONLY no', 'a standby or read-only', 'name the primary'],
