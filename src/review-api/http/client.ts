@@ -336,9 +336,7 @@ async function isAskedOfAll(
   const ask = async () => {
     await options.acquire?.(stopped);
     const isToken = call.path === tokenPath;
-    const { token } = session;
-    const sent = isToken ? Promise.resolve({ outcome: asked }) : attempt(client, proofCall, () => undefined, { token });
-    const outcome = (await withTimeout(sent, proofMs, () => new Error('late')).catch(() => undefined))?.outcome;
+    const outcome = isToken ? asked : await proofOutcome(client);
     if (!outcome || !asksToWait(outcome)) return false;
     await hold(session, outcome.retryAfterMs || asked.retryAfterMs || backoffMs, outcome.kind);
     return true;
@@ -347,6 +345,13 @@ async function isAskedOfAll(
     client.question = undefined;
   });
   return client.question;
+}
+
+/** What the overview shows now; undefined if it hangs. */
+async function proofOutcome(client: Client): Promise<Outcome<unknown> | undefined> {
+  const sent = attempt(client, proofCall, () => undefined, { token: client.session.token });
+  const shown = await withTimeout(sent, proofMs, () => new Error('late')).catch(() => undefined);
+  return shown?.outcome;
 }
 
 /** During an outage hundreds of requests are sent again and again: of each level the log has one line a minute. */
