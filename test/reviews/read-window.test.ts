@@ -18,7 +18,7 @@ const zones = ['Asia/Seoul', 'UTC', 'America/New_York', 'Europe/London', 'Austra
  * test/reviews/read-window.test.ts` is a soak with others each time; fast-check prints the seed of a failure.
  */
 const isSoak = process.env.PROPERTY_RUNS !== undefined;
-const numRuns = Number(process.env.PROPERTY_RUNS ?? (isExhaustive ? 10_000 : 1_000));
+const numRuns = Number(process.env.PROPERTY_RUNS ?? (isExhaustive ? 10_000 : 500));
 const runs = { numRuns, seed: isSoak ? Date.now() : 20_261_121 };
 /** Thousands of runs take their time where others use the machine, too. */
 const soakMs = Math.max(180_000, numRuns * 20);
