@@ -104,21 +104,6 @@ test('a dead letter closes when its value goes back, its row or its order is del
   expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
-test('a push does not begin the wait of its lines again; one of two lines may go', async ({ world }) => {
-  await world.place(order('W', line('1', 'new'), line('2', 'other')));
-  await world.sync();
-  expect(await world.openDeadLetters()).toEqual([]);
-  await world.warehouse(`update sync.order_links set waiting_since = waiting_since - interval '15 days'`);
-  await world.shop('update o set total_price = 7, updated_at = now()');
-  expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
-  expect((await world.cli('status')).stdout).toMatch(/^ {2}2 order lines of 1 order wait/m);
-  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('new', 9)`);
-  await world.sync();
-  const products = await world.atService('select product_id::integer as id from reference_service.sub_orders');
-  const waiting = await world.warehouse('select waiting_lines as "of" from sync.order_links');
-  expect([products, waiting]).toEqual([[{ id: 9 }], [{ of: { 2: 'other' } }]]);
-});
-
 /** The shop cancels each statement that reads this order. */
 const cancelling = (code: string) => `
   create or replace function cancelled(code text) returns text stable language plpgsql as $$ begin

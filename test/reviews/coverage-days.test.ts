@@ -1,11 +1,20 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { coverageByMonth, lastTwelveMonths } from '../../src/app/status-report.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { coverageByDay } from '../../src/warehouse/reviews/coverage.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
+import { createWarehouse } from '../harness/warehouse.ts';
+
+const { url, ask } = await createWarehouse();
+const warehouse = await openWarehouse({ url, connections: 1 });
+afterAll(() => warehouse.close());
+beforeEach(async () => {
+  await ask('truncate warehouse.reviews, warehouse.review_overview, sync.export_windows, sync.open_gaps');
+  await ask(`update sync.settings set time_zone = 'Asia/Seoul', reviews_cursor = null`);
+});
 
 /** The days that were not read completely, and those that `status` counts. */
-async function holesOf({ ask, warehouse }: TestWarehouse): Promise<[shown: string[], counted: string[]]> {
+async function holesOf(): Promise<[shown: string[], counted: string[]]> {
   const shown = await ask<{ day: string }>(
     'select day::text from bi.coverage_by_day where not is_complete order by day',
   );
@@ -14,7 +23,7 @@ async function holesOf({ ask, warehouse }: TestWarehouse): Promise<[shown: strin
 }
 
 /** Spans that were read. */
-const read = ({ ask }: TestWarehouse, ...spans: readonly (readonly [axis: string, start: string, end: string])[]) =>
+const read = (...spans: readonly (readonly [axis: string, start: string, end: string])[]) =>
   ask(
     `insert into sync.export_windows (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
      select 'a', one ->> 0, (one ->> 1)::timestamptz, (one ->> 2)::timestamptz, 1, 1, 1, now(), now()
@@ -29,8 +38,6 @@ test.each([
   ['America/New_York', '2026-03-09T03:59:00Z', '2026-03-08'],
   ['UTC', '2026-03-08T12:00:00Z', '2026-03-08'],
 ])('in %s a hole at %s, of a minute or half a day, is one of that day alone', async (timeZone, at, day) => {
-  const world = await openTestWarehouse();
-  const { ask, warehouse } = world;
   await ask(`insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
      values ('2026-03-20', '2026-03-01T12:00:00Z', '2026-03-15T12:00:00Z')`);
   await ask('update sync.settings set time_zone = $1', [timeZone]);
@@ -41,8 +48,8 @@ test.each([
   ] as const) {
     await ask('truncate sync.export_windows');
     const end = new Date(Date.parse(at) + hole * 1000).toISOString();
-    await read(world, ['created', '2026-03-01T12:00:00Z', at], ['created', end, '2026-03-15T12:00:01Z']);
-    expect((await holesOf(world))[0]).toEqual(expected);
+    await read(['created', '2026-03-01T12:00:00Z', at], ['created', end, '2026-03-15T12:00:01Z']);
+    expect((await holesOf())[0]).toEqual(expected);
     const [month] = coverageByMonth(await coverageByDay(warehouse.db));
     expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
   }
@@ -55,14 +62,12 @@ test.each([
 ])(
   'days between the last reading and updates count as an overview says: %s',
   async (_, capturedAt, lastReviewAt, holes) => {
-    const world = await openTestWarehouse();
-    const { ask } = world;
     await ask(
       `insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
        values ($1, '2026-03-01', $2), ('2026-03-20', '2026-03-01', '2026-03-18')`,
       [capturedAt, lastReviewAt],
     );
-    await read(world, ['created', '2026-03-01Z', '2026-03-11Z'], ['updated', '2026-03-15Z', '2026-03-20Z']);
+    await read(['created', '2026-03-01Z', '2026-03-11Z'], ['updated', '2026-03-15Z', '2026-03-20Z']);
     // Up to the last run, which may be long ago: the overview can be newer.
     for (const [readTo, later] of [
       ['2026-03-18T00:00:01Z', []],
@@ -70,7 +75,7 @@ test.each([
     ] as const) {
       const cursor = JSON.stringify({ at: '2026-03-16T00:00:00Z', readTo });
       await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
-      expect(await holesOf(world)).toEqual([[...holes, ...later], holes]);
+      expect(await holesOf()).toEqual([[...holes, ...later], holes]);
       if (later.length > 0) continue;
       // Since then the service's lists fail. The last review is of the last second of them.
       for (const axis of ['created', 'updated']) {
@@ -79,7 +84,7 @@ test.each([
           [axis, '2026-03-16T12:00:00Z', readTo],
         );
         const unread = [...holes, '2026-03-16', '2026-03-17'];
-        expect(await holesOf(world)).toEqual([[...unread, '2026-03-18'], unread]);
+        expect(await holesOf()).toEqual([[...unread, '2026-03-18'], unread]);
         await ask('truncate sync.open_gaps');
       }
     }
@@ -106,17 +111,14 @@ test.each<[situation: string, readTo: Date, overviews: Overview[], holes: string
   ['of the day of the last review, which was days before the run', at(0, 0.2), older, []],
   ['of days whose updates nobody has read, before the last review', at(-9, 0), older, [dayAt(-4), dayAt(-3)]],
 ])('a day is complete once read to its end, today up to the newest review: %s', async (_, readTo, overviews, holes) => {
-  const world = await openTestWarehouse();
-  const { ask } = world;
   for (const [capturedAt, last] of overviews)
     await ask('insert into warehouse.review_overview values ($1, $2, $3)', [capturedAt, at(-4, 12), last]);
   const cursor = JSON.stringify({ at: at(-20, 0), readTo });
   await ask(`update sync.settings set time_zone = 'UTC', reviews_cursor = $1`, [cursor]);
-  expect(await holesOf(world)).toEqual([holes, []]);
+  expect(await holesOf()).toEqual([holes, []]);
 });
 
 test('the months of the coverage have counts, and end where dates are not plausible', async () => {
-  const { ask, warehouse } = await openTestWarehouse();
   await ask(`insert into warehouse.review_overview values (now(), '0001-01-01T00:00:00Z', '9999-12-31T00:00:00Z')`);
   await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2024-02-03T00:00:00Z', now()),
     (2, '2024-02-04T00:00:00Z', now()), (3, '9999-01-01T00:00:00Z', now())`);

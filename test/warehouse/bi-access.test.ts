@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
-import { openWorld } from '../harness/world.ts';
 
 const member = {
   user_id: 778899,
@@ -99,21 +98,12 @@ describe('a user with the role bi_reader', () => {
   });
 });
 
-describe('migrate', () => {
-  test('cuts days in the zone of the configuration, and says so', async () => {
-    await using world = await openWorld({ shop: 'empty', environment: { REVIEW_API_TIME_ZONE: 'America/Sao_Paulo' } });
-    const migrated = await world.cli('migrate --json');
-    expect(JSON.parse(migrated.stdout)).toEqual({ applied: [], biReader: true });
-    await world.warehouse(
-      `insert into warehouse.reviews (id, created_at, updated_at) values (1, '2026-03-01T02:30:00Z', now())`,
-    );
-    expect(
-      await world.warehouse(`select time_zone, created_on::text, created_month::text from bi.freshness, bi.reviews`),
-    ).toEqual([{ time_zone: 'America/Sao_Paulo', created_on: '2026-02-28', created_month: '2026-02-01' }]);
-  });
-
-  test('names a zone that Postgres does not know', async () => {
-    const { warehouse } = await openTestWarehouse();
-    await expect(prepareBi(warehouse, { timeZone: 'Mars/Olympus' })).rejects.toThrow(/Mars\/Olympus/);
-  });
+test('days are cut in the zone of the service; one that Postgres lacks is named', async () => {
+  const { warehouse, ask } = await openTestWarehouse();
+  await prepareBi(warehouse, { timeZone: 'America/Sao_Paulo' });
+  await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2026-03-01T02:30:00Z', now())`);
+  expect(await ask(`select time_zone, created_on::text, created_month::text from bi.freshness, bi.reviews`)).toEqual([
+    { time_zone: 'America/Sao_Paulo', created_on: '2026-02-28', created_month: '2026-02-01' },
+  ]);
+  await expect(prepareBi(warehouse, { timeZone: 'Mars/Olympus' })).rejects.toThrow(/Mars\/Olympus/);
 });

@@ -1,5 +1,6 @@
-import { beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { gapsProblem } from '../../src/reviews/read/read-window.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { newestBut, storedDates, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import {
   closeGaps,
@@ -11,12 +12,16 @@ import {
   openGaps,
 } from '../../src/warehouse/reviews/coverage.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
-import { openTestWarehouse, type TestWarehouse } from '../harness/warehouse.ts';
+import { createWarehouse } from '../harness/warehouse.ts';
 
-let { ask, warehouse } = {} as TestWarehouse;
-beforeEach(async () => {
-  ({ ask, warehouse } = await openTestWarehouse(2));
-});
+const { url, ask } = await createWarehouse();
+const warehouse = await openWarehouse({ url, connections: 2 });
+afterAll(() => warehouse.close());
+beforeEach(() =>
+  ask(
+    `truncate warehouse.reviews, warehouse.review_overview, sync.absent_reviews, sync.open_gaps, sync.export_windows`,
+  ),
+);
 
 const now = new Date('2026-07-01T00:00:00Z');
 const gap = (start: number, end: number, kind: GapKind = 'too-many') =>

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
 import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
 import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
@@ -11,14 +11,9 @@ import { createWarehouse } from '../harness/warehouse.ts';
 const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
 
 /** A store without a shop and a service, which the tests share. */
-let { ask, url } = {} as Awaited<ReturnType<typeof createWarehouse>>;
-let warehouse: Warehouse;
-let store: OrderStore;
-beforeAll(async () => {
-  ({ ask, url } = await createWarehouse());
-  warehouse = await openWarehouse({ url, connections: 6 });
-  store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
-});
+const { ask, url } = await createWarehouse();
+const warehouse = await openWarehouse({ url, connections: 6 });
+const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
 afterAll(() => warehouse.close());
 beforeEach(() => ask('truncate sync.order_links cascade'));
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { discardDeadLetters } from '../../src/warehouse/dead-letters.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import {
   dueOrders,
   recordUnreadable,
@@ -13,12 +13,8 @@ import { alikeOrders } from '../../src/warehouse/orders/order-links.ts';
 import { allReadBy, noteOrderQueries, orderQueriesState } from '../../src/warehouse/orders/order-queries.ts';
 import { createWarehouse } from '../harness/warehouse.ts';
 
-let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
-let warehouse: Warehouse;
-beforeAll(async () => {
-  ({ url, ask } = await createWarehouse());
-  warehouse = await openWarehouse({ url, connections: 1 });
-});
+const { url, ask } = await createWarehouse();
+const warehouse = await openWarehouse({ url, connections: 1 });
 afterAll(() => warehouse.close());
 beforeEach(() => ask('truncate sync.order_links cascade'));
 

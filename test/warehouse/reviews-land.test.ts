@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
-import { openWarehouse, type Warehouse, warehouseNow } from '../../src/warehouse/index.ts';
+import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
@@ -10,12 +10,8 @@ import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-co
 import { createWarehouse } from '../harness/warehouse.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
-let { url, ask } = {} as Awaited<ReturnType<typeof createWarehouse>>;
-let warehouse: Warehouse;
-beforeAll(async () => {
-  ({ url, ask } = await createWarehouse());
-  warehouse = await openWarehouse({ url, connections: 2 });
-});
+const { url, ask } = await createWarehouse();
+const warehouse = await openWarehouse({ url, connections: 2 });
 afterAll(() => warehouse.close());
 beforeEach(() => ask('truncate warehouse.reviews, sync.dead_letters, sync.absent_reviews'));
 

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { advanceCursor, type Cursor, dailyCounts, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import {
   beginRun,
@@ -9,8 +10,14 @@ import {
   type RunReason,
   unfinishedSince,
 } from '../../src/warehouse/runs/runs.ts';
-import { openTestWarehouse } from '../harness/warehouse.ts';
+import { createWarehouse } from '../harness/warehouse.ts';
 import { runOf } from '../harness/world.ts';
+
+const { url, ask } = await createWarehouse();
+const warehouse = await openWarehouse({ url, connections: 1 });
+const { db } = warehouse;
+afterAll(() => warehouse.close());
+beforeEach(() => ask('truncate sync.runs cascade'));
 
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
@@ -25,24 +32,22 @@ test.each<[claim: string, past: string, since: number | undefined]>([
   ['only what began after the last run that ended done is continued', '4 failed, 3 done, 2 failed, 1 failed', 2],
   ['what began more than seven days ago is read again', '8 failed, 6 failed', 6],
 ])('%s', async (_, past, since) => {
-  const { warehouse, ask } = await openTestWarehouse();
   const begin = async (id: string, key: string, startedAt: Date) => {
-    await beginRun(warehouse.db, runOf('backfill-reviews', { id, key }));
+    await beginRun(db, runOf('backfill-reviews', { id, key }));
     await ask('update sync.runs set started_at = $2 where id = $1', [id, startedAt]);
   };
   await begin('other', 'backfill-reviews_2024-01-01_last', daysAgo(5));
   for (const run of past.split(', ').filter(Boolean)) {
     const [days, outcome, reason] = run.split(' ') as [string, RunOutcome?, RunReason?];
     await begin(`run-${days}`, 'backfill-reviews_first_last', daysAgo(Number(days)));
-    if (outcome) await finishRun(warehouse.db, `run-${days}`, { outcome, ...(reason && { reason }) });
+    if (outcome) await finishRun(db, `run-${days}`, { outcome, ...(reason && { reason }) });
   }
-  expect(await unfinishedSince(warehouse.db, 'backfill-reviews_first_last', now)).toEqual(
+  expect(await unfinishedSince(db, 'backfill-reviews_first_last', now)).toEqual(
     since === undefined ? undefined : daysAgo(since),
   );
 });
 
 test('what a flow brought is counted by 24 hours; a day without a run is unknown', async () => {
-  const { warehouse, ask } = await openTestWarehouse();
   await ask(
     `insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
     select gen_random_uuid(), job, 'command', at, at, outcome, jsonb_build_object('orders_pushed', orders)
@@ -57,7 +62,7 @@ test('what a flow brought is counted by 24 hours; a day without a run is unknown
     select n, $1::timestamptz - hours * interval '1 hour', now() from unnest(array[0, 23, 24, 48, 71, 72]) with ordinality as t (hours, n)`,
     [now],
   );
-  expect(await dailyCounts(warehouse.db, now)).toEqual([
+  expect(await dailyCounts(db, now)).toEqual([
     { flow: 'orders', days: [7, 5, ...Array(12).fill(null), 6] },
     { flow: 'reviews', days: [2, null, 2, ...Array(12).fill(null)] },
   ]);
@@ -68,12 +73,11 @@ test('what a flow brought is counted by 24 hours; a day without a run is unknown
     values ('created', $1, $2, 'first', 1, 0, 1, $2, $2)`,
     [daysAgo(5), now, daysAgo(20)],
   );
-  const [, reviews] = await dailyCounts(warehouse.db, now);
+  const [, reviews] = await dailyCounts(db, now);
   expect(reviews).toEqual({ flow: 'reviews', days: [2, 1, 2, 1, ...Array(11).fill(null)] });
 });
 
 test('a run that begins once more keeps its start, and its end; open runs come first', async () => {
-  const { db } = (await openTestWarehouse()).warehouse;
   const begun = (id: string) =>
     runOf('backfill-reviews', { id, key: id, startedBy: id === 'old' ? 'schedule' : 'command' });
   const how = { outcome: 'incomplete', reason: 'problem', error: 'an error', counts: { inserted: 7 } } as const;
@@ -91,7 +95,6 @@ test('a run that begins once more keeps its start, and its end; open runs come f
 });
 
 test('of two runs that end in either order, the cursor keeps the further place', async () => {
-  const { db } = (await openTestWarehouse()).warehouse;
   const early: Cursor = { at: '2026-01-01 00:00:00.000001+00', readTo: '2026-01-01T00:05:00.000Z' };
   const late: Cursor = { at: '2026-01-01 00:00:00.000002+00', readTo: '2026-01-01T00:01:00.000Z' };
   const both = { ...late, readTo: early.readTo };
@@ -103,7 +106,6 @@ test('of two runs that end in either order, the cursor keeps the further place',
 });
 
 test('a cursor that a clock has put hours ahead goes with the correction of the clock', async () => {
-  const { db } = (await openTestWarehouse()).warehouse;
   const iso = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
   const right = { at: iso(-1), readTo: iso(-1) };
   for (const cursor of [{ at: iso(8), readTo: iso(9) }, right]) await advanceCursor(db, 'reviews', cursor);
@@ -111,8 +113,6 @@ test('a cursor that a clock has put hours ahead goes with the correction of the 
 });
 
 test('a run that was stopped is not the newest', async () => {
-  const { warehouse, ask } = await openTestWarehouse();
-  const { db } = warehouse;
   await ask(`
     insert into sync.runs (id, job, started_by, started_at, finished_at, outcome) values
       ('right', 'sync-reviews', 'schedule', now() - interval '1 hour', now(), 'done'),
