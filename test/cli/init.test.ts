@@ -2,7 +2,7 @@ import { appendFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { runCli, runProcess } from '../harness/cli.ts';
+import { type CliEnd, runCli, runProcess } from '../harness/cli.ts';
 import { createDatabase, queryAgain } from '../harness/database.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -20,18 +20,27 @@ async function initWorld(sql: string) {
   const world: World = { ...opened, shopUrl, shop: (text) => queryAgain(shopUrl, text) };
   await world.shop(sql);
   const cwd = await temporaryFolder();
-  const init = (environment: Record<string, string>, ...args: string[]) =>
-    runProcess(['init', ...args], environment, cwd);
-  return { world, cwd, init, read: (file: string) => readFile(join(cwd, file), 'utf8') };
+  const ofShop = { SHOP_DATABASE_URL: shopUrl };
+  const init = (...args: string[]) => initIn(cwd, ofShop, ...args);
+  return { world, cwd, ofShop, init, read: (file: string) => readFile(join(cwd, file), 'utf8') };
 }
 
-const ofShop = (world: World) => ({ SHOP_DATABASE_URL: world.shopUrl });
+/** Runs init in the process of the test, in this folder. A real process would also read .env there. */
+async function initIn(cwd: string, environment: Record<string, string>, ...args: string[]): Promise<CliEnd> {
+  const before = process.cwd();
+  process.chdir(cwd);
+  try {
+    return await runCli(['init', ...args], environment);
+  } finally {
+    process.chdir(before);
+  }
+}
 
 test('init recognises the shop, writes queries and .env; a second run changes nothing', async () => {
   const { world, cwd, init, read } = await initWorld(`${await schemaOf('solidus')};
     insert into spree_orders values (1, 'R1', 'complete', 10, 10, now(), now(), now(), 7, 'a@example.com', 1, 2, 'paid', 'ready');
     insert into spree_line_items values (1, 1, 11, 1, 10, 0, now())`);
-  const first = await init(ofShop(world));
+  const first = await init();
   expect(first).toMatchObject({ status: 0, stderr: '' });
   expect(first.stdout).toContain('The shop is Solidus 2.11 to 4.8 on Postgres (preset solidus).');
   expect(first.stdout).toContain('orders.sql fits the contract: 1 row,');
@@ -51,7 +60,7 @@ test('init recognises the shop, writes queries and .env; a second run changes no
   // The address comes from .env now. A query that somebody changed and one that somebody removed stay so.
   await appendFile(join(cwd, 'shop-sql/orders.sql'), '-- ours\n');
   await rm(join(cwd, 'shop-sql/categories.sql'));
-  const second = await init({});
+  const second = await runProcess(['init'], {}, cwd);
   expect(second).toMatchObject({ status: 0, stderr: '' });
   expect(second.stdout).toContain('Left as they are in shop-sql');
   expect(second.stdout).toContain('.env has all that init would write.');
@@ -59,17 +68,17 @@ test('init recognises the shop, writes queries and .env; a second run changes no
   expect(await readdir(join(cwd, 'shop-sql'))).not.toContain('categories.sql');
   expect(await read('.env')).toBe(env);
 
-  expect(await init({}, '--force')).toMatchObject({ status: 0 });
+  expect(await init('--force')).toMatchObject({ status: 0 });
   expect(await read('shop-sql/orders.sql')).toBe(await presetFile('solidus', 'orders.sql'));
 });
 
 test('of two shops in one database --prefix takes the other', async () => {
   const schema = await schemaOf('solidus');
-  const { world, init, read } = await initWorld(`${schema}; ${schema.replaceAll('spree_', 'eu_spree_')}`);
-  const first = await init(ofShop(world));
+  const { init, ofShop, read } = await initWorld(`${schema}; ${schema.replaceAll('spree_', 'eu_spree_')}`);
+  const first = await init();
   expect(first.stdout).toContain('(preset solidus)');
   expect(first.stdout).toContain("review-sync init --preset solidus --prefix 'eu_' --force");
-  const second = await init({}, '--preset', 'solidus', '--prefix', 'eu_', '--force');
+  const second = await init('--preset', 'solidus', '--prefix', 'eu_', '--force');
   expect(second).toMatchObject({ status: 0, stderr: '' });
   expect(second.stdout).toContain('prefix eu_ (preset solidus)');
   expect(await read('shop-sql/categories.sql')).toContain('from eu_spree_taxons t');
@@ -77,31 +86,33 @@ test('of two shops in one database --prefix takes the other', async () => {
     ['--prefix us_', 'No tables of a known shop system have the prefix "us_"'],
     ['--preset opencart4', 'is for OpenCart 4, and SHOP_DATABASE_URL is Postgres'],
   ] as const)
-    expect((await runCli(['init', ...options.split(' ')], ofShop(world))).stderr).toContain(said);
+    expect((await runCli(['init', ...options.split(' ')], ofShop)).stderr).toContain(said);
 });
 
 test('an unknown shop gets the template; a preset that does not fit is a fault', async () => {
-  const { world, init, read } = await initWorld('create table something (id integer)');
-  const end = await init({ ...ofShop(world), SHOP_SQL_DIR: 'mine' });
+  const { cwd, ofShop, init, read } = await initWorld('create table something (id integer)');
+  const end = await initIn(cwd, { ...ofShop, SHOP_SQL_DIR: 'mine' });
   expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('those of no known shop system') });
   expect(await read('mine/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
-  const forced = await init({}, '--preset', 'saleor', '--force');
+  const forced = await init('--preset', 'saleor', '--force');
   expect(forced).toMatchObject({ status: 1, stdout: expect.stringContaining('relation "order_order" does not exist') });
 });
 
-test.each<[zone: string, environment: Record<string, string>, written: string | undefined]>([
-  ['America/Sao_Paulo', { SHOP_TIME_ZONE: 'America/Fortaleza' }, 'America/Fortaleza'],
-  ['America/Sao_Paulo', {}, undefined],
-  ['UTC', { REVIEW_API_CLIENT_SECRET: 'wrong' }, undefined],
-])('init asks a service in %s for its time zone, with %j: %s', async (timeZone, more, written) => {
-  await using world = await openWorld({ service: { timeZone } });
-  const cwd = await temporaryFolder();
-  const { REVIEW_API_TIME_ZONE: _, ...environment } = { ...world.environment, ...more } as Record<string, string>;
-  const end = await runProcess(['init'], environment, cwd);
-  expect(end).toMatchObject({ status: 0, stderr: '' });
-  const env = await readFile(join(cwd, '.env'), 'utf8');
-  expect(/^REVIEW_API_TIME_ZONE=(.*)$/m.exec(env)?.[1]).toBe(written);
-  expect(end.stdout.includes('Asia/Seoul is assumed')).toBe(written === undefined);
+test('init asks the service for its time zone, if the zone of the shop may be its own', async () => {
+  await using world = await openWorld({ service: { timeZone: 'America/Sao_Paulo' } });
+  const inShop = { SHOP_TIME_ZONE: 'America/Fortaleza' };
+  for (const [more, written] of [
+    [inShop, 'America/Fortaleza'],
+    [{}, undefined],
+    [{ ...inShop, REVIEW_API_CLIENT_SECRET: 'wrong' }, undefined],
+  ] as const) {
+    const cwd = await temporaryFolder();
+    const end = await initIn(cwd, { ...world.environment, ...more });
+    expect(end).toMatchObject({ status: 0, stderr: '' });
+    const env = await readFile(join(cwd, '.env'), 'utf8');
+    expect([more, /^REVIEW_API_TIME_ZONE=(.*)$/m.exec(env)?.[1]]).toEqual([more, written]);
+    expect(end.stdout.includes('Asia/Seoul is assumed')).toBe(written === undefined);
+  }
 });
 
 test('init says what is missing or wrong and writes nothing, and lists the presets', async () => {
@@ -109,13 +120,13 @@ test('init says what is missing or wrong and writes nothing, and lists the prese
   expect(none).toMatchObject({ status: 2, stdout: '' });
   expect(none.stderr).toContain('SHOP_DATABASE_URL is missing');
 
-  const { world, cwd, init } = await initWorld('select 1');
-  const end = await init(ofShop(world));
+  const { world, cwd, ofShop, init } = await initWorld('select 1');
+  const end = await init();
   expect(end).toMatchObject({ status: 1, stdout: '' });
   expect(end.stderr).toMatch(/^review-sync: The user of SHOP_DATABASE_URL sees no table; nothing was written\.\nGrant/);
   expect(await readdir(cwd)).toEqual([]);
   await world.shop('create table something (id integer)');
-  const unknown = await runCli(['init', '--preset', 'shopify'], ofShop(world));
+  const unknown = await runCli(['init', '--preset', 'shopify'], ofShop);
   expect(unknown).toMatchObject({ status: 2, stdout: '' });
   expect(unknown.stderr).toMatch(/no preset shopify\n.*\bsaleor,.*\bsolidus\b/);
 

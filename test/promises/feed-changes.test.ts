@@ -51,7 +51,7 @@ test('a changed query is said by the next run, status and doctor until a backfil
   await writeQueries(folder, { order_lines: 'select * from l' });
   expect([await said('status'), await said('sync', 'orders'), ...(await looks())]).toEqual([true, true, true, true]);
 
-  expect(await world.cli('backfill orders')).toMatchObject({ status: 0 });
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   expect(await looks()).toEqual([false, false]);
 });
 

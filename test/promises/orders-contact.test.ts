@@ -105,8 +105,8 @@ test('the first sync waits for a backfill that is open, failed or was stopped', 
   expect(await world.cli('backfill orders --with-email --to 2000-01-01')).toMatchObject({ status: 0 });
   await waitsForOneThat('was stopped');
   expect(await world.atService(contacts)).toEqual([]);
-  expect(await world.cli('backfill orders')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
 });
 
@@ -137,7 +137,7 @@ test('after a backfill or a repair a young order goes once more with its contact
   const email = `, user_email = 'new@example.com'`;
   await change('A', email);
   await change('C');
-  expect(await world.cli('backfill orders')).toMatchObject({ status: 0 });
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   await change('B', email);
   // Not done: the addresses are left to the next sync.
   expect(await world.cli('verify orders --repair')).toMatchObject({ status: 1 });
@@ -184,7 +184,7 @@ test('a dry run says to how many customers contact would go, and sends nothing',
   await world.says('sync orders --dry-run', 'nobody is mailed.');
   // What a backfill has pushed first goes without for good.
   await world.place(order('D', { user_email: 'd@example.com' }));
-  await world.cli('backfill orders');
+  await world.run('backfill-orders');
   await world.shop(touchAll);
   expect(await dry()).toMatchObject({ toSend: 5, reachable: 4, withContact: 2 });
 });

@@ -24,8 +24,8 @@ const comment = (world: World, id: number, comments: unknown[]) =>
 const asked = ({ service }: World) => service.requests()['GET /v1/reviews/:id'] ?? 0;
 
 test('a review whose number of comments moved is read by its id, once', async ({ world }) => {
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   const before = asked(world);
   const at = '2026-03-01T09:00:00.250+09:00';
   const noDates = ['2026-02-30T00:00:00Z', '10:00:00', '10:00:00+09:00', '300000-01-01'];
@@ -51,55 +51,58 @@ test('a review whose number of comments moved is read by its id, once', async ({
   // They vanish, and nothing else is asked for.
   await comment(world, 1, []);
   await comment(world, 2, []);
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse(replies)).toEqual([]);
   expect(asked(world)).toBe(before + 4);
 });
 
 test('a service that shows no comments costs five requests a run, until it does', async ({ world }) => {
-  await world.cli('sync reviews');
+  await world.run('sync-reviews');
   const before = asked(world);
   world.service.hideFields(['comments']);
   await world.atService(`update reference_service.reviews set comments = '[{"id": 1}, {"id": 2}]', updated_at = now()`);
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(asked(world)).toBe(before + 5);
   const n = (await world.warehouse('select from warehouse.reviews')).length;
   expect(n).toBeGreaterThan(20);
 
   world.service.hideFields([]);
   // Those that failed wait for ten minutes.
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(asked(world)).toBe(before + n);
   await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await world.warehouse('select from bi.replies')).toHaveLength(2 * n);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 
 test('a review that is gone, or that no id shows, is asked for no more', async ({ world }) => {
-  await world.cli('sync reviews');
+  let isMissing = false;
+  const missing = inAnswers('GET', all('reviews/3'), (answer) => isMissing && Object.assign(answer, { status: 404 }));
+  await world.changing(missing);
+  await world.run('sync-reviews');
   const due = async () =>
     valuesOf(await world.warehouse('select review_id::integer from sync.comments_due order by 1'));
   world.service.hideFields(['comments']);
   for (const id of [1, 2, 3]) await comment(world, id, [{ id }]);
-  await world.cli('sync reviews');
+  await world.run('sync-reviews');
   expect(await due()).toEqual([1, 2, 3]);
   const { warehouse } = await world.openApp();
   await markDeleted(warehouse.db, [1], new Date());
   await world.atService(`update reference_service.reviews set user_code = 'minji', updated_at = now() where id = 2`);
   expect(await due()).toEqual([2, 3]);
   // The list still shows the first one.
-  await world.cli('sync reviews');
+  await world.run('sync-reviews');
   expect(await world.cli('forget user minji --apply')).toMatchObject({ status: 0 });
   expect(await due()).toEqual([1, 3]);
 
   // The service shows one in its lists and not by its id. It has been asked for once.
   world.service.hideFields([]);
-  await world.changing(inAnswers('GET', all('reviews/3'), (answer) => Object.assign(answer, { status: 404 })));
+  isMissing = true;
   for (const attempts of [2, 3, 4, 5, 6]) {
     await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '1 day'`);
-    await world.cli('sync reviews');
+    await world.run('sync-reviews');
     expect([attempts, await due()]).toEqual([attempts, attempts < 6 ? [3] : []]);
   }
   expect(valuesOf(await world.warehouse('select review_id::integer from warehouse.review_comments'))).toEqual([1]);
@@ -142,7 +145,7 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
   const change = (one: Fields) =>
     Object.assign(one, { loyalty_tier: tiers[Number(one.id)], points: Number(one.id) * 1.5 });
   await world.changing(inLists(change));
-  await world.cli('sync reviews');
+  await world.run('sync-reviews');
   const before = world.service.requests()['GET /v1/reviews'];
   const promoted = 'migrate --promote extra.loyalty_tier:text';
   expect(await world.cli(promoted)).toMatchObject({ status: 0 });
@@ -159,7 +162,7 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
 
   tiers[1] = 'silver';
   await world.atService('update reference_service.reviews set updated_at = now() where id = 1');
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect((await world.warehouse(columns))[0]).toEqual({ tier: 'silver', points: null });
   expect(await world.cli('verify reviews')).toMatchObject({ status: 0 });
   await world.says(promoted, 'was already');

@@ -14,7 +14,7 @@ const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${
 async function openTroubled(): Promise<Serving> {
   const serving = await openServe(environment, { shop: 'sample' });
   const { world } = serving;
-  await world.cli('backfill reviews');
+  await world.run('backfill-reviews');
   await world.warehouse(
     `delete from sync.export_windows where start_at = (select max(start_at) from sync.export_windows)`,
   );
@@ -27,17 +27,23 @@ async function openTroubled(): Promise<Serving> {
   return serving;
 }
 
+let serving: Serving;
+beforeAll(async () => {
+  serving = await openTroubled();
+});
+afterAll(() => serving[Symbol.asyncDispose]());
+
 test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is named', async () => {
-  await using serving = await openServe(environment);
-  await serving.world.warehouse('alter table sync.dead_letters rename to elsewhere');
-  const answer = await fetch(serving.url, { headers: asUser(token) });
+  await using closing = await openServe(environment);
+  await closing.world.warehouse('alter table sync.dead_letters rename to elsewhere');
+  const answer = await fetch(closing.url, { headers: asUser(token) });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '15']);
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
   const page = await answer.text();
   for (const words of ['relation &#34;sync.dead_letters&#34; does not exist', 'review-sync doctor', '<script>'])
     expect(page).toContain(words);
 
-  const closed = startHere(['serve'], { ...serving.environment, STATUS_TOKEN: '', WEBHOOK_SECRET: '' });
+  const closed = startHere(['serve'], { ...closing.environment, STATUS_TOKEN: '', WEBHOOK_SECRET: '' });
   const url = await addressOf(closed);
   expect((await fetch(url)).status).toBe(404);
   expect((await fetch(`${url}/webhooks/`, { method: 'POST' })).status).toBe(404);
@@ -46,7 +52,6 @@ test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is 
 });
 
 test('the page shows all of the status, escapes every text, and names no customer', async () => {
-  await using serving = await openTroubled();
   await serving.world.warehouse(`insert into sync.runs (id, job, started_by, trigger, started_at)
     select 'open-' || n, 'backfill-orders', 'command', 'backfill', now() - n * interval '1 minute' from generate_series(1, 6) n`);
   const answer = await fetch(serving.url, { headers: asUser(token) });
@@ -85,14 +90,10 @@ test('the page shows all of the status, escapes every text, and names no custome
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
-  let serving: Serving;
   beforeAll(async () => {
-    [browser, serving] = await Promise.all([startBrowser(), openTroubled()]);
+    browser = await startBrowser();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await serving?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => browser?.close());
 
   async function open(width: number): Promise<Page> {
     const httpCredentials = { username: 'anybody', password: token };
