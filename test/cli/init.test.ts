@@ -1,8 +1,9 @@
 import { appendFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { type CliEnd, runCli, runProcess } from '../harness/cli.ts';
+import { runCli, runCliIn } from '../harness/cli.ts';
 import { createDatabase, queryAgain } from '../harness/database.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 import { openWorld, type World } from '../harness/world.ts';
@@ -21,19 +22,8 @@ async function initWorld(sql: string) {
   await world.shop(sql);
   const cwd = await temporaryFolder();
   const ofShop = { SHOP_DATABASE_URL: shopUrl };
-  const init = (...args: string[]) => initIn(cwd, ofShop, ...args);
+  const init = (...args: string[]) => runCliIn(cwd, ['init', ...args], ofShop);
   return { world, cwd, ofShop, init, read: (file: string) => readFile(join(cwd, file), 'utf8') };
-}
-
-/** Runs init in the process of the test, in this folder. A real process would also read .env there. */
-async function initIn(cwd: string, environment: Record<string, string>, ...args: string[]): Promise<CliEnd> {
-  const before = process.cwd();
-  process.chdir(cwd);
-  try {
-    return await runCli(['init', ...args], environment);
-  } finally {
-    process.chdir(before);
-  }
 }
 
 test('init recognises the shop, writes queries and .env; a second run changes nothing', async () => {
@@ -60,7 +50,7 @@ test('init recognises the shop, writes queries and .env; a second run changes no
   // The address comes from .env now. A query that somebody changed and one that somebody removed stay so.
   await appendFile(join(cwd, 'shop-sql/orders.sql'), '-- ours\n');
   await rm(join(cwd, 'shop-sql/categories.sql'));
-  const second = await runProcess(['init'], {}, cwd);
+  const second = await runCliIn(cwd, ['init'], parseEnv(env) as Record<string, string>);
   expect(second).toMatchObject({ status: 0, stderr: '' });
   expect(second.stdout).toContain('Left as they are in shop-sql');
   expect(second.stdout).toContain('.env has all that init would write.');
@@ -91,7 +81,7 @@ test('of two shops in one database --prefix takes the other', async () => {
 
 test('an unknown shop gets the template; a preset that does not fit is a fault', async () => {
   const { cwd, ofShop, init, read } = await initWorld('create table something (id integer)');
-  const end = await initIn(cwd, { ...ofShop, SHOP_SQL_DIR: 'mine' });
+  const end = await runCliIn(cwd, ['init'], { ...ofShop, SHOP_SQL_DIR: 'mine' });
   expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('those of no known shop system') });
   expect(await read('mine/orders.sql')).toBe(await readFile(packagePath('sql', 'shop', 'orders.sql'), 'utf8'));
   const forced = await init('--preset', 'saleor', '--force');
@@ -107,7 +97,7 @@ test('init asks the service for its time zone, if the zone of the shop may be it
     [{ ...inShop, REVIEW_API_CLIENT_SECRET: 'wrong' }, undefined],
   ] as const) {
     const cwd = await temporaryFolder();
-    const end = await initIn(cwd, { ...world.environment, ...more });
+    const end = await runCliIn(cwd, ['init'], { ...world.environment, ...more });
     expect(end).toMatchObject({ status: 0, stderr: '' });
     const env = await readFile(join(cwd, '.env'), 'utf8');
     expect([more, /^REVIEW_API_TIME_ZONE=(.*)$/m.exec(env)?.[1]]).toEqual([more, written]);

@@ -133,6 +133,21 @@ export const runProcess = (...command: Parameters<typeof startCli>): Promise<Cli
 export const runCli = (args: readonly string[], environment: Record<string, string>): Promise<CliEnd> =>
   begin(args, environment).ended;
 
+/** The same in this working directory, but for its .env, which a real process would read. */
+export async function runCliIn(
+  folder: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<CliEnd> {
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    return await runCli(args, environment);
+  } finally {
+    process.chdir(before);
+  }
+}
+
 /**
  * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end
  * it as they end a process: they abort its signal. It is ended when the test ends.

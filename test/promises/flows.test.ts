@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startCli, startHere, until } from '../harness/cli.ts';
+import { startHere, until } from '../harness/cli.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 import { openWorld } from '../harness/world.ts';
@@ -19,7 +19,7 @@ redisTest('a worker runs the flows on their schedules, from Redis, and ends on S
   onTestFinished(redis.close);
   const schedules = { SCHEDULE_REVIEWS: every(1), SCHEDULE_ORDERS: every(1) };
   await using here = await openWorld({ environment: { QUEUE_URL: redis.url, LOG_LEVEL: 'info', ...schedules } });
-  const worker = startCli(['worker'], here.environment);
+  const worker = startHere(['worker'], here.environment);
   const [expected] = await here.shop(toPush);
   await until(async () => JSON.stringify((await here.atService(pushed))[0]) === JSON.stringify(expected));
   const done = `select distinct job from sync.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews')`;

@@ -117,7 +117,7 @@ test('verify reads amounts in the unit of the lines that were sent', async ({ wo
   };
   await world.through((url) => startChangingProxy(url, { answer: ({ body }) => eachObject(body, inWholeUnits) }));
   await world.place(order('A', { total_price: 1_990_000 }, line('1', 7, { price: 1_990_000 })));
-  await world.cli('sync', 'orders');
+  await world.run('sync-orders');
   await world.shop('update o set total_price = 19900; update l set price = 19900');
   const differs = ['total_price', 'price'].map((one) => `${one}: the shop has 19900, the service 1990000 cents of KRW`);
   await world.says('verify orders --repair', ...differs);

@@ -22,12 +22,12 @@ const belongs = expect.stringContaining('belongs to another review service');
 
 test('a warehouse that was used with one service refuses another one', async ({ world }) => {
   await world.place(order('A'), order('B'));
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   // It has other orders with the same ids.
   const otherUrl = await openOther(`insert into reference_service.orders (code, total_price, created_at, updated_at)
     select 'other ' || n, 1, now(), now() from generate_series(1, 5) n`);
   const environment = { ...world.environment, REVIEW_API_BASE_URL: otherUrl };
-  for (const command of ['sync orders', 'sync reviews', 'backfill orders', 'verify orders --repair'])
+  for (const command of ['sync reviews', 'verify orders --repair'])
     expect(await runCli(command.split(' '), environment)).toMatchObject({ status: 1, stderr: belongs });
   // A worker that starts while that service is down learns it by its first run.
   await using proxy = await startRuleProxy(otherUrl);
@@ -42,7 +42,7 @@ test('a warehouse that was used with one service refuses another one', async ({ 
 
 test('the same code and id with another date is an order of another account', async ({ world }) => {
   await world.place(order('1'));
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   const REVIEW_API_BASE_URL =
     await openOther(`insert into reference_service.orders (code, total_price, created_at, updated_at)
     values ('1', 1, now() - interval '9 days', now())`);
@@ -54,7 +54,7 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
   const review = (at: string) =>
     `insert into reference_service.reviews (created_at, updated_at) values ('${at}', '${at}')`;
   await world.atService(review('2026-01-02T10:00:00Z'));
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   // Until now through a proxy at another port.
   const moved = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
   expect(await runCli(['sync', 'reviews'], moved)).toMatchObject({ status: 0 });
@@ -65,7 +65,7 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
 test('a new client of the service is the same one if it knows an order', async ({ world }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);
-  expect(await world.cli('backfill orders')).toMatchObject({ status: 0 });
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   await world.atService('create table kept as table reference_service.orders');
   const lose = async (which: string) => {
     await world.atService(

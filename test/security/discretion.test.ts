@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startHere, until } from '../harness/cli.ts';
 import { orderShopQueries, orderShopSchema } from '../harness/order-world.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
-import { openWorld, postWebhook } from '../harness/world.ts';
+import { hourlyReviews, openWorld, postWebhook } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const name = 'Kim Minji';
@@ -97,7 +98,8 @@ const echoing = {
 type Echoed = { method: string; path: string; form: URLSearchParams };
 
 test('no log, reason, alert, page, metric or finding shows a customer', async () => {
-  await using world = await openWorld({ environment: { LOG_LEVEL: 'trace' } });
+  await using world = await openWorld({ shop: 'empty', environment: { LOG_LEVEL: 'trace' } });
+  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(8));
   await fillShop(world.shop);
   await using proxy = await startChangingProxy(world.serviceUrl, echoing);
   const alerts = await startReceiver();
