@@ -10,7 +10,7 @@ export function acceptBodies(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, {});
-    else json(request, body as string, (error, parsed) => done(error ?? faultOf(parsed), parsed));
+    else void json(request, body as string, (error, parsed) => done(error ?? faultOf(parsed), parsed));
   });
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
     done(null, parseForm(String(body))),
