@@ -40,8 +40,8 @@ export async function planSyncReviews(
   // Not the time: the clock that dates reviews may be hours behind ours, and what is edited while a long run goes on must be
   // found by the next.
   const quiet = readTo - quietDays * day;
-  const update = (await newestOf(deps, 'updated', { start: quiet, end: readTo + day })) ?? quiet;
-  const nextWatermark = Math.min(readTo - justNow, Math.max(quiet, update));
+  const update = await newestOf(deps, 'updated', { start: quiet, end: readTo + day });
+  const nextWatermark = Math.min(readTo - justNow, Math.max(quiet, update ?? quiet));
   const next = { readTo, nextWatermark, nextStart: nextWatermark - overlap };
   if (watermark === undefined) {
     // What is written from now on is found on the updated axis by the next run.
@@ -55,8 +55,10 @@ export async function planSyncReviews(
   // A gap is read when it is due, not by every run whose overlap it lies in.
   const known = gaps.filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
   const updated = planWindows('updated', { start, end: readTo + day }, known);
-  // By update, a service may show only what was edited, or nothing.
-  const isComplete = newest <= update;
+  // By update, a service may show only what was edited, or nothing: not the newest review at the second of its creation.
+  const itsSecond = { start: newest, end: newest + 1 };
+  const isShown = async () => update !== undefined && (await newestOf(deps, 'updated', itsSecond)) === newest;
+  const isComplete = newest < start || (await isShown());
   const unseen = isComplete ? [] : partBefore({ start, end: readTo + day }, newest + 1);
   const created = unseen.flatMap((one) => planWindows('created', one));
   return { windows: [...updated, ...created, ...gapWindows], ...next };
