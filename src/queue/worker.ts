@@ -61,9 +61,17 @@ export async function takeJobs(
     },
   );
   patchWorker(worker, () => queueOutage.worked());
+  // Jobs that have just ended, or that another worker has taken over. BullMQ reports each of them as an error, too.
+  let lostLocks = 0;
+  worker.on('lockRenewalFailed', (ids) => {
+    lostLocks += ids.length;
+  });
   worker.on('error', (error) => {
-    // Nothing is tried again then.
-    if (abort.aborted) return;
+    // Such an error, or one with a number, is the answer of a queue that is up.
+    const isLostLock = lostLocks > 0;
+    if (isLostLock) lostLocks -= 1;
+    // Once aborted, nothing is tried again.
+    if (isLostLock || typeof (error as { code?: unknown }).code === 'number' || abort.aborted) return;
     queueOutage.failed(error);
     options.onRetry?.(queueProblem(error));
   });
