@@ -6,8 +6,8 @@ export type WarehouseFacts = {
   user: string;
   encoding: string;
   connections: { used: number; most: number };
-  /** A standby takes no writes. */
-  isStandby: boolean;
+  /** A standby, or a server whose disk was full: hosts make such a database read-only. */
+  isReadOnly: boolean;
   mayCreateSchemas: boolean;
   /** Owners of our tables and views whose rights the user lacks: `analyze` and counting again need them. */
   otherOwners: string[];

@@ -261,6 +261,9 @@ test('a warehouse that lacks a migration or a right is a fault', async ({ world 
   expect(await asOther()).toContainEqual(
     expect.stringMatching(/^warehouse fault: the user may not create schemas, .* → grant create on database/),
   );
+  const database = new URL(world.warehouseUrl).pathname.slice(1);
+  await world.warehouse(`alter database ${database} set default_transaction_read_only = on`);
+  await isIll(world, {}, /^warehouse fault: this server is a standby or read-only/);
 });
 
 redisTest('a Redis that drops keys, or whose memory is full, is named', async () => {

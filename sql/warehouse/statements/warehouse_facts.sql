@@ -5,7 +5,7 @@ select split_part(current_setting('server_version'), ' ', 1) as version, current
     'used', (select count(*) from pg_stat_activity where backend_type = 'client backend'),
     'most', current_setting('max_connections')::integer
   ) as connections,
-  pg_is_in_recovery() as "isStandby", has_database_privilege(current_database(), 'create') as "mayCreateSchemas",
+  current_setting('transaction_read_only')::boolean as "isReadOnly", has_database_privilege(current_database(), 'create') as "mayCreateSchemas",
   array(
     select distinct c.relowner::regrole::text
     from pg_class c

@@ -22,7 +22,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     databaseFault('cannot be used', error, variable),
   );
   if ('level' in facts) return [facts];
-  const { version, user, encoding, pending, newer, otherOwners, isStandby, mayCreateSchemas } = facts;
+  const { version, user, encoding, pending, newer, otherOwners, isReadOnly, mayCreateSchemas } = facts;
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
   const isOld = Number.parseInt(version, 10) < oldestVersion;
@@ -34,7 +34,11 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       `the database has the encoding ${encoding}, expected UTF8: one Korean letter in a review stops its run`,
       `point ${variable} at a new database: ${createInUtf8}`,
     ],
-    [isStandby, 'this server is a standby, which takes no writes', `point ${variable} at the primary`],
+    [
+      isReadOnly,
+      'this server is a standby or read-only: it takes no writes',
+      `point ${variable} at the primary, or free its disk and end the read-only mode`,
+    ],
     [
       newer.length > 0,
       `migrations ${newer.join(', ')} are of a newer version than this program`,
