@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startCli, until } from '../harness/cli.ts';
 import { countByHand } from '../harness/warehouse.ts';
 import {
-  addReviews,
   type ExportWorld,
   expectSameAsWarehouse,
+  insertReviews,
   monthFile,
   openExportWorld,
   writtenMonths,
@@ -31,7 +31,7 @@ afterAll(() => lake[Symbol.asyncDispose]());
 beforeEach(async () => {
   for (const table of ['warehouse.reviews', 'sync.sub_order_links', 'sync.order_links', 'sync.product_links'])
     await lake.world.warehouse(`delete from ${table}`);
-  await addReviews(lake, [
+  await insertReviews(lake, [
     { id: 1, created_at: '2026-01-10T00:00:00Z', score: 1 },
     { id: 2, created_at: '2026-01-20T00:00:00Z', score: 2, user_name: '김하늘', message: '좋아요' },
     { id: 3, created_at: '2026-02-10T00:00:00Z', score: 3 },
@@ -136,8 +136,8 @@ test('forget user rewrites the months of what the customer wrote and commented o
 
 test('an export that is killed before the manifest is finished by the next one', async () => {
   const { world, dir } = lake;
+  await insertReviews(lake, [{ id: 10, created_at: '2026-05-10T00:00:00Z' }]);
   await change('update warehouse.reviews set score = 5 where id = 2');
-  await addReviews(lake, [{ id: 10, created_at: '2026-05-10T00:00:00Z' }]);
   // The months are at their places when the export comes to this table, whose file it never gets open.
   const hanging = `import files from 'node:fs/promises';
     import { syncBuiltinESMExports } from 'node:module';

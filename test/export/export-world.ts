@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import type { ExportReport } from '../../src/export/export-parquet.ts';
 import type { Manifest } from '../../src/export/manifest.ts';
 import { type Duck, openDuck } from '../harness/servers.ts';
-import { countByHand } from '../harness/warehouse.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** A warehouse, a folder into which it is exported, and a DuckDB that reads the folder. */
@@ -28,9 +27,8 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
   const duck = opened.use(await openDuck());
   const dir = await mkdtemp(join(tmpdir(), 'review-sync-export-'));
   opened.defer(() => rm(dir, { recursive: true }));
-  for (const flow of sync ? ['reviews', 'catalog', 'orders'] : []) {
-    expect(await world.cli('sync', flow)).toMatchObject({ status: 0 });
-  }
+  for (const flow of sync ? ['reviews', 'catalog', 'orders'] : [])
+    expect(await world.run(`sync-${flow}`)).toMatchObject({ outcome: 'done' });
   const all = opened.move();
   return {
     world,
@@ -56,8 +54,8 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
   };
 }
 
-/** Inserts reviews with the columns given. The id counts up from 1 unless it is given. */
-export async function addReviews({ world }: ExportWorld, reviews: readonly Record<string, unknown>[]): Promise<void> {
+/** Inserts reviews with the columns given. The id counts up from 1 unless it is given. They are not counted. */
+export async function insertReviews({ world }: ExportWorld, reviews: readonly Record<string, unknown>[]) {
   const rows = reviews.map((review) => ({ updated_at: review.created_at, ...review }));
   await world.warehouse(
     `insert into warehouse.reviews (id, created_at, updated_at, score, product_id, product_code, user_name, message, store_name,
@@ -67,7 +65,6 @@ export async function addReviews({ world }: ExportWorld, reviews: readonly Recor
     from jsonb_populate_recordset(null::warehouse.reviews, $1) as r`,
     [JSON.stringify(rows)],
   );
-  await countByHand(world.warehouseUrl);
 }
 
 /** A column of a view as text that Postgres and DuckDB write in the same way. */
