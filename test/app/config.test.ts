@@ -11,7 +11,16 @@ import { graceMs } from '../../src/cli/attended.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
-import { refusalOf } from './refusal.ts';
+
+/** What the command line says of this environment; empty where it is accepted. */
+function refusalOf(environment: Record<string, string>): string {
+  try {
+    readConfig(environment);
+    return '';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 const right = {
   SHOP_DATABASE_URL: 'postgres://shop:geheim@127.0.0.1:5/shop',

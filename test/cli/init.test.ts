@@ -100,7 +100,7 @@ test('init asks the service for its time zone, if the zone of the shop may be it
     const end = await runCliIn(cwd, ['init'], { ...world.environment, ...more });
     expect(end).toMatchObject({ status: 0, stderr: '' });
     const env = await readFile(join(cwd, '.env'), 'utf8');
-    expect([more, /^REVIEW_API_TIME_ZONE=(.*)$/m.exec(env)?.[1]]).toEqual([more, written]);
+    expect({ ...more, zone: /^REVIEW_API_TIME_ZONE=(.*)$/m.exec(env)?.[1] }).toEqual({ ...more, zone: written });
     expect(end.stdout.includes('Asia/Seoul is assumed')).toBe(written === undefined);
   }
 });

@@ -22,7 +22,7 @@ test('a run that waits for a failing service says so in status, and later in the
 
 test('status, export parquet and migrate --rebuild need the address of the warehouse and no other', async () => {
   await using world = await openWorld();
-  await world.cli('sync reviews');
+  await world.run('sync-reviews');
   const folder = await temporaryFolder();
   const cli = (...args: string[]) => runCli(args, { WAREHOUSE_DATABASE_URL: world.warehouseUrl });
   const before = await world.warehouse('select time_zone from sync.settings');

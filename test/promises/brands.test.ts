@@ -1,13 +1,60 @@
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { configOf, readBrands } from '../../src/app/brands.ts';
-import { type Brands, openBrands } from '../harness/brands.ts';
+import { packagePath } from '../../src/base/package-path.ts';
 import { addressOf, type CliEnd, patienceMs, runCli, startHere, until } from '../harness/cli.ts';
-import { valuesOf } from '../harness/database.ts';
+import { createDatabase, forgetDatabase, queryAgain, valuesOf } from '../harness/database.ts';
 import { temporaryFolder } from '../harness/folder.ts';
-import { noSchedules, postWebhook } from '../harness/world.ts';
+import { noSchedules, openWorld, postWebhook, type World, type WorldOptions } from '../harness/world.ts';
+
+type Brands = Awaited<ReturnType<typeof openBrands>>;
+
+/** Brands with a shop and a service each, and one warehouse for all of them, which `migrate` has not seen yet. */
+async function openBrands(given: Record<string, WorldOptions>) {
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'brands-'));
+  opened.defer(() => rm(folder, { recursive: true }));
+  const warehouseUrl = await createDatabase();
+  opened.defer(() => forgetDatabase(warehouseUrl));
+  const environment: Record<string, string> = {
+    BRANDS_DIR: folder,
+    WAREHOUSE_DATABASE_URL: warehouseUrl,
+    REVIEW_YEARS_FROM: '2022',
+    LOG_LEVEL: 'warn',
+  };
+  const worlds: Record<string, World> = {};
+  /** Writes the file of a brand, with these variables over its usual ones. */
+  const write = async (name: string, variables: Record<string, string> = {}) => {
+    const { shopUrl, serviceUrl } = worlds[name] ?? {};
+    const client = { REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' };
+    const usual = { SHOP_DATABASE_URL: shopUrl, REVIEW_API_BASE_URL: serviceUrl, ...client };
+    const all = { ...usual, ...given[name]?.environment, ...variables };
+    const lines = Object.entries(all).map(([variable, value]) => `${variable}=${value}\n`);
+    await writeFile(join(folder, `${name}.env`), lines.join(''), { mode: 0o600 });
+  };
+  for (const [name, options] of Object.entries(given)) {
+    worlds[name] = opened.use(await openWorld(options));
+    await cp(packagePath('sql', 'shop'), join(folder, name), { recursive: true });
+    await write(name);
+  }
+  const all = opened.move();
+  return {
+    folder,
+    /** What the command line needs to work with all brands. */
+    environment,
+    /** The shop and the service of each brand. Its own warehouse is not used. */
+    worlds,
+    write,
+    /** Runs a command to its end for these brands. The first argument may be several words. */
+    cli: (...[words = '', ...more]: string[]) => runCli([...words.split(' '), ...more], environment),
+    warehouse: <Row extends Record<string, unknown>>(text: string, values?: unknown[]) =>
+      queryAgain<Row>(environment.WAREHOUSE_DATABASE_URL ?? '', text, values),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
 
 const documentOf = ({ stdout }: CliEnd) =>
   (JSON.parse(stdout) as { brands: Record<string, { error?: { message: string }; outcome?: string }> }).brands;
@@ -26,8 +73,9 @@ async function refuses(brands: Brands, command: string, text: string): Promise<v
 }
 
 /** Locks tables of the warehouse; closing ends that. */
-async function lock({ warehouseUrl }: Brands, tables: string) {
-  const holder = new pg.Client({ connectionString: warehouseUrl, application_name: 'psql of somebody' });
+async function lock({ environment }: Brands, tables: string) {
+  const connectionString = environment.WAREHOUSE_DATABASE_URL;
+  const holder = new pg.Client({ connectionString, application_name: 'psql of somebody' });
   await holder.connect();
   await holder.query(`begin; lock table ${tables}`);
   return { release: () => holder.query('rollback'), [Symbol.asyncDispose]: () => holder.end() };
@@ -89,8 +137,7 @@ async function runWorker(brands: Brands): Promise<string[]> {
 let both: Brands;
 let story: string[];
 beforeAll(async () => {
-  const dead = { shop: 'empty' } as const;
-  both = await openBrands(['dead', 'nord', 'sued'], {}, { dead, nord: withIds('1'), sued: withIds('2,3') });
+  both = await openBrands({ dead: { shop: 'empty' }, nord: withIds('1'), sued: withIds('2,3') });
   await rm(join(both.folder, 'sued.env'));
   expect(await both.cli('migrate')).toMatchObject({ status: 0 });
   story = await runWorker(both);
@@ -311,7 +358,7 @@ test('a brand is dropped alone, once its file is gone', async () => {
 });
 
 test('a warehouse becomes that of a brand, and nothing is sent again', async () => {
-  await using brands = await openBrands(['bleibt', 'geht'], {}, { geht: { shop: 'empty' } });
+  await using brands = await openBrands({ bleibt: {}, geht: { shop: 'empty' } });
   const bleibt = brands.worlds.bleibt;
   if (!bleibt) throw new Error('there is no world bleibt');
   brands.environment.WAREHOUSE_DATABASE_URL = bleibt.warehouseUrl;

@@ -182,6 +182,7 @@ test('a bad review is asked for less and less often; no backfill of other days f
   const date = (days: number) => ago(days).slice(0, 10);
   for (const [days, outcome] of [
     [{ from: date(5), to: date(1) }, 'done'],
+    [{ from: date(5) }, 'done'],
     [{ from: date(14), to: date(10) }, 'incomplete'],
     [{}, 'incomplete'],
   ] as const)

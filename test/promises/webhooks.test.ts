@@ -66,7 +66,7 @@ test('a changed review is in the warehouse soon, and teaches no product link', a
   await applied(world);
   expect(await held(world, 'product_code as code')).toEqual([{ code: 'OLD' }]);
   expect(await links()).toEqual(['OLD 0']);
-  expect(await runCli(['sync', 'reviews'], serve.environment)).toMatchObject({ status: 0 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await links()).toEqual([`OLD ${product?.id}`]);
   // If a product changed, its newest review is read, and its code is not learned from that.
   await world.atService(`update reference_service.products set code = 'NEW' where code = 'OLD'`);

@@ -1,16 +1,11 @@
-import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { findMysqlProgram, startLocalMysql } from '../../src/sandbox/local-mysql/index.ts';
-import { temporaryFolder } from '../harness/folder.ts';
-import { mysqlKinds } from '../harness/servers.ts';
+import { dirname } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 
-test.for(mysqlKinds)('a local %s that starts leaves the temporary tables of other servers alone', async (kind) => {
-  const folder = await temporaryFolder();
-  vi.stubEnv('TMPDIR', folder);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  await writeFile(join(folder, '#sql-temptable-of-another-server'), '');
-  const server = await startLocalMysql(kind, findMysqlProgram(kind, process.env.PATH ?? '') ?? '', 'UTC');
-  await server.close();
-  expect(await readdir(folder)).toEqual(['#sql-temptable-of-another-server']);
+// A server deletes the temporary tables that it finds in its folder for them at its start.
+test.for(mysqlKinds)('a local %s has a folder of its own for temporary tables', async (kind) => {
+  const database = await createMysqlDatabase(kind);
+  onTestFinished(() => database.drop());
+  const [folders] = await database.query('select @@tmpdir as temporary, @@datadir as data');
+  expect(folders?.temporary).toBe(dirname(folders?.data ?? ''));
 });
