@@ -49,7 +49,7 @@ test('three commands share the one token of a client, also when it is revoked', 
   service.revoke();
   expect(await Promise.all(running)).toMatchObject(running.map(() => ({ status: 0 })));
   // Lines whose product became known meanwhile.
-  await world.cli('sync orders');
+  await world.run('sync-orders');
   const verified = await world.cli('verify orders');
   expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('0 different, 0 not compared')]);
   expect(service.counts.tokens).toBe(2);

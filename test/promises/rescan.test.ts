@@ -194,10 +194,8 @@ test('what stops the rescan does not stop the reconcile of reviews, nor the othe
   expect(await reconcile(world)).toMatchObject(shopless);
   await world.shop(`alter table elsewhere rename to l; update l set status = 'delivered'`);
   world.serviceRule(({ path }) => (path.startsWith('/v1/reviews') ? { status: 403 } : 'pass'));
-  const reviewless = await reconcile(world);
-  expect(reviewless.all.runs.reviews.outcome).not.toBe('done');
-  expect(reviewless).toMatchObject({ status: 1, outcome: 'done', counts: { orders_pushed: 5 } });
-  await world.says('sync reconcile', /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. /s);
+  const reviewless = /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. .*5 orders pushed/s;
+  expect(await world.says('sync reconcile', reviewless)).toMatchObject({ status: 1 });
 });
 
 test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async ({ world }) => {

@@ -40,8 +40,9 @@ test('a function of a BI user in public never runs with the rights of the owner'
   await world.says('doctor', /no other role can create functions/);
   const reader = await analyst(world.warehouseUrl);
   await query(reader, traps);
-  const commands = ['sync reviews', 'sync reconcile', 'verify reviews', 'backfill reviews --gaps', 'migrate', 'status'];
-  for (const command of commands) await world.cli(command);
+  for (const job of ['sync-reviews', 'reconcile-reviews', 'rescan-orders']) await world.run(job);
+  await world.run('backfill-reviews', { gaps: true });
+  for (const command of ['verify reviews', 'migrate', 'status']) await world.cli(command);
   await world.shop('grant create on schema public to public');
   const { stdout } = await world.cli('doctor');
   expect(stdout).toMatch(/every role of the database may create functions in the schema public/);
