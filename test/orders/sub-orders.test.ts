@@ -99,6 +99,9 @@ an exact foreign one comes before a similar one of a removed line
   2:s 3:m | new:s | old:m=3 | new gets 2; remove 3
 codes that are positions move with their products when a line is removed
   11:s 12:p2 | 1:p2 | 1:s=11 2:p2=12 | 1 gets 12 ours; remove 11
+or is inserted before them
+  11:s 12:m | 1:p2 2:s 3:m | 1:s=11 2:m=12 | 2 gets 11 ours; 3 gets 12 ours; create 1 [11,12]
+  11:s* 12:s$99 | 1:m 2:s 3:s$99 | 1:s=11 2:s$99=12 | 2 gets 11 ours; 3 gets 12 ours; create 1 [11,12]
 or are swapped
   11:s* 12:p2 | 1:p2 2:s | 1:s=11 2:p2=12 | 1 gets 12 ours; 2 gets 11 ours
 a sub-order that may have reviews gets no other product; its line gets a new one

@@ -221,8 +221,8 @@ function match(
  * How well a sub-order fits a line: the lower the better; `never` if it is not the line's.
  *
  * - 0: it is the line's own by its link, and exactly as the line. 1: it is exactly as the line, and linked to another one: the
- *   shop's line codes may be positions, which move when a line is removed. 2 and 3: the same, but for the price, which a shop
- *   may share out again when a line is removed.
+ *   shop's line codes may be positions, which move when a line is removed or inserted. 2 and 3: the same, but for the price,
+ *   which a shop may share out again then.
  * - 4: it is the line's own, and is changed, or the line is not pushed now. 5: it is the own one of another line, which has
  *   another one now, and is changed.
  * - 6 to 8: the response of the creation was lost; it was not there before and is as it was sent.
@@ -250,7 +250,9 @@ function rankOf(
   return (entry: Entry): number => {
     const like = likeness?.(entry);
     const isOwn = entry.link !== undefined && entry.link === link;
-    if (isLinked && entry.link && (like === exact || like === 1)) return 2 * like + (isOwn ? 0 : 1);
+    // A line without a link may have moved, too. It takes nothing of a line that is not pushed now.
+    const mayMove = entry.link && (link ? isLinked : contentOf.has(entry.link.lineCode));
+    if (mayMove && (like === exact || like === 1)) return 2 * like + (isOwn ? 0 : 1);
     if (isOwn && (content === undefined || mayBecome(entry, content))) return 4;
     if (isLinked && entry.link && contentOf.has(entry.link.lineCode) && !mayHaveReviews(entry.one)) return 5;
     const sentLike = sentLikeness?.(entry);
