@@ -148,6 +148,9 @@ what a lost creation made is its line’s, though an older foreign one is exact
   5:s 9:m | 1:s | 1:m=[5] | 1 gets 9 ours [5]; change 9: product_options; keep 5 foreign
 what the lost creation of a removed line made stays linked until it is removed
   11:s 12:s | 1:s | 1:s=[] 2:s=[] | 1 gets 11 ours []; remove 12; forget 2
+a sub-order that the response shows twice is one
+  11:s 11:s | 1:s$9 | 1:s=11 | change 11: price
+  11:s 11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again []
 a linked sub-order is not what a lost creation made
   11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again []
 what is removed: a sub-order of ours without reviews

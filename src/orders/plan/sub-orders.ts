@@ -193,7 +193,8 @@ function match(
   unit: MoneyUnit | undefined,
 ) {
   const linkOfId = new Map(links.map((link) => [link.subOrderId, link]));
-  const entries = shown.map((one): Entry => {
+  // A sub-order that the response shows twice, as by a join, is no copy.
+  const entries = [...new Map(shown.map((one) => [one.id, one])).values()].map((one): Entry => {
     const cents = one.price === null ? undefined : BigInt(one.price.cents);
     return { one, link: linkOfId.get(one.id), options: optionsKey(one.product_options ?? {}), cents };
   });
