@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { expect, test, vi } from 'vitest';
 import { LimitedError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import { newestOf } from '../../src/reviews/plan/review-bounds.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import { openPages, type ReadDeps } from '../../src/reviews/read/reader.ts';
@@ -200,6 +201,9 @@ const otherDates = { start_datetime: '2026-11-11 00:00:00', end_datetime: '2026-
 const ofOtherDates = spread(46, at('2026-11-12T00:00:00Z'), 15 * 86_400);
 const always = { start_datetime: '2026-10-01 00:00:00', end_datetime: '2026-10-09 00:00:00', limit: 100 };
 const byUpdate: Reading = { axis: 'updated', timeZone: 'UTC' };
+/** Each list by update takes a minute, and fails. */
+const clock = new Date('2026-12-01');
+const passesMinute = ({ date_updated_at }: Params) => date_updated_at && clock.setTime(clock.getTime() + 60_000);
 
 const moods = (lastPages: readonly LastPage[], more: readonly Partial<Mood>[] = [{}]) =>
   lastPages.flatMap((lastPage) => more.map((one) => ({ lastPage, ...one })));
@@ -597,6 +601,13 @@ test.each<[string, Service, gaps: object[], requests: number | readonly [0, most
     98,
     byUpdate,
   ],
+  [
+    'never responds by update',
+    failing(empty, new UnavailableError(noResponse), passesMinute),
+    [gapOf('failed', 'connection broke')],
+    [0, 16],
+    { ...byUpdate, now: clock },
+  ],
   ['refuses everything', failing(empty, forbidden, () => true), [gapOf('refused', '403')], 49],
   [
     'refuses one half, and fails on the other',
@@ -623,6 +634,14 @@ test.each<[string, Service, gaps: object[], requests: number | readonly [0, most
   expect(read.gaps).toMatchObject(gaps);
   if (typeof requests === 'number') expect(read.requests).toBe(requests);
   else expect(read.requests).toBeLessThanOrEqual(requests[1]);
+});
+
+test('the newest date of lists that never respond is asked for once', async () => {
+  const page = vi.fn(failing(empty, new UnavailableError(noResponse), passesMinute).page);
+  const deps = { ...usual, reviews: { page }, timeZone: 'UTC', now: () => clock };
+  expect(await newestOf(deps, 'updated', span)).toBe(undefined);
+  // Another list shows that the service is not down.
+  expect(page).toHaveBeenCalledTimes(2);
 });
 
 test.each([

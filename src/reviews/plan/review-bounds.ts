@@ -188,7 +188,10 @@ export async function newestOf(
 ): Promise<Second | undefined> {
   const [past = span] = partBefore(span, secondOf(deps.now()) - justNow);
   const spans = [...(past.end < span.end ? [span] : []), past, { start: past.end - 2 * 86_400, end: past.end }];
+  const startedMs = deps.now().getTime();
   for (const one of spans) {
+    // If the service never responds, each takes a minute.
+    if (deps.now().getTime() - startedMs > 30_000) break;
     const newest = await firstOf(deps, { axis, span: one, desc: true });
     if (newest !== 'unreadable' && (newest !== undefined || one.end <= past.end)) return newest;
   }

@@ -64,6 +64,8 @@ const spansAtATime = 4;
 const requestsAtMost = 500;
 /** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
+/** So many milliseconds of a list on which the service fails count as a halving: if it never responds, a window takes 3 minutes. */
+const halvingMs = 10_000;
 /** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
 
@@ -101,9 +103,12 @@ export async function readSpans(
     if (failures.length > 0) return;
     const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
     const guess = part.guess ?? (isLong(span) ? deps.pages.guess : 1);
-    const shown = await limit(() =>
-      readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans))),
-    );
+    const shown = await limit(async () => {
+      const startedMs = deps.now().getTime();
+      const end = await readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans)));
+      if (end.kind === 'failed') left.halvings -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
+      return end;
+    });
     if (isLong(span) && shown.kind === 'too-long') deps.pages.guess = pages - 1;
     if (isLong(span) && shown.kind === 'proven') deps.pages.guess = Math.max(1, shown.pages);
     const end = shown.kind === 'proven' ? await believed(shown) : shown;
@@ -165,7 +170,7 @@ function partsAfter(
   if (end.kind === 'too-long') return left.requests < 0 ? [] : end.parts;
   const isAhead = end.kind === 'refused' && span.end > left.present;
   const isFixed = end.kind === 'crowded' || end.kind === 'doubted';
-  if (isFixed || left.halvings === 0 || (isAhead && span.start >= left.present)) return [];
+  if (isFixed || left.halvings <= 0 || (isAhead && span.start >= left.present)) return [];
   left.halvings -= 1;
   const halves = isAhead ? cutSpan(span, left.present, zone) : halvesOf(span, zone);
   return halves.map((half) => ({ span: half, ...(end.kind === 'failed' && { giveUpAfterMs: halfGiveUpMs }) }));
