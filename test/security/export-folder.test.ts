@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { addReviews, openExportWorld } from '../export/export-world.ts';
+import { insertReviews, openExportWorld } from '../export/export-world.ts';
 import { runCli } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
@@ -18,7 +18,7 @@ const untouched = [['data.parquet'], 'precious'];
 
 async function openLake() {
   const lake = await openExportWorld({ sync: false });
-  await addReviews(lake, [{ id: 1, created_at: '2026-01-10T00:00:00Z', score: 1 }]);
+  await insertReviews(lake, [{ id: 1, created_at: '2026-01-10T00:00:00Z', score: 1 }]);
   await lake.export();
   const change = () => lake.world.warehouse('update warehouse.reviews set score = 6 - score');
   const again = () => runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment);
