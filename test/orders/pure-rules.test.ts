@@ -37,6 +37,7 @@ import {
   type OrderBody,
   RefusedError,
   type ReviewApi,
+  sentAmount,
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
@@ -144,6 +145,12 @@ describe('fingerprint', () => {
         expect(fingerprint({ ...value, added: 1 })).not.toBe(fingerprint({ ...value, added: 2 }));
       }),
     );
+  });
+
+  test('stays as it was in earlier versions', () => {
+    const [created_at, amount] = ['2024-01-01T00:00:00.000000Z', '12.3400000000000000'];
+    const { fingerprint: print } = desiredOf({ created_at, total_price: amount }, [line('1', { price: amount })]);
+    expect(print).toBe('NaWqD8Qn7YfaIvnVfc6cJUL7DGhmtnSjIQ5PgTl_6tY');
   });
 
   test('changes with the order and every line; with each field: promises/each-field', () => {
@@ -310,6 +317,19 @@ describe('what is known after a request', () => {
   test.each(rows)('%s', (_, request, sent, before, after) => {
     expect(learned(request, sent, before)).toMatchObject(after);
   });
+});
+
+test.each([
+  ['12.3400000000000000', '12.34'],
+  ['13900.0000000000000000', '13900.00'],
+  ['12.34500', '12.345'],
+  ['-0.10000', '-0.10'],
+  // As columns of whole units or of two decimals write them: what is sent of these never changes.
+  ['13900', '13900'],
+  ['12.50', '12.50'],
+  ['12.5', '12.5'],
+])('the amount %s is sent as %s', (given, sent) => {
+  expect(sentAmount(given, 'price')).toBe(sent);
 });
 
 describe('what counts as the same', () => {

@@ -89,11 +89,11 @@ test('the check before a request comes after the wait for the ceiling', async ()
 
 const pairsOf = (seen: Seen | undefined) => [...(seen?.params ?? [])].filter(([name]) => name !== 'access_token');
 
-test('amounts go as their text, lists as repeated pairs, nothing that is undefined', async () => {
+test('amounts go without the zeros of a division, lists as repeated pairs', async () => {
   const service = await tinyService(() => ({ status: 201, body: { id: 7 } }));
   const api = client(service.url);
   const product_options = { Size: 'L & XL', 색상: '파랑+1\ud800' };
-  await api.subOrders.create(5, { product_id: 3, price: '0.10', invoice: undefined, product_options });
+  await api.subOrders.create(5, { product_id: 3, price: '0.1000000', invoice: undefined, product_options });
   await api.reviews.update(5, { message: 'Good.' });
   const option = { code: 'c', created_at: '2024-01-01T00:00:00Z', value: 'M', review_option_type_id: 2 };
   await api.reviews.upsert({ code: 'r', display: false, options: [option], image_urls: ['https://i/1'] });

@@ -380,18 +380,13 @@ test.each([
 test.each([
   '<!doctype html><script>[{"id":1}]</script>',
   '<html>\n[]',
-  'Fatal error: see\n[]',
   '[]\nPHP Fatal error: Uncaught Exception',
   `[]\n${notice}\n${reviews}`,
-  `[]\n${notice}\n[] on line 7`,
   `[{"id":1}], "b": 1`,
   'Fatal error: Uncaught Exception: [{"id":1}] in /w/api.php',
-  'Cannot use [] for reading',
   'Array to string conversion []',
   `${warning}{"id":`,
   `${notice}\n[{"id":1,"b":[{"id":2}],"c":"x\n${notice}]}`,
-  `{"data":[{"id":1}]`,
-  `"a":\n[{"id":1}]`,
   `"id":1},\n{"id":2}`,
 ])('a page or a text that ends otherwise is no data: %s', async (body) => {
   const service = await tinyService(() => ({ body }));

@@ -177,15 +177,3 @@ test('whether the shop wrote a comment is read from the usual names of its field
   const shown = await ask('select comment, is_by_shop as by from warehouse.review_comments order by position');
   expect(shown.map(({ comment, by }) => [comment, by])).toEqual(comments);
 });
-
-test('the time to a review is in whole days, rounded down; below 0: written before', async () => {
-  const { ask, url } = await createWarehouse();
-  await ask(`insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
-    select n, '1', n, '{}', true, 5, '2026-02-01' from generate_series(1, 4) n`);
-  await ask(`insert into warehouse.reviews (id, created_at, updated_at, product_id, order_code)
-    select n, timestamptz '2026-02-01' + late, now(), 5, n
-    from unnest('{-00:20,23:40,24:00}'::interval[]) with ordinality as written (late, n)`);
-  await countByHand(url);
-  const days = await ask<{ days: number }>('select days, deliveries from bi.time_to_review order by 1');
-  expect(days).toEqual([-1, 0, 1, null].map((n) => ({ days: n, deliveries: '1' })));
-});
