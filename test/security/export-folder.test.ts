@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { insertReviews, openExportWorld } from '../export/export-world.ts';
 import { runCli } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
+import { countByHand } from '../harness/warehouse.ts';
 
 /** A folder beside the export, with a file that no export may change. */
 let outside: string;
@@ -19,6 +20,7 @@ const untouched = [['data.parquet'], 'precious'];
 async function openLake() {
   const lake = await openExportWorld({ sync: false });
   await insertReviews(lake, [{ id: 1, created_at: '2026-01-10T00:00:00Z', score: 1 }]);
+  await countByHand(lake.world.warehouseUrl);
   await lake.export();
   const change = () => lake.world.warehouse('update warehouse.reviews set score = 6 - score');
   const again = () => runCli(['export', 'parquet', '--to', lake.dir], lake.world.environment);
