@@ -18,27 +18,21 @@ async function run(...args: string[]) {
 
 const ordersAt = (databaseUrl: string) => query(databaseUrl, 'select code from reference_service.orders');
 
-test('without --yes it says what it would write, sends nothing, and exits 2', async () => {
+test('without --yes, and with what is wrong, it exits 2, says why and writes nothing', async () => {
   const { url, service } = await seededService();
-  const { status, out, errors } = await run(url, ...demo);
-  expect([status, out]).toEqual([2, '']);
-  expect(errors).toContain('It would write to the service');
-  expect(service.requests()).toEqual({});
-});
-
-test('wrong usage, a wrong secret and an address where nobody is exit 2 and say why', async () => {
-  const { url } = await seededService();
   const wrong = ['--client-id', 'demo', '--client-secret', 'wrong'];
   for (const [args, why] of [
+    [[url, ...demo], 'It would write to the service'],
     [[], 'expected one address'],
     [[url, ...demo, '--yes', '--section', 'none'], 'there is no section none'],
     [[url, ...wrong, '--yes'], 'no access_token: POST /oauth/token answered 401'],
     [['http://127.0.0.1:1', ...demo, '--yes'], 'fetch failed'],
   ] as const) {
-    const { status, errors } = await run(...args);
-    expect(status).toBe(2);
+    const { status, out, errors } = await run(...args);
+    expect([status, out]).toEqual([2, '']);
     expect(errors).toContain(why);
   }
+  expect(service.requests()).toEqual({ 'POST /oauth/token': 1 });
 });
 
 test('it groups and sums up what it found, removes what it made, and exits 0', async () => {

@@ -142,16 +142,6 @@ export async function sampleShopQueries(edit: Record<string, (sql: string) => st
   return folder;
 }
 
-/** Every order at the service with its sub-orders, without what may differ between two equal ends: ids and times. */
-export const serviceState = `
-  select o.code, o.total_price::text, o.user_email, o.user_phone,
-    coalesce((
-      select jsonb_agg(jsonb_build_array(s.product_id, s.price, s.product_options, s.status, s.invoice)
-        order by s.product_id, s.price, s.product_options, s.status, s.invoice)
-      from reference_service.sub_orders s where s.order_id = o.id
-    ), '[]') as sub_orders
-  from reference_service.orders o order by o.code`;
-
 /** A line as a row of the shop's table `l`. A column that is left out has the default of `orderShopSchema`. */
 export type ShopLine = { line_code: string; product_id?: number; product_code?: string } & LineFields;
 type LineFields = { price?: number; status?: string; invoice?: string; product_options?: Record<string, string> };

@@ -11,8 +11,6 @@ export async function createWarehouse() {
   return { url, ask };
 }
 
-export type TestWarehouse = Awaited<ReturnType<typeof openTestWarehouse>>;
-
 /** The same with what review-sync opens of it, which is closed when the test ends. */
 export async function openTestWarehouse(connections = 1) {
   const { url, ask } = await createWarehouse();
