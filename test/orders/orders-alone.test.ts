@@ -73,6 +73,16 @@ test('an empty value that the service refuses holds back no other change of its 
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/1' }]);
 });
 
+test('a run with --allow-removals sends what fails once, and what failed before at once', async ({ world }) => {
+  await world.place(order('A', line('1', 7)), order('B', line('1', 8)));
+  world.serviceRule(({ path }) => (path.endsWith('/sub_orders') ? { status: 422 } : 'pass'));
+  expect(await world.sync({ allowRemovals: true })).toMatchObject({ orders: 2, lines_failed: 2 });
+  await world.shop(`update o set updated_at = now() - interval '1 year'`);
+  world.serviceRule(() => 'pass');
+  expect(await world.sync()).not.toHaveProperty('sub_orders_added');
+  expect(await world.sync({ allowRemovals: true })).toMatchObject({ orders: 2, sub_orders_added: 2 });
+});
+
 test('a dead letter closes when its value goes back, its row or its order is deleted', async ({ world }) => {
   await world.place(...orders(4));
   await world.sync();

@@ -19,7 +19,8 @@ export const waitingLinesOf = sql`
 const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
   select order_code as code from sync.order_links where lease_owner is not null
   union
-  select order_code from sync.order_links where due_at <= ${before}::timestamptz or (${isAnyTime} and due_at is not null and failed_pushes > 0)
+  select order_code from sync.order_links where due_at <= ${before}::timestamptz
+    or (${isAnyTime} and due_at is not null and failed_pushes > 0 and coalesce(pushed_at, '-infinity') < ${before}::timestamptz)
   union
   select order_code from (${waitingLinesOf}) as waiting join sync.product_links using (product_code)
   union
@@ -31,7 +32,7 @@ const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
  *
  * @param page.before instant by the warehouse's clock: what becomes due later is left to the next run, so that a walk
  *   ends.
- * @param page.isAnyTime also orders that failed, such as for removals that were held, and whose time has not come yet.
+ * @param page.isAnyTime also orders that failed before, such as for removals that were held, and whose time has not come yet.
  */
 export const dueOrders = (db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) =>
   valuesOf<string>(db)`
