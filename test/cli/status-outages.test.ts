@@ -20,7 +20,7 @@ test('a run that waits for a failing service says so in status, and later in the
   await command.ended;
 });
 
-test('status, export parquet and migrate --rebuild need the address of the warehouse and no other', async () => {
+test('status, runs, dead-letters, export parquet and migrate --rebuild need the address of the warehouse and no other', async () => {
   await using world = await openWorld();
   await world.run('sync-reviews');
   const folder = await temporaryFolder();
@@ -29,6 +29,8 @@ test('status, export parquet and migrate --rebuild need the address of the wareh
   expect(await cli('migrate', '--rebuild')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Reviews and/) });
   expect(await world.warehouse('select time_zone from sync.settings')).toEqual(before);
   expect(await cli('export', 'parquet', '--to', folder)).toMatchObject({ status: 0 });
+  for (const command of ['runs', 'dead-letters']) expect(await cli(command)).toMatchObject({ status: 0, stderr: '' });
+  expect(await cli('dead-letters', 'discard', '7')).toMatchObject({ stderr: expect.stringContaining('dead letter 7') });
   const { status, stdout } = await cli('status');
   expect([status, stdout]).toEqual([0, expect.stringContaining('sync-reviews')]);
   expect(stdout).toContain('Shop or service is not configured here: queue, schedules and holds are not shown.');

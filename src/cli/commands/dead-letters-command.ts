@@ -14,11 +14,12 @@ import {
   payloadOf,
   reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
+import type { Db } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { numberOf } from '../ui/arguments.ts';
 import { drawRun, drawToEnd } from '../ui/draw-run.ts';
 import { table } from '../ui/table.ts';
-import { withApp } from '../ui/with-app.ts';
+import { inWarehouse, withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -48,8 +49,8 @@ const some = (all: readonly unknown[], count: number, between: string) =>
   all.slice(0, 3).join(between) + (count > 3 ? ' …' : '');
 
 const list = (context: Context): Promise<Report> =>
-  withApp(context, {}, async (app) => {
-    const groups = await groupDeadLetters(app.warehouse.db);
+  inWarehouse(context, async ({ db }) => {
+    const groups = await groupDeadLetters(db);
     if (groups.length === 0) return { text: 'No dead letters.', json: [] };
     const rows = groups.map(({ kind, count, records, ids, lastFailedAt, reason }) => [
       kind,
@@ -66,24 +67,24 @@ const list = (context: Context): Promise<Report> =>
   });
 
 /** @throws UsageError if one of the ids is of no dead letter. */
-async function requireKnown(app: App, ids: readonly number[]): Promise<DeadLetter[]> {
-  const found = await deadLettersById(app.warehouse.db, ids);
+async function requireKnown(db: Db, ids: readonly number[]): Promise<DeadLetter[]> {
+  const found = await deadLettersById(db, ids);
   const unknown = ids.find((id) => !found.some((one) => one.id === id));
   if (unknown === undefined) return found;
   throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: review-sync dead-letters' });
 }
 
 const show = (context: Context, id: number): Promise<Report> =>
-  withApp(context, {}, async (app) => {
-    const [found] = await requireKnown(app, [id]);
-    const deadLetter = { ...found, payload: await payloadOf(app.warehouse.db, id) };
+  inWarehouse(context, async ({ db }) => {
+    const [found] = await requireKnown(db, [id]);
+    const deadLetter = { ...found, payload: await payloadOf(db, id) };
     return { text: JSON.stringify(deadLetter, null, 2), json: deadLetter };
   });
 
 const discard = (context: Context, ids: number[]): Promise<Report> =>
-  withApp(context, {}, async (app) => {
-    await requireKnown(app, ids);
-    const discarded = await discardDeadLetters(app.warehouse.db, ids);
+  inWarehouse(context, async ({ db }) => {
+    await requireKnown(db, ids);
+    const discarded = await discardDeadLetters(db, ids);
     return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
   });
 
@@ -93,7 +94,7 @@ const retry = (context: Context, ids: number[]): Promise<Report> =>
 
 async function retryOf(context: Context, app: App, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
-  const named = await requireKnown(app, ids);
+  const named = await requireKnown(db, ids);
   await reopenDiscarded(db, ids);
   // The record of one that is closed may be open under another id.
   const isNamed = ({ kind, key }: DeadLetter) =>

@@ -6,7 +6,7 @@ import { warehouseNow } from '../../warehouse/index.ts';
 import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { withApp } from '../ui/with-app.ts';
+import { inWarehouse, withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -22,10 +22,10 @@ export const command: Command = {
 };
 
 const list = (context: Context): Promise<Report> =>
-  withApp(context, {}, async ({ warehouse }) => {
-    const runs = await openRuns(warehouse.db);
+  inWarehouse(context, async ({ db }) => {
+    const runs = await openRuns(db);
     if (runs.length === 0) return { text: 'Every run has ended.', json: [] };
-    const now = await warehouseNow(warehouse.db);
+    const now = await warehouseNow(db);
     const rows = runs.map((run) => [
       run.id,
       utc(run.startedAt),
