@@ -12,7 +12,7 @@ import { worldTest as test } from '../harness/world.ts';
 const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
 
 test('the shipped queries read no large table as a whole, and doctor times them', async ({ world }) => {
-  await world.shop(growSampleShop(30_000));
+  await world.shop(growSampleShop(21_000));
   const shipped = await shopFindings(world);
   expect(about(shipped, 'the whole of')).toEqual([]);
   expect(about(shipped, 'no statement reads a large table as a whole')).toEqual([
