@@ -15,7 +15,6 @@ export type ExportWorld = AsyncDisposable & {
   /** Exports, and requires that it ends well. */
   export(): Promise<ExportReport>;
   manifest(): Promise<Manifest>;
-  remove(path: string): Promise<void>;
   /** Every file of the folder, hidden ones too, with the time of its last change. */
   files(): Promise<Map<string, number>>;
 };
@@ -40,7 +39,6 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
       return JSON.parse(end.stdout);
     },
     manifest: async () => JSON.parse(await readFile(join(dir, 'manifest.json'), 'utf8')),
-    remove: (path) => rm(join(dir, path)),
     async files() {
       const found = new Map<string, number>();
       for (const path of (await readdir(dir, { recursive: true })).sort()) {

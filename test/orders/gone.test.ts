@@ -1,29 +1,15 @@
 import { expect } from 'vitest';
-import { line, type OrderWorld, order, orderShopQueries, orders, orderTest } from '../harness/order-world.ts';
+import { line, order, orderShopQueries, orders, orderTest as test } from '../harness/order-world.ts';
 
-/** The feed names orders of `named`; orders.sql shows those of `o`. */
-const test = orderTest.extend('worldOptions', async () => ({
-  environment: {
-    SHOP_SQL_DIR: await orderShopQueries({
-      changed_orders: 'select code, changed_at from named where changed_at >= :since',
-    }),
-  },
-}));
-
-/** As many orders as given are in the shop; the feed names `all`, from O1 on. */
-async function placeOf(world: OrderWorld, all: number, shown: number): Promise<void> {
-  await world.place(...orders(shown));
-  await world.shop(
-    `create table named as select 'O' || n as code, now() as changed_at from generate_series(1, ${all}) n`,
-  );
+test('orders that the shop does not show are counted, also if they are due', async ({ openWorld }) => {
+  const changed_orders = 'select code, changed_at from named where changed_at >= :since';
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders }) } });
+  await world.place(...orders(11));
+  await world.shop(`create table named as select 'O' || n as code, now() as changed_at from generate_series(1, 18) n`);
   // Not the first run, which would read the codes from orders.sql.
   await world.warehouse(
     `update sync.settings set orders_cursor = '{"at": "2026-01-01T00:00:00Z", "readTo": "2026-01-01T00:00:00Z"}'`,
   );
-}
-
-test('orders that the shop does not show are counted, also if they are due', async ({ world }) => {
-  await placeOf(world, 18, 11);
   await world.warehouse(`insert into sync.order_links (order_code, contact, due_at, failed_pushes)
     select 'gone' || n, 'allowed', now(), 1 from generate_series(1, 20) n`);
   const end = await world.cli('sync', 'orders');

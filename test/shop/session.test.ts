@@ -51,6 +51,9 @@ test('an error of a lock names the shop, and may pass by itself', async ({ openW
     /^The shop database cannot be read: another session holds a lock on the table \(.*\) → let it finish/,
   );
   expect(isTransient(error)).toBe(true);
+  // A file that cannot be read is not a file that is absent.
+  await mkdir(join(world.environment.SHOP_SQL_DIR ?? '', 'categories.sql'));
+  await expect(shop.categories()).rejects.toThrow(/categories\.sql cannot be read/);
 });
 
 /** As the time limit of 30 s does: cancels the statement of the shop that sleeps, once there is one. */
@@ -82,21 +85,4 @@ test('a search that takes too long is an error; a measured one has no time', asy
   const purpose = 'find the lines of 1 order';
   expect(costs).toContainEqual({ file: 'order_lines', purpose, scans: [] });
   expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
-});
-
-test('that no new order has a line is said, but not of a shop without lines', async ({ openWorld }) => {
-  const world = await shopWith(openWorld, orders);
-  await world.shop(`insert into o values ('A', now()); create table l (order_code text)`);
-  const { shop } = await world.openApp();
-  expect(await shop.linesFault()).toBeUndefined();
-  const ofLines = `select order_code, '1'::text as line_code, 7 as product_id, 1::numeric as price from l`;
-  await writeQueries(world.environment.SHOP_SQL_DIR, { order_lines: ofLines });
-  expect(await shop.linesFault()).toBeUndefined();
-  await world.shop(`insert into l values ('internal-1')`);
-  expect(await shop.linesFault()).toMatch(
-    /The only order has no line, .*"A" in orders\.sql, and "internal-1" in order_lines/,
-  );
-  // A file that cannot be read is not a file that is absent.
-  await mkdir(join(world.environment.SHOP_SQL_DIR ?? '', 'categories.sql'));
-  await expect(shop.categories()).rejects.toThrow(/categories\.sql cannot be read/);
 });
