@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
@@ -81,19 +81,22 @@ test('nothing of another shop is sent by any command; verify and doctor say so',
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 });
 
-test('a run that is left since the shop was empty is carried out once it is back', async ({ world }) => {
+test('a run waits while its shop is empty or does not respond, and delays no other run', async ({ world }) => {
   await pushForty(world);
   await startDueRun(await world.openApp(), syncOrders, 'orders');
   await startDueRun(await world.openApp(), syncReviews, 'reviews');
   await world.shop('create table kept as table o; delete from o');
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const choice = openRunChoice(await world.openApp(), jobs);
   expect(await choice.runsToCarryOut()).toEqual(['reviews']);
   await world.shop('insert into o select * from kept');
+  expect(await choice.runsToCarryOut()).toEqual(['reviews']);
+  vi.advanceTimersByTime(10_001);
   await until(async () => (await choice.runsToCarryOut()).includes('orders'));
-});
+  vi.useRealTimers();
 
-test('a shop that does not respond delays no other run', async ({ world }) => {
-  await pushForty(world);
+  await world.warehouse('delete from sync.runs');
   const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
   await once(silent, 'listening');
@@ -101,9 +104,9 @@ test('a shop that does not respond delays no other run', async ({ world }) => {
   const address = `postgres://a@127.0.0.1:${(silent.address() as AddressInfo).port}/shop`;
   const config = readConfig({ ...world.environment, SHOP_DATABASE_URL: address });
   await using app = await openApp(config, { log: openLog('fatal') });
-  await startDueRun(app, syncOrders, 'orders');
-  await startDueRun(app, syncReviews, 'reviews');
-  expect(await openRunChoice(app, jobs).runsToCarryOut()).toEqual(['reviews']);
+  await startDueRun(app, syncOrders, 'silent-orders');
+  await startDueRun(app, syncReviews, 'silent-reviews');
+  expect(await openRunChoice(app, jobs).runsToCarryOut()).toEqual(['silent-reviews']);
   const [socket] = (await asked) as [Socket];
   expect(socket.destroyed).toBe(false);
   socket.destroy();

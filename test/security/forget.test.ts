@@ -173,7 +173,7 @@ test('after forget user, no table names the customer, its orders or its texts', 
   }
 });
 
-test('forget user finds a code written as a number or with spaces, and no longer one', async ({ world }) => {
+test('forget user finds a number and a code with spaces, no longer code and no other field', async ({ world }) => {
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_code, message, order_code) values
       (1, now(), now(), '770077 ', 'mine', 'E'), (2, now(), now(), '1770077', 'of another', 'C');
@@ -188,9 +188,8 @@ test('forget user finds a code written as a number or with spaces, and no longer
   expect(messages).toEqual([null, 'of another']);
   const whole = `select key from sync.dead_letters where payload <> 'null' order by key`;
   expect(valuesOf(await world.warehouse(whole))).toEqual(['C', 'D']);
-});
 
-test('the value of another field is no customer: forget user 5 changes no five stars', async ({ world }) => {
+  // The value of another field is no customer: forget user 5 changes no five stars.
   await world.warehouse(`
     insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, message, score, order_code) values
       (5, now(), now(), 5, 'kim', 'of kim', 5, '5');
