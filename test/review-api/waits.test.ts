@@ -266,13 +266,13 @@ test('a service that asks a request for a token to wait holds all at once', asyn
 
 test('a call that may not wait so long ends at once, and sends nothing', async () => {
   const service = await tinyService(orderOf);
-  const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00Z'), heldReason: 'a ban' };
+  const kept = { heldUntilMs: Date.parse('2200-01-01T00:00:00.500Z'), heldReason: 'a ban' };
   const session: SessionStore = { get: async () => kept, set: async () => {} };
   const error = await failureOf(
     client(service.url, { session, retry: { ...quick, maxRetryAfterMs: 1000 } }).orders.get(1),
   );
   expect(error).toMatchObject({ name: 'LimitedError' });
-  expect(error.message).toContain('no request may be sent before 2200-01-01T00:00:00');
+  expect(error.message).toContain('no request may be sent before 2200-01-01T00:00:01');
   expect(service.seen).toEqual([]);
 });
 
