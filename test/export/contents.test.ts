@@ -44,8 +44,14 @@ test('DuckDB reads from the files exactly the rows of the views, and no member',
   expect(members.map(({ word }) => word).filter((word) => texts.has(word))).toEqual([]);
 });
 
-test('odd but legal values come back as they are', async () => {
+test('an empty warehouse has no months, and odd but legal values come back', async () => {
   await using lake = await openExportWorld({ sync: false });
+  // Of an export that died at once.
+  await writeFile(join(lake.dir, '.manifest.json.part'), '{');
+  const { written } = await lake.export();
+  const tables = ['coverage_by_day', 'freshness', 'product_ratings'];
+  expect(written.map(({ path }) => path).sort()).toEqual(tables.map((table) => `${table}/data.parquet`));
+  await expectSameAsWarehouse(lake);
   const huge = '크'.repeat(100_000);
   await insertReviews(lake, [
     { created_at: '2026-03-01T00:00:00.123456Z', score: null, product_id: '9223372036854775807', product_code: '' },
@@ -94,21 +100,13 @@ test('odd but legal values come back as they are', async () => {
   expect(unknown).toEqual([['9007199254740993']]);
 });
 
-test('an empty warehouse has no months; the folder of something else is refused', async () => {
-  await using lake = await openExportWorld({ sync: false });
-  const { world } = lake;
-  // Of an export that died at once.
-  await writeFile(join(lake.dir, '.manifest.json.part'), '{');
-  const { written } = await lake.export();
-  const tables = ['coverage_by_day', 'freshness', 'product_ratings'];
-  expect(written.map(({ path }) => path).sort()).toEqual(tables.map((table) => `${table}/data.parquet`));
-  await expectSameAsWarehouse(lake);
-
+test('the folder of something else, or of another warehouse, is refused', async () => {
+  await lake.export();
   const refused = async (dir: string, why: RegExp) => {
     const end = await lake.world.cli('export parquet --to', dir);
     expect(end).toMatchObject({ status: 2, stderr: expect.stringMatching(why) });
   };
-  await world.warehouse(`update sync.settings set order_salt = 'that of another warehouse'`);
+  await lake.world.warehouse(`update sync.settings set order_salt = 'that of another warehouse'`);
   await refused(lake.dir, /is the export of another warehouse/);
   const other = join(lake.dir, 'other');
   await mkdir(other);
@@ -120,5 +118,5 @@ test('an empty warehouse has no months; the folder of something else is refused'
   await writeFile(join(other, 'manifest.json'), '{"format": "review-sync parquet export", "formatVersion": 2}');
   await refused(other, /has format version 2, expected 1/);
   expect(await readFile(note, 'utf8')).toBe('mine');
-  expect(await world.cli('export parquet')).toMatchObject({ status: 2 });
+  expect(await lake.world.cli('export parquet')).toMatchObject({ status: 2 });
 });
