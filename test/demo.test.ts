@@ -14,7 +14,7 @@ async function demo(): Promise<DemoReport> {
   // Run as root, Postgres is another user.
   const folder = await temporaryFolder(0o755, await cheapestFolder());
   const environment = { TMPDIR: folder, PATH: process.env.PATH ?? '' };
-  const { status, stdout } = await runProcess(['demo', '--json', '--orders', '60'], environment);
+  const { status, stdout } = await runProcess(['demo', '--json', '--orders', '30'], environment);
   expect(status).toBe(0);
   expect((await readdir(folder)).filter((name) => name.startsWith('review-sync-'))).toEqual([]);
   return JSON.parse(stdout);
@@ -26,7 +26,7 @@ const countsOf = ({ ends }: DemoReport) =>
 test('the demo ends with the same records at both ends', async () => {
   const report = await demo();
   expect(report.answers.find((answer) => answer.question === 'what is missing')?.rows).toEqual([]);
-  expect(countsOf(report)).toMatchObject({ 'reviews at service': 400, 'reviews at warehouse': 400 });
+  expect(countsOf(report)).toMatchObject({ 'reviews at service': 200, 'reviews at warehouse': 200 });
   expect(report.runs.again.counts.orders_pushed ?? 0).toBe(0);
   for (const same of Map.groupBy(report.ends, (end) => end.what).values()) {
     expect(new Set(same.map((end) => end.keys)).size).toBe(1);

@@ -124,7 +124,7 @@ redisTest('who may write to the queue can start and lose runs, and decides nothi
   const brake = { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off', QUEUE_URL: redis.url };
   await using world = await openOrderWorld({ environment: brake });
   await place(world, 30);
-  expect(await world.cli('backfill', 'orders')).toMatchObject({ status: 0 });
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   const { queues } = await world.openApp();
   const worker = startHere(['worker'], { ...world.environment, ...yearly });
   await worker.says('worker ready');
