@@ -213,13 +213,12 @@ test('a review whose dead letter forget masked is still missing', async ({ world
      select 'review ' || n, 5, 'kim', now() - n * interval '1 day', now() - n * interval '1 day' from generate_series(1, 2) n`,
   );
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 2')`);
-  const sync = () => world.cli('sync reviews');
-  expect(await sync()).toMatchObject({ status: 1 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await world.cli('forget user kim --apply')).toMatchObject({ status: 0 });
   const open = () => world.warehouse('select payload, resolved_at from sync.dead_letters');
   expect(await open()).toEqual([{ payload: null, resolved_at: null }]);
   // The review is still at the service, and not in the warehouse.
-  expect(await sync()).toMatchObject({ status: 1 });
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete' });
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
   expect(await world.cli('dead-letters retry')).toMatchObject({ status: 0 });
   expect(await world.warehouse(`select message from warehouse.reviews where message = 'review 2'`)).toHaveLength(1);
@@ -275,6 +274,6 @@ test('a dead letter that is over holds its record no longer, and goes after 90 d
   await world.warehouse(
     `update sync.dead_letters set last_failed_at = now() - interval '91 days', resolved_at = now() - interval '91 days'`,
   );
-  await world.cli('sync reconcile');
+  await world.run('reconcile-reviews');
   expect(await world.warehouse('select from sync.dead_letters')).toEqual([]);
 });
