@@ -325,9 +325,12 @@ test('of a service that shows by update only what was edited new reviews are rea
   };
   await world.run('sync-reviews');
   // Review 5 is edited before the new one is written, then after that.
-  for (const [at, edited] of ["now() - interval '1 hour'", "now() + interval '1 second'"].entries()) {
-    await addReview(world);
-    await world.atService(`update reference_service.reviews set updated_at = ${edited} where id = 5`);
+  for (const [at, minutes] of [60, 0].entries()) {
+    await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+      select at, at, 'new' from (select now() - interval '${10 - 5 * at} minutes' as at) as written`);
+    await world.atService(
+      `update reference_service.reviews set updated_at = now() - interval '${minutes} minutes' where id = 5`,
+    );
     expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
     expect(await held(world)).toBe(61 + at);
   }
