@@ -151,17 +151,19 @@ function withFailures(service: ReadDeps['reviews'], failing: readonly Failure[])
 const wanted = { start: from / 1000, end: from / 1000 + 6 * 86_400 };
 const isCovered = (spans: readonly Span[], ms: number) => spans.some((s) => s.start * 1000 <= ms && ms < s.end * 1000);
 
-/** Lists that were once called complete with a review missing, found by a soak: seed 590625547. */
+/** Lists that were once called complete with a review missing, found by soaks: seeds 590625547 and 697525370. */
 const found = [
-  [0, 0, 1001, 100_800_000, 1000, 0, 100_800_000, 1000, 0, 1000],
-  [0, 1000, 1001, 100_800_000, 1000, 1000, 100_800_000, 1000, 0, 1000],
+  { offsets: [0, 0, 1001, 100_800_000, 1000, 0, 100_800_000, 1000, 0, 1000], how: { pageSize: 2, hides: true } },
+  { offsets: [0, 1000, 1001, 100_800_000, 1000, 1000, 100_800_000, 1000, 0, 1000], how: { pageSize: 2, hides: true } },
+  // Page 2 is refused once.
+  { offsets: [0, 0, 100_800_000, 0, 0], how: { pageSize: 4, hides: false, ordered: false }, refused: [3] },
 ].map(
-  (offsets): Parameters<typeof isAllRead> => [
+  ({ offsets, how, refused = [] }): Parameters<typeof isAllRead> => [
     offsets.map((at, n) => ({ id: n + 1, createdMs: from + at, updatedMs: from + at, score: null, productId: 1 })),
-    { ...usualMood, lastPage: 'cached', pageSize: 2, hides: true, behind: 200 },
+    { ...usualMood, lastPage: 'cached', behind: 200, ...how },
     'created',
     0,
-    [],
+    refused.map((at) => ({ at, status: 404 })),
     { id: 1, status: 404 },
   ],
 );
