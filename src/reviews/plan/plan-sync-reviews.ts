@@ -1,6 +1,5 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { heldIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import type { ReviewDeps } from '../read/reader.ts';
@@ -58,9 +57,9 @@ export async function planSyncReviews(
   const updated = planWindows('updated', { start, end: readTo + day }, known);
   // By update, a service may show only what was edited, or nothing: not the newest review at the second of its creation.
   const itsSecond = { start: newest, end: newest + 1 };
-  const isHeld = newest < start || (await heldIn(deps.warehouse.db, itsSecond)).length > 0;
+  const isRead = newest < start || without(itsSecond, await coveredSpans(deps.warehouse.db, 'created')).length === 0;
   const isShown = async () => update !== undefined && (await newestOf(deps, 'updated', itsSecond)) === newest;
-  const isComplete = isHeld || (await isShown());
+  const isComplete = isRead || (await isShown());
   const unseen = isComplete ? [] : partBefore({ start, end: readTo + day }, newest + 1);
   const created = unseen.flatMap((one) => planWindows('created', one));
   return { windows: [...updated, ...created, ...gapWindows], ...next };
