@@ -20,12 +20,14 @@ export type PlannedRun = Schedule & { next: Date | undefined };
 export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): Promise<void> =>
   respondsInTime(untilSet(queues, schedules));
 
-/** BullMQ refuses to set a schedule that another worker sets at the same moment, as when several start together. */
+/** If another worker sets a schedule at the same moment, as when several start together, BullMQ refuses it or Postgres ends a deadlock. */
+const setElsewhere: readonly unknown[] = [ErrorCode.SchedulerJobIdCollision, '40P01'];
+
 async function untilSet(queues: Queues, schedules: readonly Schedule[], tries = 5): Promise<void> {
   try {
     await setSchedules(queues, schedules);
   } catch (error) {
-    if (tries === 1 || (error as { code?: unknown }).code !== ErrorCode.SchedulerJobIdCollision) throw error;
+    if (tries === 1 || !setElsewhere.includes((error as { code?: unknown }).code)) throw error;
     await delay(200 * Math.random());
     await untilSet(queues, schedules, tries - 1);
   }
