@@ -61,13 +61,13 @@ export async function takeJobs(
     },
   );
   patchWorker(worker, () => queueOutage.worked());
-  // Jobs that have just ended, or that another worker has taken over. BullMQ reports each of them as an error, too.
+  // Locks of jobs that have just ended, or that another worker has taken over. BullMQ reports each as an error, too.
   let lostLocks = 0;
   worker.on('lockRenewalFailed', (ids) => {
     lostLocks += ids.length;
   });
   worker.on('error', (error) => {
-    // Such an error, or one with a number, is the answer of a queue that is up.
+    // A lost lock, or an error whose code is a number of BullMQ, comes from a queue that responds: it is no outage.
     const isLostLock = lostLocks > 0;
     if (isLostLock) lostLocks -= 1;
     // Once aborted, nothing is tried again.

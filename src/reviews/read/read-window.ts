@@ -64,7 +64,7 @@ const spansAtATime = 4;
 const requestsAtMost = 500;
 /** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
-/** So many milliseconds of a list on which the service fails count as a halving: if it never responds, a window takes 3 minutes. */
+/** A failing list counts as a halving for each so many milliseconds. If the service never responds, a window takes 3 minutes. */
 const halvingMs = 10_000;
 /** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
