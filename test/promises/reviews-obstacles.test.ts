@@ -338,6 +338,12 @@ test('of a service that shows by update only what was edited new reviews are rea
   await world.warehouse('truncate sync.export_windows; delete from warehouse.reviews where id = 61');
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   expect(await held(world)).toBe(62);
+  // A review appears whose date was read before, as after a moderation.
+  await world.run('reconcile-reviews');
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+    select at, at, 'new' from (select now() - interval '3 minutes' as at) as written`);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await held(world)).toBe(63);
 });
 
 test('an overview that fails, is empty or absurd stops no command of reviews', async ({ hourly }) => {

@@ -1,6 +1,6 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { coveredSpans, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
+import { coveredSpans, isSecondRead, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import type { ReviewDeps } from '../read/reader.ts';
 import { justNow, planWindows, type Window } from '../read/window.ts';
@@ -57,7 +57,7 @@ export async function planSyncReviews(
   const updated = planWindows('updated', { start, end: readTo + day }, known);
   // By update, a service may show only what was edited, or nothing: not the newest review at the second of its creation.
   const itsSecond = { start: newest, end: newest + 1 };
-  const isRead = newest < start || without(itsSecond, await coveredSpans(deps.warehouse.db, 'created')).length === 0;
+  const isRead = newest < start || (await isSecondRead(deps.warehouse.db, newest));
   const isShown = async () => update !== undefined && (await newestOf(deps, 'updated', itsSecond)) === newest;
   const isComplete = isRead || (await isShown());
   const unseen = isComplete ? [] : partBefore({ start, end: readTo + day }, newest + 1);
