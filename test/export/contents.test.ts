@@ -46,7 +46,7 @@ test('DuckDB reads from the files exactly the rows of the views, and no member',
 
 test('an empty warehouse has no months, and odd but legal values come back', async () => {
   await using lake = await openExportWorld({ sync: false });
-  // Of an export that died at once.
+  // The folder of an export that died at once.
   await writeFile(join(lake.dir, '.manifest.json.part'), '{');
   const { written } = await lake.export();
   const tables = ['coverage_by_day', 'freshness', 'product_ratings'];

@@ -53,6 +53,14 @@ onEachQueue(({ redisUrl }) => {
     expect(await plannedRuns(of('sued/'))).toEqual([]);
   });
 
+  test('a deadlock with another worker is tried again', async () => {
+    const { queues } = await openTestQueues(redisUrl());
+    const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    vi.spyOn(queues.scheduled, 'upsertJobScheduler').mockRejectedValueOnce(deadlock);
+    await applySchedules(queues, [orders]);
+    expect(await plannedRuns(queues)).toMatchObject([orders]);
+  });
+
   test('workers that start together all set the schedules', async () => {
     const { queues } = await openTestQueues(redisUrl());
     for (const _ of [1, 2, 3, 4, 5]) {
