@@ -55,9 +55,10 @@ async function requireNoBackfill({ warehouse: { db } }: App): Promise<void> {
       'the contact of orders that the backfill is to push without',
     {
       hint:
-        `${outcome === null ? 'Wait for its end; review-sync runs names it.' : 'Run it again: review-sync backfill orders.'} ` +
-        'If the sync may send that contact, run one of a day without orders: ' +
-        'review-sync backfill orders --from 2000-01-01 --to 2000-01-01',
+        outcome === null
+          ? 'Wait for its end; review-sync runs names it, and review-sync runs end ID ends it.'
+          : 'Run it again: review-sync backfill orders. If the sync may send that contact, run one of a day without orders: ' +
+            'review-sync backfill orders --from 2000-01-01 --to 2000-01-01',
     },
   );
 }
