@@ -5,7 +5,7 @@ import { secondOf } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconcile.ts';
-import { retryRefused } from '../../src/reviews/refresh/refresh-review.ts';
+import { retryRefused, untilDown } from '../../src/reviews/refresh/refresh-review.ts';
 import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
@@ -157,16 +157,25 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   const deps = depsWith(() => ({
     async getRaw(id) {
       asked.push(id);
-      throw id === 36 ? new NotFoundError(at(404, id)) : new UnavailableError(at(500, id));
+      throw new UnavailableError(at(500, id));
     },
   }));
   await retryRefused(deps, { areDueOnly: false });
-  // Twenty fail in a row, before or after the 404; four are asked for at a time.
   expect(asked).toEqual(Array.from(asked, (_, index) => 40 - index));
-  expect(Math.abs(asked.length - 24.5)).toBeLessThan(4);
+  // Four are asked for at a time: up to three are on their way when the twentieth fails.
+  expect([20, 21, 22, 23]).toContain(asked.length);
   const again = `select from sync.dead_letters where attempts = 2 and last_failed_at > now() - interval '30 minutes'
     and reason like '%status 500%' and resolved_at is null`;
-  expect(await world.warehouse(again)).toHaveLength(asked.length - 1);
+  expect(await world.warehouse(again)).toHaveLength(asked.length);
+});
+
+test('one that is gone, or lands, begins the count of failures in a row anew', async () => {
+  const asked: number[] = [];
+  await untilDown(Array.from(Array(60).keys()), async (one) => {
+    asked.push(one);
+    return one === 5 ? 'gone' : one === 15 ? 'landed' : 'failed';
+  });
+  expect([36, 37, 38, 39]).toContain(asked.length);
 });
 
 test('a review that is a 404 once, as of a gateway, is not gone', async () => {
