@@ -66,8 +66,10 @@ delete from sync.review_day_counts
 where day in (select day from touched_days where is_of_review); -- touched
 insert into sync.review_day_counts (day, source, score, has_photo, has_video, is_displayed, reviews, last_review_at)
 select created_on, source, score, has_photo, has_video, is_displayed, count(*), max(created_at)
-from bi.reviews
-join touched_days on is_of_review and created_at >= first and created_at < last and created_on = day -- touched
+from
+touched_days cross join lateral (select * from -- touched
+  bi.reviews as r
+  where created_at >= first and created_at < last offset 0) as r where is_of_review and created_on = day -- touched
 group by created_on, source, score, has_photo, has_video, is_displayed;
 
 delete from sync.product_counts
