@@ -28,16 +28,29 @@ export function splitRecords(body: Buffer): Buffer[] {
 }
 
 /**
- * The record as JSON that `jsonb` can hold: Postgres has no character NUL and no half of a surrogate pair, and each
- * becomes U+FFFD. Undefined if the bytes are not UTF-8: nobody knows which characters were meant.
+ * The record as JSON that the columns can hold: Postgres has no character NUL and no half of a surrogate pair, and each
+ * becomes U+FFFD; it takes no `5.0` as an integer. Undefined if the bytes are not UTF-8: nobody knows which characters
+ * were meant.
  */
 export function storableRecord(bytes: Buffer): string | undefined {
   if (!isUtf8(bytes)) return undefined;
-  return bytes
-    .toString()
-    .replaceAll(escapes, (found: string, unit: string | undefined) =>
-      unit !== undefined && /^(?:0000|d[89a-f]..)$/i.test(unit) ? '\\ufffd' : found,
-    );
+  return withWholeNumbers(bytes.toString()).replaceAll(escapes, (found: string, unit: string | undefined) =>
+    unit !== undefined && /^(?:0000|d[89a-f]..)$/i.test(unit) ? '\\ufffd' : found,
+  );
+}
+
+/** TypeScript does not know it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** Printed again, `5.0` is `5`; other numbers keep their digits. Text that is nested too deep to be printed stays. */
+function withWholeNumbers(text: string): string {
+  const kept = (_: string, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) ? rawJSON(context?.source ?? '') : value;
+  try {
+    return JSON.stringify(JSON.parse(text, kept));
+  } catch {
+    return text;
+  }
 }
 
 /** A whole surrogate pair; any other escape of a code unit; an escape of one character. */

@@ -296,6 +296,23 @@ test('a score of 0 is no rating; any other number than 1 to 5 is refused', async
   expect(await openLetters()).toHaveLength(odd.length);
 });
 
+test('a whole number that is written as 5.0 lands, is the same, and changes no other number', async () => {
+  const odd = (more: string) => `[{"id": 7.0, "score": 5.0, "likes_count": 1e1, "message": "5.0", ${more},
+    "created_at": "2026-03-01T00:00:00Z", "updated_at": "2026-03-01T00:00:00Z"}]`;
+  const page = odd('"extra_rate": 1.50, "extra_id": 12345678901234567890, "extra_deep": {"n": [2.0, -1.25]}');
+  expect(await landText(page)).toMatchObject({ inserted: 1, refused: 0 });
+  expect(await stored('id::text, score, likes_count, message, extra::text')).toEqual([
+    {
+      ...{ id: '7', score: 5, likes_count: 10, message: '5.0' },
+      extra: '{"extra_id": 12345678901234567890, "extra_deep": {"n": [2, -1.25]}, "extra_rate": 1.50}',
+    },
+  ]);
+  expect(await comparePage(warehouse, pageOf(page))).toEqual([]);
+  expect(await landText(page)).toMatchObject({ unchanged: 1, refused: 0 });
+  // Half a like is none.
+  expect(await landText(odd('"images_count": 0.5'))).toMatchObject({ refused: 1 });
+});
+
 test('numbers that Postgres would write out with thousands of digits are refused', async () => {
   const odd = ['1e131071', '1e-16000', `-1${'0'.repeat(400)}`];
   const records = odd.map((number, index) =>
