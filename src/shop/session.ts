@@ -257,6 +257,8 @@ const conditions: Readonly<Record<string, string>> = {
   '22003': 'a number is out of the range of its type',
   '22007': 'a text is not a date',
   '22012': 'a division by zero',
+  '22021': 'a code or a text has a character that the character set of a column lacks',
+  '22032': 'a text is not the JSON that is expected',
   '22P02': 'a text cannot be read as the type that it is cast to',
 };
 

@@ -55,6 +55,34 @@ describe.each(mysqlKinds)('%s', (kind) => {
     expect(await shop.keylessOrders()).toMatchObject([{ code: '' }]);
   });
 
+  test('a row costs its own order if its error has the SQLSTATE of a statement', async () => {
+    const database = await createOddShop(server, server.types.exact);
+    await addOrders(database, ["'A'", "'B'", "'C'", "'D–ł'"]);
+    await addLines(database, ["'A'", "'B'", "'B'"]);
+    await database.run(`create table j (order_code varchar(20), items text);
+      insert into j values ('A', '[7]'), ('C', '[7');
+      create table old (order_code varchar(20)) character set latin1;
+      create function one_line(code varchar(20)) returns int reads sql data
+        begin declare found int; select l.product_id into found from l where l.order_code = code; return found; end`);
+    const faultsOf = async (more: Record<string, string>) => {
+      const shop = await openTables(database, { ...queries, ...more }, 'UTC');
+      const read = await shop.orders(['A', 'B', 'C', 'D–ł']);
+      return read.flatMap(({ order, fault }) => (fault ? `${order.code}: ${fault}` : []));
+    };
+    const columns = "'1' as line_code, 7 as product_id, 1 as price";
+    const json = `select j.order_code, ${columns} from j, json_table(j.items, '$[*]' columns (n int path '$')) t`;
+    expect(await faultsOf({ order_lines: json })).toEqual([
+      expect.stringMatching(/^C: order_lines\.sql: a row cannot be read: a text is not the JSON that is expected/),
+    ]);
+    const called = queries.orders.replace(' from o', ', one_line(code) as mileage from o');
+    expect(await faultsOf({ orders: called })).toEqual([
+      expect.stringMatching(/^B: orders\.sql: a row cannot be read: a subquery gives more than one row/),
+    ]);
+    expect(await faultsOf({ order_lines: `select old.order_code, ${columns} from old` })).toEqual([
+      expect.stringMatching(/^D–ł: order_lines\.sql: .* has a character that the character set of a column lacks/),
+    ]);
+  });
+
   test('a zero date is null, and an order without date is found by the check', async () => {
     const database = await createOddShop(server, server.types.exact);
     await addOrders(database, ["'A'", "'B'"]);

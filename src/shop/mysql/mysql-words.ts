@@ -72,8 +72,9 @@ export const mysqlWords: SqlWords = {
   isLocked: (error) => isOneOf(error, [1205]),
   isConflict: () => false,
   dataFaultOf(error) {
-    const state = error instanceof Error ? (error as DriverError).sqlState : undefined;
-    return !state || isOfNoRow.test(state) ? undefined : state;
+    if (!(error instanceof Error)) return undefined;
+    const { errno = 0, sqlState: state } = error as DriverError;
+    return statesOfRows[errno] ?? (!state || isOfNoRow.test(state) ? undefined : state);
   },
   // The message names the line.
   lineOf: () => undefined,
@@ -84,6 +85,16 @@ export const mysqlWords: SqlWords = {
  * may be that of one row: a function of the shop may raise an error with a SQLSTATE of its own.
  */
 const isOfNoRow = /^(0|25|28|3D|40|42|70|HY|XA)/;
+
+/**
+ * Errors of one row, or of one code that a column cannot hold, to which the server gives the SQLSTATE of a statement, with
+ * the one that says it: `select … into` of a function that finds two rows; a text of another character set; JSON_TABLE.
+ */
+const statesOfRows: Readonly<Record<number, string>> = {
+  1172: '21000',
+  ...Object.fromEntries([1267, 1270, 1271].map((errno) => [errno, '22021'])),
+  ...Object.fromEntries([4035, 4036, 4037, 4038, 4039, 4040, 4176, 4178, 4179].map((errno) => [errno, '22032'])),
+};
 
 /** ISO 8601 with microseconds; a zero date is null; a month or a day 00 counts as 01. */
 function localDate(text: string): string | null {
