@@ -34,3 +34,13 @@ test('a feed that writes codes otherwise names pushed orders; a new one waits fo
   expect(await world.codesAtService()).toEqual(['Ab1', 'NEW']);
   expect(await world.openDeadLetters()).toEqual([]);
 });
+
+test('an order that the feed names twice, once in another case, is not counted as gone', async ({ openWorld }) => {
+  const branch = 'updated_at as changed_at from o where updated_at >= :since';
+  const changed_orders = `select code, ${branch} union all select lower(code), ${branch}`;
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders }) } });
+  await world.place(order('Ab1', line('1', 7)));
+  await world.sync();
+  await world.shop(`update o set total_price = 7, updated_at = now()`);
+  expect(await world.sync()).toMatchObject({ orders_pushed: 1, orders_gone: 0 });
+});

@@ -33,7 +33,7 @@ export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, co
   const missing = codes.filter((code) => !found.has(code));
   const known = (await alikeOrders(db, missing)).map(({ code }) => code);
   const others = await shop.orders(known.filter((code) => !codes.includes(code)));
-  const isShown = (code: string) => others.some(({ order }) => isSameCode(order.code ?? '', code));
+  const isShown = (code: string) => [...raws, ...others].some(({ order }) => isSameCode(order.code ?? '', code));
   return {
     raws: [...raws, ...others.filter(({ order }) => !found.has(order.code))],
     gone: missing.filter((code) => !isShown(code)),
