@@ -83,6 +83,14 @@ describe.each(mysqlKinds)('%s', (kind) => {
     ]);
   });
 
+  test('a code made of two collations is refused with the name of its file', async () => {
+    const database = await createOddShop(server, server.types.caseless);
+    await database.run('alter table o add old_code varchar(20) character set utf8mb4 collate utf8mb4_general_ci');
+    const orders = queries.orders.replace('code', 'coalesce(old_code, code) as code');
+    const refused = (await openTables(database, { ...queries, orders }, 'UTC')).checkQueries();
+    await expect(refused).rejects.toThrow(/orders\.sql cannot be run: Illegal mix of collations/);
+  });
+
   test('a zero date is null, and an order without date is found by the check', async () => {
     const database = await createOddShop(server, server.types.exact);
     await addOrders(database, ["'A'", "'B'"]);

@@ -6,7 +6,7 @@ import { replaceParameter } from '../sql-text.ts';
 import { readMysqlFacts } from './mysql-facts.ts';
 import { explainStatement } from './mysql-plan.ts';
 import type { ConnectionOptions } from './mysql-url.ts';
-import { withoutStatement } from './mysql-words.ts';
+import { textLiteral, withoutStatement } from './mysql-words.ts';
 
 export function openMysql(address: ConnectionOptions, { connections, silenceMs }: DriverOptions): Driver {
   const pool = mysql.createPool({
@@ -70,6 +70,9 @@ function connectionOf(client: mysql.PoolConnection, silenceMs: number, prepared:
     async describe(body) {
       const { text } = replaceParameter(body, 'since', 'null', 'mysql');
       const [, fields] = await query(`select * from ${text} w limit 0`);
+      // A text made of two collations can be selected, but not compared.
+      for (const { name } of fields.filter(isCompared))
+        await query(`select 1 from ${text} w where w.${name} = ${textLiteral('')} limit 0`);
       return fields.map(foundColumn);
     },
     explain: (statement) => explainStatement(run, statement),
@@ -125,6 +128,9 @@ const plainTypes: Readonly<Record<number, string>> = {
   248: 'set',
   255: 'geometry',
 };
+
+/** Whether orders and lines are found by the column. */
+const isCompared = ({ name }: mysql.FieldPacket) => name === 'code' || name === 'order_code';
 
 function foundColumn(field: mysql.FieldPacket): FoundColumn {
   const number = field.columnType ?? field.type ?? 0;
