@@ -86,13 +86,13 @@ type TimeLimit = { variable: string; unitsASecond: number };
 /**
  * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. MySQL
  * cuts the text of `group_concat` without a word after 1,024 bytes, and the rows of a statement after
- * `sql_select_limit`.
+ * `sql_select_limit`. Hosts that share a server set `max_join_size`: it refuses what may read more rows.
  */
 async function prepareSession(run: DriverConnection['run']): Promise<TimeLimit> {
   await run('set names utf8mb4');
   await run('set session transaction isolation level repeatable read, read only');
   await run('set session lock_wait_timeout = 5, group_concat_max_len = greatest(@@group_concat_max_len, 1048576)');
-  await run('set session sql_select_limit = 18446744073709551615');
+  await run('set session sql_select_limit = 18446744073709551615, sql_big_selects = 1');
   const [row] = await run('select version() as version');
   const limit = row?.version?.includes('MariaDB')
     ? { variable: 'max_statement_time', unitsASecond: 1 }
