@@ -16,7 +16,8 @@ const lockWait: LockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
 
 /**
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the
- * same time. A migration that does not get a lock in time is rolled back, so that writers go on, and tried again.
+ * same time. A migration that does not get a lock in time, or meets a deadlock, is rolled back, so that writers go on, and
+ * tried again.
  *
  * @returns the names of the files that were applied.
  * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, that the warehouse is of a
@@ -46,7 +47,7 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
     } catch (error) {
       if (error instanceof ReviewSyncError) throw error;
       if (isCreatedMeanwhile(error) && attempt < 5) continue;
-      if (!file || !isLockedOut(error))
+      if (!file || !isLockConflict(error))
         throw migrationError(file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run', {
           cause: error,
           hint: 'review-sync doctor says what is broken.',
@@ -56,6 +57,10 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
     }
   }
 }
+
+/** Whether a lock of another session was in the way. A worker that pushes orders locks the same tables in another order. */
+const isLockConflict = (error: unknown) =>
+  isLockedOut(error) || (error instanceof pg.DatabaseError && error.code === '40P01');
 
 /** In any other encoding one `\uXXXX` of a review or an order, such as a Korean letter, stops its run. */
 async function requireUtf8(db: Db): Promise<void> {

@@ -157,6 +157,16 @@ describe('a session that holds a lock', () => {
     await waiting.end();
     expect(await migrating).toEqual(['0006_bi']);
   });
+
+  test('in another order than migrate, as a worker does, only delays it', async () => {
+    await using stage = await blocked();
+    await stage.tool.query(`rollback; create sequence public.tries;
+      create function public.deadlock_once() returns event_trigger language plpgsql as $$ begin
+        if nextval('public.tries') = 1 then raise 'deadlock detected' using errcode = 'deadlock_detected'; end if;
+      end $$;
+      create event trigger deadlock_once on ddl_command_start execute function public.deadlock_once()`);
+    expect(await stage.migrate(2)).toEqual(['0006_bi']);
+  });
 });
 
 test('no index of ours is in an order of texts that the operating system may change', async () => {
