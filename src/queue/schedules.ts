@@ -10,6 +10,9 @@ import { dueIds, isAliveIn, type Queues, runAttempts } from './index.ts';
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = Schedule & { next: Date | undefined };
 
+/** A run that is due while the warehouse is down starts within 68 minutes: a nightly run is due once a day. */
+const dueAttempts = { ...runAttempts, attempts: 13 };
+
 /**
  * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. A run that
  * fell due while no worker was there stays: setting its schedule again would put it off to the next time, which a machine
@@ -49,7 +52,7 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
       { pattern, tz: timeZone },
       // The id of a scheduled run is its moment. If a clock was ahead, that moment comes again, and BullMQ would start no
       // run while a job of that id is left. The history of runs is in the warehouse.
-      { name: job, data: {}, opts: { ...runAttempts, removeOnComplete: true, removeOnFail: true } },
+      { name: job, data: {}, opts: { ...dueAttempts, removeOnComplete: true, removeOnFail: true } },
     );
   }
 }

@@ -53,6 +53,16 @@ onEachQueue(({ redisUrl }) => {
     expect(await plannedRuns(of('sued/'))).toEqual([]);
   });
 
+  test('a run that cannot be started is tried again for an hour', async () => {
+    const { queues } = await openTestQueues(redisUrl());
+    await applySchedules(queues, [orders]);
+    const [due] = await queues.scheduled.getDelayed();
+    const { attempts = 0, backoff } = due?.opts ?? {};
+    const { type, delay = 0 } = backoff as { type: string; delay?: number };
+    expect(type).toBe('exponential');
+    expect(delay * (2 ** (attempts - 1) - 1)).toBeGreaterThan(60 * minute);
+  });
+
   test('a deadlock with another worker is tried again', async () => {
     const { queues } = await openTestQueues(redisUrl());
     const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
