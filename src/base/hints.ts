@@ -60,7 +60,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'the server has no free connection',
     'raise max_connections or run fewer processes',
   ],
-  [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in {address}'],
+  [
+    /^25006$|^READONLY/,
+    'the server is a standby or read-only',
+    'name the primary in {address}, or free its disk and end the read-only mode',
+  ],
   [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until it is up'],
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
   [/^40P01$/, 'two processes waited for each other', 'nothing is lost: it is tried again, or run it again'],
