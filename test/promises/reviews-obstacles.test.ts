@@ -229,6 +229,12 @@ test('hidden reviews are stored as changed, and asked for once a reconcile', asy
   await world.atService('delete from reference_service.reviews where id = 8');
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { deleted: 1, unlisted: 9 } });
   expect(await world.warehouse(`select from warehouse.reviews where message = 'again'`)).toHaveLength(1);
+  // A restored backup has an older version of one.
+  await world.atService(
+    `update reference_service.reviews set message = 'restored', updated_at = updated_at - interval '1 day' where id = 9`,
+  );
+  expect(await cli('verify', 'reviews', '--repair')).toMatchObject({ status: 0 });
+  expect(await world.warehouse(`select from warehouse.reviews where message = 'restored'`)).toHaveLength(1);
 });
 
 test('404 or 403 to every id deletes no review; a review that is restored comes back', async ({ hourly }) => {
