@@ -66,14 +66,14 @@ export const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(
 // biome-ignore lint/suspicious/noExplicitAny: errors are judged by expectations, not by types
 export const failureOf = (call: Promise<any>) => call.catch((reason) => reason);
 
-/** A store as of several processes: one change at a time. */
+/** A store as of several processes: one change at a time. It keeps JSON, which has null for what is not there or Infinity. */
 export function sharedStore(): SessionStore & { session: Session } {
   let turn: Promise<unknown> = Promise.resolve();
   const store = {
     session: {} as Session,
-    get: async () => store.session,
+    get: async () => (Object.keys(store.session).length > 0 ? store.session : JSON.parse('null')),
     set: async (changed: Session) => {
-      store.session = { ...store.session, ...changed };
+      store.session = JSON.parse(JSON.stringify({ ...store.session, ...changed }));
     },
     alone<T>(work: (kept: SessionStore) => Promise<T>): Promise<T> {
       const done = turn.then(() => work(store));

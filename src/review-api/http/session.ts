@@ -94,9 +94,7 @@ export async function look(session: OpenSession): Promise<void> {
   if (session.isShared && !session.looking && nowMs - session.lookedAtMs >= lookEveryMs) {
     session.lookedAtMs = nowMs;
     const { changes } = session;
-    const take = (found: Session = {}) => {
-      if (session.changes === changes) takeOver(session, found);
-    };
+    const take = (found?: Session) => (session.changes === changes ? takeOver(session, found ?? {}) : undefined);
     const looking = session.store.get().then(take, () => {});
     session.looking = looking.finally(() => {
       session.looking = undefined;
@@ -126,7 +124,9 @@ async function change(
 }
 
 function takeOver(session: OpenSession, found: Session): void {
-  const { token: value, renewAtMs = Number.POSITIVE_INFINITY, heldUntilMs = 0, heldReason } = found;
+  const { token: value, heldUntilMs = 0, heldReason } = found;
+  // JSON has no Infinity: a store that keeps JSON gives back null.
+  const renewAtMs = found.renewAtMs ?? Number.POSITIVE_INFINITY;
   if (value !== undefined && value !== session.token?.value && session.now() < renewAtMs) {
     session.token = { value, renewAtMs, isOurs: false, isRefused: false, uses: 0 };
   }
