@@ -4,14 +4,15 @@ import { outcomeOf } from '../../src/review-api/http/outcome.ts';
 import {
   asksToWait,
   backoffOf,
-  defaultRetryLimits,
   type Failure,
   isUnknown,
+  limitsOf,
   mayRepeat,
   ownWait,
 } from '../../src/review-api/http/retry-policy.ts';
 import type { Reply } from '../../src/review-api/http/send.ts';
 
+const defaultRetryLimits = limitsOf();
 const first = { number: 1, spentMs: 0 };
 const failed: Failure = { kind: 'failed', retryAfterMs: undefined };
 
@@ -28,6 +29,10 @@ test('the backoff doubles up to its ceiling, and is a random part of it', () => 
   const delays = [1, 2, 3, 7, 13].map((number) => backoffOf(number, 0.5, defaultRetryLimits));
   expect(delays).toEqual([250, 500, 1000, 15_000, 15_000]);
   expect(backoffOf(1, 0, defaultRetryLimits)).toBe(0);
+});
+
+test('a limit that is undefined is the default', () => {
+  expect(limitsOf({ attempts: undefined as never, maxDelayMs: 1 })).toEqual({ ...defaultRetryLimits, maxDelayMs: 1 });
 });
 
 test('about two minutes are spent before giving up', () => {

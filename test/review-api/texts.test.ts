@@ -26,7 +26,16 @@ test('Retry-After is read as seconds or as a date, and never below zero', () => 
   expect(retryAfterMs('120', now)).toBe(120_000);
   expect(retryAfterMs('Wed, 01 May 2024 00:00:30 GMT', now)).toBe(30_000);
   // A proxy has added its own: the longest counts.
-  for (const header of ['1, 30', '30, 1', '1, Wed, 01 May 2024 00:00:30 GMT', 'Wed, 01 May 2024 00:00:30 GMT,1'])
+  const [early, late] = ['Wed, 01 May 2024 00:00:10 GMT', 'Wednesday, 01-May-24 00:00:30 GMT'];
+  for (const header of [
+    '1, 30',
+    '30, 1',
+    `1, ${late}`,
+    `${late},1`,
+    `${early}, 30`,
+    `${early},${late}`,
+    `${late}, ${early}`,
+  ])
     expect(retryAfterMs(header, now)).toBe(30_000);
   expect(retryAfterMs('Tue, 30 Apr 2024 00:00:00 GMT', now)).toBe(0);
   expect(retryAfterMs('0.493', now)).toBe(493);

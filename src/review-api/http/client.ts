@@ -9,9 +9,9 @@ import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
 import {
   asksToWait,
   backoffOf,
-  defaultRetryLimits,
   type Failure,
   isUnknown,
+  limitsOf,
   mayRepeat,
   ownWait,
   type Spent,
@@ -36,8 +36,10 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
  */
 export function openHttpClient(options: ReviewApiOptions) {
   const { concurrency = 8, signal: aborted = new AbortController().signal } = options;
-  requireGiven(options.clientId, 'clientId');
-  requireGiven(options.clientSecret, 'clientSecret');
+  // The message does not quote the value: it may be a secret.
+  for (const name of ['clientId', 'clientSecret'] as const)
+    if (typeof options[name] !== 'string' || !options[name])
+      throw new TypeError(`expected a ${name} that is not empty`);
   if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
     throw new TypeError(`expected concurrency to be a positive integer, got ${concurrency}`);
   }
@@ -53,11 +55,6 @@ export function openHttpClient(options: ReviewApiOptions) {
       return client.http.close();
     },
   };
-}
-
-/** The message does not quote the value: it may be a secret. */
-function requireGiven(value: string, name: string): void {
-  if (typeof value !== 'string' || value === '') throw new TypeError(`expected a ${name} that is not empty`);
 }
 
 type Client = ReturnType<typeof newClient>;
@@ -83,7 +80,7 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
     http: openSend({ baseUrl, slots, timeoutMs, maxBodyBytes, aborted, now }),
     session: openSession(options.session, { stopped, now, onWait }),
     slots: pLimit(slots),
-    limits: { ...defaultRetryLimits, ...options.retry },
+    limits: limitsOf(options.retry),
     /** A request for the overview that shows whether all requests have to wait. No other one is sent meanwhile. */
     question: undefined as Promise<boolean> | undefined,
     /** A token is being obtained. */

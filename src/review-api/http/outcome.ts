@@ -89,8 +89,7 @@ export function outcomeOf<T>(
     target === undefined
       ? errorText(bytes.toString(), secrets())
       : mask(`redirected to ${target}`, secrets()).slice(0, 300);
-  const serviceNow = Date.parse(headers.date ?? '');
-  const waitMs = retryAfterMs(headers['retry-after'], Number.isNaN(serviceNow) ? now() : serviceNow);
+  const waitMs = retryAfterMs(headers['retry-after'], Date.parse(headers.date ?? '') || now());
   // A 403 that names a wait is about the number of requests, even if its text has the word "token".
   if (status === 429 || (status === 403 && waitMs !== undefined))
     return { kind: 'limited', retryAfterMs: waitMs, status, detail };

@@ -28,14 +28,14 @@ export type RetryLimits = {
   giveUpAfterMs: number;
 };
 
-/** About two minutes: waits of 0.5 s, 1 s, 2 s … 30 s, half of each on average. */
-export const defaultRetryLimits: RetryLimits = {
-  attempts: 14,
-  baseDelayMs: 500,
-  maxDelayMs: 30_000,
-  maxRetryAfterMs: longestHoldMs,
-  giveUpAfterMs: 120_000,
-};
+/** The defaults are about two minutes: waits of 0.5 s, 1 s, 2 s … 30 s, half of each on average. */
+export const limitsOf = ({
+  attempts = 14,
+  baseDelayMs = 500,
+  maxDelayMs = 30_000,
+  maxRetryAfterMs = longestHoldMs,
+  giveUpAfterMs = 120_000,
+}: Partial<RetryLimits> = {}): RetryLimits => ({ attempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, giveUpAfterMs });
 
 /** Attempts in all if responses are malformed. */
 const malformedAttempts = 4;
@@ -94,7 +94,7 @@ export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, '
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   // A date has a comma of its own, behind the name of its day.
-  const waits = (header?.split(/(?<![A-Za-z]),/) ?? []).flatMap((part) => {
+  const waits = (header?.match(/\s*[A-Za-z]{3,9},[^,]*|[^,]+/g) ?? []).flatMap((part) => {
     const value = part.trim();
     const seconds = /^\d{1,9}(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
     // Date.parse reads '-5' and '1e9' as years.
