@@ -15,7 +15,8 @@ const empty = ['product_code', 'user_code', 'category_code', 'tag_name', 'third_
 const noFilters: object[] = [
   ...empty.map((name) => ({ [name]: '' })),
   ...['product_id', 'category_id', 'sub_brand_id'].map((name) => ({ [name]: 0 })),
-  { start_date: '' },
+  ...['', null, new Date(0)].map((start_date) => ({ start_date })),
+  ...[null, []].map((product_code) => ({ product_code })),
 ];
 
 test('what would name another record, or all, is a TypeError before anything is sent', async () => {
@@ -28,8 +29,8 @@ test('what would name another record, or all, is a TypeError before anything is 
       () => reviews.listAll(filter).next(),
       () => reviews.page(filter, 1),
     ]),
-    ...[{ paid_on: '' }, { usernames: [] }, { usernames: ['a,b'] }, { usernames: [' '] }].map(
-      (params) => () => orders.list(params),
+    ...[{ paid_on: '' }, ...[null, [], ['a,b'], [' ']].map((usernames) => ({ usernames }))].map(
+      (params) => () => orders.list(params as object),
     ),
     ...[() => orders.getByCode(''), () => orders.removeByCode(' '), () => orders.upsert(body)],
     ...[() => orders.updateByCode('', {}), () => categories.removeByCode(''), () => reviews.removeByCode('')],
@@ -109,6 +110,19 @@ test('amounts go without the zeros of a division, lists as repeated pairs', asyn
   expect(sent).toEqual(expect.arrayContaining(['display=0', 'image_urls[]=https://i/1', 'options[][code]=c']));
   // The service takes the field that all items have first for the beginning of an item.
   expect(sent.find((pair) => pair.startsWith('options'))).toBe('options[][review_option_type_id]=2');
+});
+
+test('a number that is none, or a date that is no text, is a TypeError that names the field', async () => {
+  const service = await tinyService(() => ({ status: 204 }));
+  const { orders } = client(service.url);
+  for (const wrong of [{ mileage: Number.NaN }, { created_at: new Date() as never }]) {
+    const error = await failureOf(orders.update(1, wrong));
+    expect([error.name, error.message]).toEqual([
+      'TypeError',
+      expect.stringContaining(`${Object.keys(wrong)} as text`),
+    ]);
+  }
+  expect(service.calls()).toEqual([]);
 });
 
 test('a list asks as the spec says, and tells body, items and last page', async () => {

@@ -1,3 +1,4 @@
+import { shownValue } from '../../base/mask.ts';
 import type { Params } from './call.ts';
 
 /**
@@ -9,14 +10,16 @@ export function encodeParams(params: Params): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
     if (value === undefined) continue;
-    if (typeof value !== 'object' || value === null) pairs.append(name, String(value ?? ''));
-    else
+    if (Array.isArray(value))
       for (const item of value) {
         if (typeof item === 'string') pairs.append(`${name}[]`, item);
         else
           for (const [field, one] of Object.entries(item))
             if (one !== undefined) pairs.append(`${name}[][${field}]`, String(one));
       }
+    else if (value === null || typeof value === 'string' || Number.isFinite(value))
+      pairs.append(name, `${value ?? ''}`);
+    else throw new TypeError(`expected ${name} as text or a number, got ${shownValue(value)}`);
   }
   return pairs.toString().replaceAll('+', '%20').replaceAll('%5B', '[').replaceAll('%5D', ']');
 }

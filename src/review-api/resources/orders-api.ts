@@ -133,7 +133,7 @@ function filters({ paid_on, usernames }: OrderFilters) {
   if (paid_on !== undefined) requireCode(paid_on, 'paid_on');
   // The service reads an empty list as all, and a comma as the end of a name.
   const isMisread = (name: string) => name.trim() === '' || name.includes(',');
-  if (usernames && (usernames.length === 0 || usernames.some(isMisread)))
+  if (usernames !== undefined && (usernames.length === 0 || usernames.some(isMisread)))
     throw new TypeError('expected usernames as a list of names without commas');
   return { paid_on, usernames: usernames?.join(',') };
 }

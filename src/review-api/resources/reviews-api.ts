@@ -208,7 +208,7 @@ const flags = ['date_updated_at', 'date_order_desc', 'photo'] as const;
 function filterParams({ limit: _limit, page: _page, ...filters }: ReviewListParams): Params {
   for (const [name, value] of Object.entries(filters)) {
     if (name.endsWith('_id') && value !== undefined) requireId(Number(value), name);
-    if (typeof value === 'string') requireCode(value, name);
+    if (typeof value === 'string' || typeof value === 'object') requireCode(value, name);
   }
   return { ...filters, ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])) } as Params;
 }
