@@ -5,9 +5,8 @@ export type RequestContext = {
   method: string;
   path: string;
   status?: number | undefined;
-  /** How often the request was sent. Given if it failed for a reason that may go away by waiting. */
+  /** Given if it failed for a reason that may go away by waiting. */
   attempts?: number | undefined;
-  /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   detail?: string | undefined;
   hint?: string | undefined;
 };

@@ -47,6 +47,7 @@ test.each<[detail: string, call: ApiCall, body: unknown]>([
   ['item 2 of the list: expected an integer as score, got string', list, [{ id: 1 }, { id: 2, score: 'five' }]],
   ['expected no error, got one with status 200; error: try again later', overview, { error: 'try again later' }],
   [`an integer as id, got ${tooBig}`, upsert, '{"code": "A-1", "id": "9007199254740993", "sub_orders": []}'],
+  [`text as code, got ${tooBig}`, getOrder, '{"id": 1, "code": 20240101123456789, "sub_orders": []}'],
   [`as sub_orders.id, got ${tooBig}`, upsert, '{"code": "A-1", "id": 1, "sub_orders": [{"id": 1e999}]}'],
   ['as id', getOrder, {}],
   ['as sub_orders', getOrder, { id: 1, code: 'A' }],
@@ -116,15 +117,19 @@ test('refusals are sent once', async () => {
   }
 });
 
-test.each([
+test.each<[body: unknown, says: string]>([
   [{ error: 'could not save' }, 'error: could not save'],
   [{ success: false, errors: ['of minji@shop.example'] }, 'errors: of '],
   [{ status: 'error', message: 'invalid' }, 'invalid'],
   [{ code: 400, msg: 'x' }, 'got one with status 200'],
+  [{ status: 500 }, 'got one with status 200'],
+  [{ result: false }, 'got one with status 200'],
+  [{ ok: false }, 'got one with status 200'],
+  [{ success: 'false' }, 'got one with status 200'],
   [{ id: 7, error: 'could not save' }, 'error: could not save'],
   ['Array\nPHP Fatal error: Uncaught Exception', 'got a fatal one with status 200'],
   [{}, ''],
-  [{ error: null, errors: {}, success: true, code: 399 }, ''],
+  [{ error: null, errors: {}, success: true, code: 399, status: 0, result: 500 }, ''],
   [{ id: 5, error: 'of a delivery', invoice: 'I-1' }, ''],
   [{ id: 5, code: 'A-1', message: 'a "fatal error"' }, ''],
   [{ id: 5, status: 'failed', code: 'A-1' }, ''],

@@ -125,11 +125,12 @@ export function isError(bytes: Buffer): boolean {
   if (bytes.length > mostErrorBytes) return false;
   const body = parsedJson(bytes.toString());
   if (!isRecord(body) || ('id' in body && Object.keys(body).some((name) => !errorFields.includes(name)))) return false;
-  const { error, errors, success, status, result, code } = body;
+  const { error, errors, success, ok, status, result, code } = body;
   const isSaid = (said: unknown) =>
     Boolean(said) && !(typeof said === 'object' && Object.keys(said ?? {}).length === 0);
-  const isFailure = [status, result].some((word) => typeof word === 'string' && /^(error|fail)/i.test(word));
-  return isSaid(error) || isSaid(errors) || success === false || isFailure || (typeof code === 'number' && code >= 400);
+  const isNo = (said: unknown) => said === false || (typeof said === 'string' && /^(error|fail|false$)/i.test(said));
+  const isBad = (number: unknown) => typeof number === 'number' && number >= 400;
+  return [error, errors].some(isSaid) || [success, ok, status, result].some(isNo) || [code, status].some(isBad);
 }
 const mostErrorBytes = 4000;
 

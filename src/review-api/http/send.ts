@@ -87,14 +87,13 @@ async function readWhole(
 }
 
 function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'malformed'; detail: string } {
-  const { code = '' } = cause as { code?: string };
+  const { code = '', message } = cause as { code?: string; message: string };
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE') {
     const detail = `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
     return { kind: 'malformed', detail };
   }
-  const isCompressed = /^(Z_|ERR_.*BROTLI|ERR__)/.test(code);
-  if (isCompressed) return { kind: 'malformed', detail: 'the body is compressed, and broken' };
-  return { kind: 'lost', detail: 'the connection broke before the end of the body' };
+  if (/^(Z_|ERR_.*BROTLI|ERR__)/.test(code)) return { kind: 'malformed', detail: 'the body is compressed, and broken' };
+  return { kind: 'lost', detail: `the body is not whole (${message})` };
 }
 
 /** A cache may keep what it has just asked for while it answers: this is no state of another moment. */

@@ -27,10 +27,11 @@ const scalar = <T>(kind: string, read: (value: unknown) => T | undefined) =>
     }),
   );
 
-/** Text, or a number as text: services send codes both ways. */
-export const text = scalar('text', (value) =>
-  typeof value === 'number' ? String(value) : typeof value === 'string' ? value : undefined,
-);
+/** Text, or a number as text: services send codes both ways. A larger number has lost digits. */
+export const text = scalar('text', (value) => {
+  if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return String(value);
+  return typeof value === 'string' ? value : undefined;
+});
 
 /** An integer, or an integer as text: services send ids both ways. */
 export const integer = scalar<number>('an integer', (value) => {
