@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type RunningServer, startServer } from '../../server/index.ts';
+import { startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
 import { serveBrands, startBackground } from '../ui/serve-brands.ts';
 
@@ -22,14 +22,13 @@ SIGTERM ends it cleanly.`,
 async function listen(context: Context): Promise<undefined> {
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const served = await serveBrands(context, log, async (measured, own, { pollMs }) => {
+  const served = await serveBrands(context, log, opened, async (measured, own, { pollMs }) => {
     const background = startBackground(measured, pollMs);
     own.defer(() => background.close());
   });
-  let server: RunningServer | undefined;
-  opened.defer(async () => void (await Promise.all([served.close(), server?.close()])));
   const { port, statusToken, webhookSecret } = served.deployment;
-  server = await startServer(served, port, { isPublic: true });
+  const server = await startServer(served, port, { isPublic: true });
+  opened.defer(() => server.close());
   log.info({ url: server.url }, 'listening');
   if (statusToken === undefined) log.warn('STATUS_TOKEN is not set: there is no status page');
   if (webhookSecret === undefined) log.warn('WEBHOOK_SECRET is not set: no webhook is accepted');

@@ -12,7 +12,7 @@ import { endRunsOfSchedulesOff } from '../../runs/end-run.ts';
 import { startWorker } from '../../runs/run-to-end.ts';
 import type { SharedWork } from '../../runs/run-worker.ts';
 import { openRunSeats } from '../../runs/step-slots.ts';
-import { type RunningServer, startServer } from '../../server/index.ts';
+import { startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
 import { serveBrands, startBackground } from '../ui/serve-brands.ts';
@@ -37,27 +37,22 @@ returns the rest to the queue. After a crash another worker takes over within ha
 async function work(context: Context): Promise<undefined> {
   const log = await context.log();
   await using opened = new AsyncDisposableStack();
-  const abort = new AbortController();
   let sharedWork: SharedWork | undefined;
-  const served = await serveBrands(context, log, async (measured, own, { shared, pollMs }) => {
-    if (shared) sharedWork ??= openSharedWork(measured.app, log, abort.signal);
+  const served = await serveBrands(context, log, opened, async (measured, own, { shared, pollMs }) => {
+    if (shared) sharedWork ??= openSharedWork(measured.app, log);
     await workFor(measured, own, { shared: sharedWork, everyMs: pollMs });
   });
-  let server: RunningServer | undefined;
-  // Side by side: a client that holds the server's connections must not keep the worker taking jobs.
-  const closeBrands = async () => {
-    const due = sharedWork?.due.close();
-    await Promise.all([due, served.close()]);
-  };
-  opened.defer(async () => void (await Promise.all([closeBrands(), server?.close()])));
+  // Not awaited: a due run in hand may wait for the warehouse of one brand, and the others close meanwhile.
+  opened.defer(() => void sharedWork?.due.close().catch(() => {}));
   const { metricsPort } = served.deployment;
   if (metricsPort !== undefined) {
     // A second worker of the machine, say: what it does is worth more than its figures.
-    server = await startServer(served, metricsPort, { isPublic: false }).catch((error: unknown) => {
+    const server = await startServer(served, metricsPort, { isPublic: false }).catch((error: unknown) => {
       log.error({ error: describeWithHint(error) }, 'this worker goes on without /metrics, /healthz and /readyz');
       return undefined;
     });
     if (server) log.info({ url: server.url }, 'listening');
+    opened.defer(async () => server?.close());
   }
   const queue = isRedis(served.deployment.queueUrl) ? 'redis' : 'postgres';
   log.info({ queue, worker: `${hostname()}:${process.pid}` }, 'worker ready');
@@ -69,12 +64,11 @@ async function work(context: Context): Promise<undefined> {
 }
 
 /** What the workers of all brands share. */
-function openSharedWork({ config }: App, log: Logger, abort: AbortSignal): SharedWork {
-  const { takeOverSeconds } = config;
-  return {
-    seats: openRunSeats(takersOfBrands - 1),
-    due: openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') }),
-  };
+function openSharedWork({ config: { takeOverSeconds } }: App, log: Logger): SharedWork {
+  // A due run in hand is started in any case: nothing aborts it.
+  const { signal: abort } = new AbortController();
+  const due = openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') });
+  return { seats: openRunSeats(takersOfBrands - 1), due };
 }
 
 /** Sets the schedules of a brand and carries its runs out until `opened` closes. */

@@ -54,22 +54,21 @@ export type BeginServing = (
  * 1. A brand that cannot be opened is logged, and tried again every ten seconds. The others go on, also if a table of
  *    the brand is locked.
  * 2. Within ten seconds a brand with a new file is opened, and a brand without its file is closed.
- * 3. `close` closes all of them side by side.
+ * 3. `opened` closes all of them side by side.
  *
  * @throws without BRANDS_DIR what `openMeasuredApp` and `begin` throw; with it, where there is no brand or no queue.
  */
 export async function serveBrands(
   context: Context,
   log: Logger,
+  opened: AsyncDisposableStack,
   begin: BeginServing,
-): Promise<Served & { close(): Promise<void> }> {
-  await using opened = new AsyncDisposableStack();
+): Promise<Served> {
   const [only] = context.brands();
   if (only && only.name === undefined) {
     const measured = await openMeasuredApp(configOf(only), log, opened);
     await begin(measured, opened, {});
-    const all = opened.move();
-    return { ...servedAlone(measured), close: () => all.disposeAsync() };
+    return servedAlone(measured);
   }
   const deployment = readDeployment(context.environment);
   const shared = opened.use(await openShared(deployment));
@@ -78,21 +77,7 @@ export async function serveBrands(
   const looking = repeat(lookEveryMs, brands.look);
   opened.defer(() => brands.close(looking));
   await brands.whenOpened();
-  const all = opened.move();
-  return { ...brands, deployment, log, close: () => all.disposeAsync() };
-}
-
-/** Logs why a brand cannot be served, once for each reason. */
-function openFaults(log: Logger) {
-  const said = new Map<string, string>();
-  return {
-    say(brand: string, error: unknown): void {
-      const why = describeWithHint(error);
-      if (said.get(brand) !== why) log.error({ brand, error: why }, 'the brand cannot be served; trying again');
-      said.set(brand, why);
-    },
-    forget: (brand: string) => said.delete(brand),
-  };
+  return { ...brands, deployment, log };
 }
 
 /** The brands that are served: those whose file is there and that could be opened. */
@@ -100,8 +85,15 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
   let known = context.brands();
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
   const opening = new Map<string, Promise<void>>();
-  const faults = openFaults(log);
+  const faults = new Map<string, string>();
   let isClosing = false;
+
+  /** Logs why a brand cannot be served, once for each reason. */
+  function sayFault(brand: string, error: unknown): void {
+    const why = describeWithHint(error);
+    if (faults.get(brand) !== why) log.error({ brand, error: why }, 'the brand cannot be served; trying again');
+    faults.set(brand, why);
+  }
 
   async function open(brand: (typeof known)[number], name: string): Promise<void> {
     const stack = new AsyncDisposableStack();
@@ -110,9 +102,9 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
       await begin(measured, stack, { shared, pollMs: pollMsOf(known.length) });
       if (isClosing) throw new Error('the process ends');
       serving.set(name, { measured, stack });
-      faults.forget(name);
+      faults.delete(name);
     } catch (error) {
-      if (!isClosing) faults.say(name, error);
+      if (!isClosing) sayFault(name, error);
       await stack.disposeAsync().catch(() => {});
     }
   }
@@ -135,7 +127,7 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
       for (const [name, { stack }] of gone) {
         serving.delete(name);
         log.info({ brand: name }, 'its file is gone: the brand is not served any more');
-        await stack.disposeAsync().catch((error: unknown) => faults.say(name, error));
+        await stack.disposeAsync().catch((error: unknown) => sayFault(name, error));
       }
       for (const brand of known) {
         const { name } = brand;
