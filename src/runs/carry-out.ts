@@ -13,14 +13,16 @@ const lookAgainMs = 10_000;
 const longestLookMs = 1000;
 
 /** `why`: why this process does not carry the run out; undefined: it does. */
-type Decision = { why: string | undefined; untilMs: number; isLive: boolean };
+type Decision = { why: string | undefined; untilMs: number };
 
 /**
  * Which open runs this process carries out: those planned for its zone, its service and, if their steps read the shop,
  * its shop. A run that is its own stays so to its end. Any other is left to other processes, which is logged when the
  * reason changes.
+ *
+ * @returns looks which these are, and notes in the warehouse that this process carries them out.
  */
-export function openRunChoice(app: App, jobs: readonly AnyRunJob[]) {
+export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promise<Run[]> {
   const { db } = app.warehouse;
   const decided = new Map<string, Decision>();
   const deciding = new Map<string, Promise<void>>();
@@ -30,35 +32,29 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob[]) {
     const why = definition
       ? await whyNotOurs(app, definition, run).catch(describeWithHint)
       : 'this version does not know the job';
-    const isLive = definition?.priority === 1;
-    if (why === undefined) return { why, untilMs: Number.POSITIVE_INFINITY, isLive };
+    if (why === undefined) return { why, untilMs: Number.POSITIVE_INFINITY };
     if (why !== decided.get(run.id)?.why) app.log.warn({ run: run.id, why }, 'a run is left to other processes');
-    return { why, untilMs: performance.now() + lookAgainMs, isLive };
+    return { why, untilMs: performance.now() + lookAgainMs };
   }
 
-  return {
-    /** Whether a run keeps the flows up to date: steps of others wait for its. */
-    isLive: (runId: string) => decided.get(runId)?.isLive ?? false,
-    /** The ids of these runs. Notes in the warehouse that this process carries them out. */
-    async runsToCarryOut(): Promise<string[]> {
-      const open = await openRuns(db);
-      for (const id of decided.keys()) if (!open.some((run) => run.id === id)) decided.delete(id);
-      for (const run of open) {
-        const known = decided.get(run.id);
-        if (deciding.has(run.id) || (known && known.untilMs > performance.now())) continue;
-        const decision = decide(run).then((one) => {
-          decided.set(run.id, one);
-          deciding.delete(run.id);
-        });
-        deciding.set(run.id, decision);
-      }
-      // A shop that does not respond delays no other run, nor the stop of a run that a person has ended.
-      await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
-      const isOurs = (id: string) => decided.has(id) && decided.get(id)?.why === undefined;
-      const ours = open.map(({ id }) => id).filter(isOurs);
-      await noteAttended(db, ours, app.currentWait());
-      return ours;
-    },
+  return async () => {
+    const open = await openRuns(db);
+    for (const id of decided.keys()) if (!open.some((run) => run.id === id)) decided.delete(id);
+    for (const run of open) {
+      const known = decided.get(run.id);
+      if (deciding.has(run.id) || (known && known.untilMs > performance.now())) continue;
+      const decision = decide(run).then((one) => {
+        decided.set(run.id, one);
+        deciding.delete(run.id);
+      });
+      deciding.set(run.id, decision);
+    }
+    // A shop that does not respond delays no other run, nor the stop of a run that a person has ended.
+    await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
+    const ours = open.filter(({ id }) => decided.has(id) && decided.get(id)?.why === undefined);
+    const ids = ours.map(({ id }) => id);
+    await noteAttended(db, ids, app.currentWait());
+    return ours;
   };
 }
 

@@ -26,7 +26,7 @@ export type RunJob<State, StepPayload> = Readonly<{
   schedule?: 'catalog' | 'orders' | 'reviews' | 'reconcile';
   /** Why it exists. The command of a backfill may name another one. */
   trigger: Trigger;
-  /** Steps of a run with a higher number wait for those with a lower one. */
+  /** Steps of a run with a higher number wait for those with a lower one. 1: the run keeps a flow up to date. */
   priority: number;
   /** Whether its steps read the shop: then a process carries it out only if its shop is the same one. */
   readsShop: boolean;

@@ -26,7 +26,7 @@ export function startWorker(
   return startRunWorker(app, {
     jobs,
     ...listeners,
-    ...openRunChoice(app, jobs),
+    runsToCarryOut: openRunChoice(app, jobs),
     async startDue(jobName, dueId) {
       const job = jobs.find(({ name }) => name === jobName && scheduled.includes(name));
       if (job) await startDueRun(app, job, dueId);
@@ -43,11 +43,10 @@ export type Following = {
   note?: (runId: string) => Promise<string>;
 };
 
-/** How often to look whether the run's job has ended, in milliseconds. */
-const lookEveryMs = 200;
-/** How often to look at the run's row, which ends before its job where a person ends the run. */
-const lookAtRowEveryMs = 2000;
-const noteEveryMs = 2000;
+/** How often to ask the queue whether the run's job has ended, in milliseconds. */
+const askEveryMs = 200;
+/** How often to look at what the run has brought, and at its row, which ends before its job where a person ends the run. */
+const lookEveryMs = 2000;
 
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
@@ -63,8 +62,7 @@ export async function followRun(
   runId: string,
   { onProgress, onRetry, signal, note }: Following,
 ): Promise<RunReport> {
-  let respondedAtMs = performance.now();
-  let [noted, notedAtMs, rowAtMs] = ['', Number.NEGATIVE_INFINITY, performance.now()];
+  let [respondedAtMs, lookedAtMs, noted] = [performance.now(), Number.NEGATIVE_INFINITY, ''];
   // Ctrl-C waits for no queue that is down.
   const stopped = once(signal, 'abort').then(() => undefined);
   while (!signal.aborted) {
@@ -75,23 +73,20 @@ export async function followRun(
       return undefined;
     });
     const at = await Promise.race([asked, stopped]);
-    if (at !== undefined) {
-      respondedAtMs = performance.now();
-      const isOver = at.state !== 'running';
-      if (note && (isOver || performance.now() - notedAtMs >= noteEveryMs)) {
-        // If only the note cannot be read, nothing is missing: the run itself reports errors of the database.
-        noted = await note(runId).catch(() => '');
-        notedAtMs = performance.now();
-      }
-      onProgress(at.ended, at.planned, noted);
-      if (isOver) return reportOf(await findRun(app.warehouse.db, runId), at.error);
-    }
-    if (performance.now() - rowAtMs >= lookAtRowEveryMs) {
-      rowAtMs = performance.now();
+    if (signal.aborted) break;
+    if (at) respondedAtMs = performance.now();
+    const isOver = at !== undefined && at.state !== 'running';
+    const isLook = performance.now() - lookedAtMs >= lookEveryMs;
+    // If only the note cannot be read, nothing is missing: the run itself reports errors of the database.
+    if (isOver || isLook) noted = (await note?.(runId).catch(() => undefined)) ?? noted;
+    if (at) onProgress(at.ended, at.planned, noted);
+    if (isOver) return reportOf(await findRun(app.warehouse.db, runId), at.error);
+    if (isLook) {
+      lookedAtMs = performance.now();
       const run = await findRun(app.warehouse.db, runId).catch(() => undefined);
       if (run?.finishedAt) return reportOf(run, undefined);
     }
-    await sleep(lookEveryMs, signal).catch(() => {});
+    await sleep(askEveryMs, signal).catch(() => {});
   }
   throw interrupted();
 }
@@ -132,11 +127,11 @@ export async function runToEnd(app: App, request: RunRequest, following: Followi
   if (signal.aborted) throw interrupted();
   const { id, joined } = await startRun(app, request);
   if (joined) app.log.info({ run: id }, 'this run has started already; joining it');
-  async function runsToCarryOut(): Promise<string[]> {
+  async function runsToCarryOut(): Promise<Run[]> {
     const run = await findRun(db, id);
     if (!run || run.finishedAt) return [];
     await noteAttended(db, [id], app.currentWait());
-    return [id];
+    return [run];
   }
   const worker = await startRunWorker(app, { jobs: [request.job], onRetry, runsToCarryOut });
   try {

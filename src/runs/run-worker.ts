@@ -25,14 +25,12 @@ export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
   /** Steps at a time, over all runs of the brand. */
   concurrency?: number;
   /**
-   * The ids of the open runs that this process carries out. Read every `everyMs` milliseconds, so that the worker soon
+   * The open runs that this process carries out. Read every `everyMs` milliseconds, so that the worker soon
    * aborts the steps of a run that has ended. Eight steps of 500 orders would otherwise send 4,000 orders after Ctrl-C.
    */
-  runsToCarryOut(): Promise<readonly string[]>;
+  runsToCarryOut(): Promise<readonly OpenRun[]>;
   /** What the brands of this process share; absent without brands. */
   shared?: SharedWork | undefined;
-  /** Whether a run keeps the brand up to date. Other runs, such as backfills, may take only half of the seats. */
-  isLive?(runId: string): boolean;
   /** Milliseconds from one look to the next. */
   everyMs?: number | undefined;
   /** Starts the run of a job that is due by its schedule. Absent: this process takes no scheduled run. */
@@ -48,6 +46,8 @@ export type RunningWorker = {
   /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
   close(graceMs?: number): Promise<void>;
 };
+
+type OpenRun = Pick<Run, 'id' | 'job'>;
 
 /** A run that this process carries out. `stop` aborts its work when the run has ended elsewhere. */
 type Carried = { taker: JobTaker; stop: AbortController };
@@ -123,9 +123,9 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
   const slots = openStepSlots(taking.concurrency);
   const seats = shared?.seats ?? openRunSeats(takersAtATime - 1);
 
-  async function carry(runId: string): Promise<void> {
+  async function carry({ id: runId, job: jobName }: OpenRun): Promise<void> {
     const runsOfBrand = carried.size + ending.size;
-    const isLive = !shared || (options.isLive?.(runId) ?? true);
+    const isLive = !shared || options.jobs.find(({ name }) => name === jobName)?.priority === 1;
     if (!seats.take(shared ? runsOfBrand : 0, isLive)) return;
     try {
       const stop = new AbortController();
@@ -157,9 +157,9 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
 
   return {
     /** Stops the work of runs that are not open any more, and takes the jobs of new ones. @throws the queue's error. */
-    async follow(open: readonly string[]): Promise<void> {
-      for (const [runId, one] of carried) if (!open.includes(runId)) letGo(runId, one);
-      for (const runId of open) if (!carried.has(runId)) await carry(runId);
+    async follow(open: readonly OpenRun[]): Promise<void> {
+      for (const [runId, one] of carried) if (!open.some(({ id }) => id === runId)) letGo(runId, one);
+      for (const run of open) if (!carried.has(run.id)) await carry(run);
     },
     /** Takes no more jobs, and waits for those in hand. */
     async close(): Promise<void> {

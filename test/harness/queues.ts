@@ -84,10 +84,9 @@ export async function testRuns(queues: Queues) {
         fieldShapes: { begin() {} },
         given,
       };
-      const runsToCarryOut = async () => (await openRuns(db)).map(({ id }) => id);
       const worker = await startRunWorker(app as unknown as App, {
         jobs: [job],
-        runsToCarryOut,
+        runsToCarryOut: () => openRuns(db),
         concurrency: 4,
         ...options,
       });

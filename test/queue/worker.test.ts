@@ -255,7 +255,8 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   // A run of another installation on the same server.
   await theirs.add(job.name, 'elsewhere');
   await runs.row('elsewhere', job.name);
-  await runs.worker(job, context, { runsToCarryOut: async () => [named, 'forged', 'elsewhere'] });
+  const open = [named, 'forged', 'elsewhere'].map((id) => ({ id, job: job.name }));
+  await runs.worker(job, context, { runsToCarryOut: async () => open });
   expect(await runEnded(ours, named)).toMatchObject({ state: 'ended' });
   await until(async () => (await ours.progress('forged')).state === 'ended');
   expect(context.steps.toSorted()).toEqual(['0', '1', '2']);
@@ -296,7 +297,7 @@ test('a run goes on where its connection broke; one that cannot succeed fails', 
     };
     await runs.row(id, job.name);
     await (await queues.ofRun(id)).add(job.name, {}, { jobId: id, attempts: 4, backoff: 10 });
-    await runs.worker({ ...inBatches, plan }, context, { runsToCarryOut: async () => [id] });
+    await runs.worker({ ...inBatches, plan }, context, { runsToCarryOut: async () => [{ id, job: job.name }] });
   }
   for (const [id, , times, end] of rows) {
     expect([id, await runEnded(queues, id)]).toMatchObject([id, end]);
@@ -328,7 +329,7 @@ test('after a batch of which no step succeeded no other is planned: a system is 
       },
     });
     const id = await runs.start(inBatches);
-    await runs.worker(inBatches, context, { runsToCarryOut: async () => [id] });
+    await runs.worker(inBatches, context, { runsToCarryOut: async () => [{ id, job: job.name }] });
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
     expect(context.ends).toEqual(planned);
     const [end] = context.concluded;
