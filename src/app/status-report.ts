@@ -193,22 +193,13 @@ export function flowOf(
   };
 }
 
-/** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
-export type MonthCoverage = {
-  month: string;
-  days: number;
-  readDays: number;
-  holes: number;
-  reviews: number;
-  firstHole: string | null;
-};
-
 export const lastTwelveMonths = (days: readonly DayCoverage[]): DayCoverage[] =>
   byMonth(days)
     .slice(-12)
     .flatMap(([, ofMonth]) => ofMonth);
 
-export const coverageByMonth = (days: readonly DayCoverage[]): MonthCoverage[] =>
+/** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
+export const coverageByMonth = (days: readonly DayCoverage[]) =>
   byMonth(days).map(([month, ofMonth]) => {
     const holes = ofMonth.filter(({ isHole }) => isHole);
     return {

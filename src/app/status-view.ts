@@ -13,7 +13,7 @@ export type StatusTable = { title: string; head: readonly string[]; rows: readon
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
-/** Everything that `status` and the page show as tables. Times are in UTC. */
+/** Everything that `status` and the page show as tables, in the order of `status`. Times are in UTC. */
 export function statusTables(report: StatusReport) {
   return {
     flows: {
@@ -41,6 +41,16 @@ export function statusTables(report: StatusReport) {
       head: ['Reviews', 'From', 'To', 'Since', 'Attempts', 'Why'],
       rows: openGapRows(report.openGaps),
     },
+    queue: {
+      title: `Queue (${report.queue.kind})`,
+      head: ['Steps that have not ended'],
+      rows: report.queue.steps === undefined ? [] : [[formatCount(report.queue.steps)]],
+    },
+    runs: {
+      title: 'Last runs',
+      head: ['Run', 'Started', 'Took', 'Rate', 'Outcome', 'Result'],
+      rows: report.runs.map((run) => runRow(run, report.at)),
+    },
     deadLetters: {
       title: 'Dead letters',
       head: ['Kind', 'Records', 'Since', 'Reason'],
@@ -50,16 +60,6 @@ export function statusTables(report: StatusReport) {
         utc(group.firstFailedAt),
         group.reason,
       ]),
-    },
-    runs: {
-      title: 'Last runs',
-      head: ['Run', 'Started', 'Took', 'Rate', 'Outcome', 'Result'],
-      rows: report.runs.map((run) => runRow(run, report.at)),
-    },
-    queue: {
-      title: `Queue (${report.queue.kind})`,
-      head: ['Steps that have not ended'],
-      rows: report.queue.steps === undefined ? [] : [[formatCount(report.queue.steps)]],
     },
     schedules: {
       title: 'Next runs',

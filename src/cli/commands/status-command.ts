@@ -22,18 +22,9 @@ export const command: Command = {
 
 /** Times are in UTC. */
 function draw(report: StatusReport, issues: readonly Issue[]): string {
-  const { flows, coverage, openGaps, queue, runs, deadLetters, schedules } = statusTables(report);
-  const sections = [
-    flows,
-    coverage,
-    openGaps,
-    queue,
-    { ...runs, rows: runs.rows.slice(0, 10) },
-    deadLetters,
-    schedules,
-  ];
+  const tables = Object.values(statusTables({ ...report, runs: report.runs.slice(0, 10) }));
   const progress = report.inProgress.map((one) => `${one.run.job}: ${progressText(one, report.at)}`);
-  return [drawIssues(issues), ...sections.map(drawSection), ...progress, ...statusNotes(report)].join('\n\n');
+  return [drawIssues(issues), ...tables.map(drawSection), ...progress, ...statusNotes(report)].join('\n\n');
 }
 
 function drawIssues(issues: readonly Issue[]): string {
