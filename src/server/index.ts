@@ -145,7 +145,7 @@ function healthRoutes(server: FastifyInstance, { all }: Served): void {
   const ready = cached(look, 1000);
   server.get('/readyz', async (_request, reply) => {
     try {
-      await ready.get();
+      await ready();
       return { status: 'ok' };
     } catch {
       return reply.status(503).send({ status: 'the warehouse does not respond' });

@@ -27,7 +27,7 @@ export async function openMeasuredApp(
   const { warehouseDatabaseUrl: url, brand } = config;
   const looks = { url, brand, connections: 2, lockSeconds: shortLockSeconds, shared: shared?.looks };
   const warehouse = opened.use(await openWarehouse(looks));
-  const reports = { warehouse, ...cached(() => statusReport({ ...app, warehouse }), reportMs) };
+  const reports = { warehouse, get: cached(() => statusReport({ ...app, warehouse }), reportMs) };
   const metrics = openMetrics(reports.get, brand);
   const app: App = opened.use(await openApp(config, { log, onRequestEnd: metrics.onRequestEnd, shared }));
   if (!shared) sayLockWaits(url, log, opened);

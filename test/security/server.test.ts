@@ -252,16 +252,16 @@ test('one report serves all who ask within its time, a failure nobody', async ()
     return made;
   };
   const report = cached(make, 5000, () => now);
-  expect(await Promise.all([report.get(), report.get(), report.get()])).toEqual([1, 1, 1]);
+  expect(await Promise.all([report(), report(), report()])).toEqual([1, 1, 1]);
   now = 4999;
-  expect(await report.get()).toBe(1);
+  expect(await report()).toBe(1);
   now = 5000;
-  expect(await report.get()).toBe(2);
+  expect(await report()).toBe(2);
   now = 20_000;
   fails = true;
-  await expect(report.get()).rejects.toThrow('down');
+  await expect(report()).rejects.toThrow('down');
   fails = false;
-  expect(await report.get()).toBe(4);
+  expect(await report()).toBe(4);
 });
 
 test('doctor warns of a .env that other users can read', async () => {

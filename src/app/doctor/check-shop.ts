@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { isUsableCode } from '../../base/codes.ts';
-import { counted } from '../../base/counts.ts';
+import { codesText, counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/contract.ts';
@@ -11,7 +11,7 @@ import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUse
 import { isShopTimeout } from '../../shop/session.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
 import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
-import { applying, databaseFault, type Finding, fault, inTime, ok, someOf, warning } from './finding.ts';
+import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /**
  * Checks the rights, every query against the contract, and a sample of the orders, read as a run reads them. It names what
@@ -59,7 +59,7 @@ function checkServer(facts: ShopFacts): Finding[] {
     ],
     [
       withoutSnapshot.length > 0,
-      `the engine of ${someOf(withoutSnapshot)} has no transactions (MyISAM): an order that changes while it is read ` +
+      `the engine of ${codesText(withoutSnapshot.slice(0, 3), withoutSnapshot.length)} has no transactions (MyISAM): an order that changes while it is read ` +
         'may be pushed half changed, until the next run reads it again',
       `convert each: alter table ${withoutSnapshot[0]} engine = InnoDB`,
     ],

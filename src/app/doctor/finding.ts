@@ -19,9 +19,6 @@ export const applying = (
   rules: readonly (readonly [applies: boolean, what: string, hint: string])[],
 ): Finding[] => rules.flatMap(([applies, what, hint]) => (applies ? [level(what, hint)] : []));
 
-/** The first three names. */
-export const someOf = (names: readonly string[]) => names.slice(0, 3).join(', ') + (names.length > 3 ? ' …' : '');
-
 /** A fault of a database, with the driver's error. @param variable the environment variable that names the database. */
 export function databaseFault(doing: string, error: unknown, variable: string): Finding {
   const hint = isMissing(error)
