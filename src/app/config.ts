@@ -51,10 +51,9 @@ function deploymentOf(read: Reader) {
 /** @param required reads what the shop and the service need. */
 function allOf(read: Reader, required = read.required) {
   const { optional, schedule } = read;
-  const deployment = deploymentOf(read);
   const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, assumedServiceZone);
   return {
-    ...deployment,
+    ...deploymentOf(read),
     shop: shopOf({ ...read, required }),
     api: {
       baseUrl: required('REVIEW_API_BASE_URL', baseUrl),
@@ -88,10 +87,7 @@ function allOf(read: Reader, required = read.required) {
       reconcile: schedule('SCHEDULE_RECONCILE', '30 4 * * *'),
     },
     scheduleTimeZone: optional('SCHEDULE_TIME_ZONE', timeZone, serviceTimeZone),
-    webhooks: {
-      secret: deployment.webhookSecret,
-      brandIds: optional('WEBHOOK_BRAND_IDS', wholeNumbers, []),
-    },
+    webhookBrandIds: optional('WEBHOOK_BRAND_IDS', wholeNumbers, []),
     alerts: {
       /** Address for alerts; undefined: no alerts. */
       url: optional('ALERT_WEBHOOK_URL', alertUrl, undefined),

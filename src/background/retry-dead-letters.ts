@@ -11,15 +11,12 @@ import { readCursor } from '../warehouse/runs/cursors.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
 import { readEvents } from '../webhooks/event.ts';
 
-/** What a retry does beside the catalog, which is a run of its own. */
-type CatalogRetry = () => Promise<void>;
-
 /**
  * Retries open dead letters, one kind after the other: reviews are read from the service at once; what a webhook names is
  * stored again, and serve or a worker reads it; the catalog; and these orders alone, for a first `sync orders` would push
  * the whole shop.
  *
- * @param retryCatalog called if a category or a member grade is among them, before the orders.
+ * @param retryCatalog carries out a run of the catalog. Called if a category or a member grade is among them, before the orders.
  * @returns the codes of the orders that were pushed again.
  * @throws when the service, the shop or the warehouse fails; ReviewSyncError if orders are among them and the shop is another one.
  */
@@ -27,7 +24,7 @@ export async function retryDeadLetters(
   app: App,
   deadLetters: readonly DeadLetter[],
   signal: AbortSignal,
-  retryCatalog: CatalogRetry,
+  retryCatalog: () => Promise<void>,
 ): Promise<string[]> {
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
   for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
@@ -55,11 +52,11 @@ async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   const { db } = app.warehouse;
   const payload = await payloadOf(db, deadLetter.id);
   const body = Array.isArray(payload) ? payload : [payload];
-  const brandIds: readonly number[] = app.config.webhooks.brandIds;
+  const brandIds: readonly number[] = app.config.webhookBrandIds;
   const read = readEvents(body);
   // If no brand has the brand_id, nothing of the webhook would be stored here, and the dead letter must not close.
   const isOfNobody = !read.events.some(({ brandId }) => brandIds.includes(brandId)) && read.faults.length === 0;
   if (app.config.brand !== undefined && isOfNobody) return;
-  const stored = await storeEvents(db, { brandIds, receivedAt: deadLetter.firstFailedAt }, read);
+  const stored = await storeEvents({ db, brandIds }, read, deadLetter.firstFailedAt);
   if (stored.kind === 'stored' && stored.faults.length === 0) await resolveDeadLetters(db, 'webhook', [deadLetter.key]);
 }

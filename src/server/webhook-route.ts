@@ -56,7 +56,7 @@ export function webhookRoute(
 const receiverOf = ({ warehouse, fieldShapes, config }: App): Receiver => ({
   brand: config.brand,
   db: warehouse.db,
-  brandIds: config.webhooks.brandIds,
+  brandIds: config.webhookBrandIds,
   onStored(objects) {
     fieldShapes.begin();
     fieldShapes.see('event', objects);

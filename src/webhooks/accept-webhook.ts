@@ -15,19 +15,12 @@ import {
 /** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */
 const mostDeadLetters = 200;
 
-export type AcceptRules = {
-  /** Our brands. Empty: every brand, as long as there is only one. */
-  brandIds: readonly number[];
-  /** By the warehouse's clock; undefined: now. */
-  receivedAt?: Date;
-};
-
 /** Who takes webhooks: each brand, or the only warehouse. */
 export type Receiver = {
   /** Undefined: there are no brands, and this one takes all parts. */
   brand: string | undefined;
   db: Db;
-  /** WEBHOOK_BRAND_IDS. */
+  /** WEBHOOK_BRAND_IDS. Empty: every brand, as long as there is only one. */
   brandIds: readonly number[];
   /** Called with the objects of the parts that were stored. */
   onStored(objects: readonly unknown[]): void;
@@ -75,16 +68,16 @@ export async function acceptWebhook(
   return outcomes.find(({ status }) => status !== 200) ?? { status: 200 };
 }
 
-async function storeParts({ db, brandIds, onStored }: Receiver, parts: readonly unknown[]): Promise<AcceptOutcome> {
+async function storeParts(receiver: Receiver, parts: readonly unknown[]): Promise<AcceptOutcome> {
   if (parts.length === 0) return { status: 200 };
   const read = readEvents(parts);
   // The scheduled runs find what a larger webhook named.
   if (read.events.length + read.faults.length > mostEvents) {
     return { status: 422, reason: `expected at most ${mostEvents} events` };
   }
-  const stored = await storeEvents(db, { brandIds }, read);
+  const stored = await storeEvents(receiver, read);
   if (stored.kind === 'full') return { status: 503, reason: 'too many changed reviews wait' };
-  onStored(objectsOf(parts));
+  receiver.onStored(objectsOf(parts));
   return { status: 200 };
 }
 
@@ -103,12 +96,13 @@ async function noteUnknown(db: Db, unknown: readonly [number | undefined, unknow
  * Stores the events of a body in one transaction. A part that is wrong becomes a dead letter and does not affect the
  * others. Safe to repeat.
  *
+ * @param receivedAt by the warehouse's clock; undefined: now.
  * @returns the faults, or `full`: too many changed reviews wait, and nothing was stored.
  */
 export function storeEvents(
-  db: Db,
-  { brandIds, receivedAt }: AcceptRules,
+  { db, brandIds }: Pick<Receiver, 'db' | 'brandIds'>,
   read: ReadEvents,
+  receivedAt?: Date,
 ): Promise<{ kind: 'stored'; faults: EventFault[] } | { kind: 'full' }> {
   const events = read.events.filter(({ brandId }) => brandIds.length === 0 || brandIds.includes(brandId));
   const reviews = events.flatMap((event) => (event.kind === 'review' ? [event.id] : []));

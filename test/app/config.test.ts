@@ -119,7 +119,7 @@ describe('readConfig', () => {
     );
     expect(tokens).toEqual([false, true, true]);
     expect([16, 200].map((length) => shown('WEBHOOK_SECRET', mixed.slice(0, length)))).toEqual([false, false]);
-    expect(readConfig({ ...right, WEBHOOK_BRAND_IDS: ' 1, ,22,' }).webhooks.brandIds).toEqual([1, 22]);
+    expect(readConfig({ ...right, WEBHOOK_BRAND_IDS: ' 1, ,22,' }).webhookBrandIds).toEqual([1, 22]);
     expect(shown('WEBHOOK_BRAND_IDS', '1;2')).toBe(true);
     expect(refusalOf({ ...right, SHOP_DATABASE_URL: ' ', REVIEW_API_CLIENT_ID: '' })).toMatch(
       /SHOP_DATABASE_URL is missing: expected an address such as postgres:.*\n {2}REVIEW_API_CLIENT_ID is missing: expected a text/,

@@ -90,7 +90,7 @@ test('of a product that changed only the newest review that the service has is r
 test('a summary of a second brand is not believed either where it comes by itself', async () => {
   const store = (brand_id: number) => {
     const body = [{ brand_id, products: [{ id: 7, reviews_count: brand_id, score: 4 }] }];
-    return storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date() }, readEvents(body));
+    return storeEvents({ db: warehouse.db, brandIds: [] }, readEvents(body), new Date());
   };
   expect(await store(1)).toMatchObject({ faults: [] });
   expect(await store(2)).toMatchObject({ faults: [{ reason: expect.stringContaining('several brands') }] });
@@ -107,7 +107,7 @@ test('an earlier summary undoes no later one; one without a code keeps the code'
   ] as const) {
     const meta = { meta_reviews_count: reviews_count, meta_score: reviews_count };
     const body = [{ brand_id: 1, products: [{ id: 7, code, reviews_count, score: reviews_count / 2, ...meta }] }];
-    await storeEvents(warehouse.db, { brandIds: [], receivedAt: new Date(receivedAt) }, readEvents(body));
+    await storeEvents({ db: warehouse.db, brandIds: [] }, readEvents(body), new Date(receivedAt));
     const { rows } = await warehouse.pool.query(
       `select reviews_count as n, product_code as code, array[score * 2, meta_reviews_count, meta_score]::integer[] as others
       from warehouse.product_ratings`,

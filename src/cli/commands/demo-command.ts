@@ -84,7 +84,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   };
   if (!options.keep) return report;
   const page = await startServing({ app, metrics, reports }, opened);
-  await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhooks.secret}`);
+  await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhookSecret}`);
   process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), addresses(stage, page)].join('\n\n')}\n`);
   await applySchedules(app.queues, schedules);
   if (!context.signal.aborted) await once(context.signal, 'abort');
