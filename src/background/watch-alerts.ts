@@ -9,9 +9,6 @@ import { repeat } from '../base/timeout.ts';
 import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
 import { isLockedOut } from '../warehouse/index.ts';
 
-/** Failed checks in a row before alerting that warehouse or queue cannot be read. A single failure may be a restart. */
-const failuresBeforeAlert = 2;
-
 /** Every process posts an outage of so many milliseconds: the process that should have posted it may be down too. */
 const unheardMs = 600_000;
 
@@ -19,9 +16,9 @@ const unheardMs = 600_000;
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set. It
  * uses no queue, because a queue that is down is one of the alerts.
  *
- * Checks at once, then every `everyMs` milliseconds. One process at a time judges: another one with other settings, another
- * clock or a queue that it cannot reach would say each time that the issue is over, or has begun. If the warehouse cannot be
- * used, the same process posts that.
+ * Checks at once, then every `everyMs` milliseconds. If warehouse or queue cannot be read once, that may be a restart, and
+ * is not posted. One process at a time judges: another one with other settings, another clock or a queue that it cannot
+ * reach would say each time that the issue is over, or has begun. If the warehouse cannot be used, the same process posts that.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
   const { url } = app.config.alerts;
@@ -29,9 +26,8 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   const { log, now } = app;
   const name = app.config.brand === undefined ? 'review-sync' : `review-sync, brand ${app.config.brand}`;
   const post = (text: string) => postAlert(url, `${name}: ${text}`);
-  let failures = 0;
-  let queueFailures = 0;
-  let failingSinceMs = 0;
+  let isQueueDown = false;
+  let failingSinceMs: number | undefined;
   let isPosted = false;
   const watcher = randomUUID();
   let isWatcher = true;
@@ -41,8 +37,9 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     isWatcher = await takeWatch(db, watcher);
     if (!isWatcher) return;
     const report = await statusReport(app);
-    queueFailures = report.queue.error === undefined ? 0 : queueFailures + 1;
-    if (queueFailures > 0 && queueFailures < failuresBeforeAlert) return;
+    const wasQueueDown = isQueueDown;
+    isQueueDown = report.queue.error !== undefined;
+    if (isQueueDown && !wasQueueDown) return;
     // Another process may reach ALERT_WEBHOOK_URL.
     if (!(await postIssues({ db, log, now, post }, issuesOf(report)))) await leaveWatch(db, watcher);
   }
@@ -50,17 +47,15 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   async function attempt(): Promise<void> {
     try {
       await check();
-      failures = 0;
+      failingSinceMs = undefined;
       app.warehouseOutage.worked();
     } catch (error) {
-      if (failures === 0) failingSinceMs = performance.now();
-      failures += 1;
-      const reason = describeError(error);
+      const isFirst = failingSinceMs === undefined;
+      failingSinceMs ??= performance.now();
       // A lock is logged with the session that holds it, and other statements of this process go on.
       if (!isLockedOut(error)) app.warehouseOutage.failed(error);
-      if (failures < failuresBeforeAlert || isPosted) return;
-      if (!isWatcher && performance.now() - failingSinceMs < unheardMs) return;
-      await post(`the warehouse cannot be used: ${reason}\n→ review-sync doctor says what is broken`);
+      if (isFirst || isPosted || (!isWatcher && performance.now() - failingSinceMs < unheardMs)) return;
+      await post(`the warehouse cannot be used: ${describeError(error)}\n→ review-sync doctor says what is broken`);
       isPosted = true;
       return;
     }
