@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, UsageError } from '../base/errors.ts';
-import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
+import { readEnvFile } from '../base/parse-env-file.ts';
 import { brandName } from '../warehouse/brand.ts';
 import { isSameAccount } from '../warehouse/connected-service.ts';
 import { type Config, readConfig } from './config.ts';
@@ -88,16 +88,15 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
   const own = { ...environment, SHOP_SQL_DIR: sqlDir };
   try {
     requireBrandName(name);
-    const given = parseEnvFile(ownFile(envFile));
+    const given = readEnvFile(envFile);
     const foreign = Object.keys(given).filter((one) => !mayStandInBrand.test(one));
     const misplaced = new UsageError(`${envFile} has ${foreign.join(', ')}: expected in .env, once for all brands`, {
       hint: 'A brand’s file says its shop, account, zones, schedules, contact, alerts and WEBHOOK_BRAND_IDS.',
     });
     return { name, environment: environmentOf(own, given), fault: foreign.length > 0 ? misplaced : undefined };
   } catch (error) {
-    if (error instanceof UsageError) return { name, environment: own, fault: error };
-    const fault = new UsageError(`${envFile} cannot be read: ${describeError(error)}`, { hint: ownFileHint });
-    return { name, environment: own, fault };
+    if (!(error instanceof UsageError)) throw error;
+    return { name, environment: own, fault: error };
   }
 }
 

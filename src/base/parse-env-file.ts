@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { describeError, UsageError } from './errors.ts';
 
 /**
  * `NAME: value`, `- NAME: value`, `"NAME": value`, `setenv NAME value` and `NAME value`, which parseEnv would leave out in
@@ -38,5 +39,13 @@ export function ownFile(path: string): string {
   }
 }
 
-export const ownFileHint =
-  'It must be a file that this user may read, of this user or root, and that no other user may change.';
+/** The variables of a .env file that nobody else may change. @throws UsageError */
+export function readEnvFile(path: string) {
+  try {
+    return parseEnvFile(ownFile(path));
+  } catch (cause) {
+    throw new UsageError(`${path} cannot be read: ${describeError(cause)}`, {
+      hint: 'It must be a file that this user may read, of this user or root, and that no other user may change.',
+    });
+  }
+}

@@ -1,6 +1,7 @@
 import { existsSync, writeSync } from 'node:fs';
 import { ReviewSyncError } from '../base/errors.ts';
-import { ownFile, ownFileHint, parseEnvFile } from '../base/parse-env-file.ts';
+import { readEnvFile } from '../base/parse-env-file.ts';
+import { describeFailure, failureJson } from './failure.ts';
 import { explainFaults } from './last-resort.ts';
 import { limitHeap } from './limit-heap.ts';
 import { runProgram } from './program.ts';
@@ -59,12 +60,10 @@ process.exit(unwritten ? 1 : status);
 function envFile() {
   if (!existsSync('.env')) return {};
   try {
-    return parseEnvFile(ownFile('.env'));
-  } catch (cause) {
-    const message = `.env cannot be read: ${(cause as Error).message}`;
-    writeSync(2, `review-sync: ${message}\n${ownFileHint}\n`);
-    const error = { code: 'usage', message, hint: ownFileHint };
-    if (process.argv.includes('--json')) writeSync(1, `${JSON.stringify({ error }, null, 2)}\n`);
+    return readEnvFile('.env');
+  } catch (error) {
+    writeSync(2, describeFailure(error));
+    if (process.argv.includes('--json')) writeSync(1, `${JSON.stringify({ error: failureJson(error) }, null, 2)}\n`);
     return process.exit(2);
   }
 }

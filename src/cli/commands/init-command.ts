@@ -5,7 +5,7 @@ import { type InitReport, initShop } from '../../app/init/init-shop.ts';
 import { type Preset, readPresets } from '../../app/init/presets.ts';
 import { UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
-import { ownFile, parseEnvFile } from '../../base/parse-env-file.ts';
+import { readEnvFile } from '../../base/parse-env-file.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { findingLines, table } from '../ui/table.ts';
 
@@ -87,7 +87,7 @@ function placesFor(environment: Context['environment'], brand: string | undefine
   if (folder === '') throw new UsageError('--brand needs BRANDS_DIR, the folder of the brands, in .env');
   requireBrandName(brand);
   const places = placesOf(folder, brand);
-  const own = existsSync(places.envFile) ? parseEnvFile(ownFile(places.envFile)) : {};
+  const own = existsSync(places.envFile) ? readEnvFile(places.envFile) : {};
   return { environment: { ...environment, ...own }, places };
 }
 
