@@ -7,7 +7,7 @@ import { type DeadLetterKind, type DeadLettersAtEnd, deadLettersAtEnd } from '..
 import { finishRun, type Run, type RunReason } from '../warehouse/runs/runs.ts';
 import type { RunJob, RunReport, StepsEnd } from './job.ts';
 
-type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude' | 'fail'> & {
+type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude'> & {
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
   /** Only dead letters that failed since then count; if it is absent or returns undefined, all. */
@@ -55,9 +55,6 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
         `${definition.name}: ${report.outcome}`,
       );
       return report;
-    },
-    async fail(app, run, reason) {
-      await finishRun(app.warehouse.db, run.id, { outcome: 'failed', error: reason });
     },
   };
 }

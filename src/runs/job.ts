@@ -40,8 +40,6 @@ export type RunJob<State, StepPayload> = Readonly<{
    */
   next?(app: App, run: Run, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(app: App, run: Run, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;
-  /** Records that the run failed. Does nothing if the run has ended already. */
-  fail(app: App, run: Run, reason: string): Promise<void>;
 }>;
 
 type Plan<State, StepPayload> = { state: State; steps: StepPayload[] };

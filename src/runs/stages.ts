@@ -3,7 +3,7 @@ import type { Counts } from '../base/counts.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
 import { type QueueJob, UnrecoverableError, WaitingChildrenError } from '../queue/worker.ts';
-import { findRun, type Run } from '../warehouse/runs/runs.ts';
+import { findRun, finishRun, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './job.ts';
 
 /** Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them. */
@@ -42,7 +42,7 @@ const stepOptions = { attempts: 3, backoff: { type: 'exponential', delay: 2000 }
  * @throws UnrecoverableError when the run failed for good, which is then recorded.
  */
 export async function takeRun(held: HeldRun): Promise<void> {
-  const { app, definition, job, run, signal } = held;
+  const { app, job, run, signal } = held;
   try {
     for (;;) {
       const data = job.data as RunData;
@@ -57,7 +57,7 @@ export async function takeRun(held: HeldRun): Promise<void> {
   } catch (error) {
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
     if (isTransient(error) && !isLastAttempt(job)) throw new Error(describeWithHint(error), { cause: error });
-    await definition.fail(app, run, describeWithHint(error));
+    await finishRun(app.warehouse.db, run.id, { outcome: 'failed', error: describeWithHint(error) });
     // The reason is recorded with the run; the job keeps words without customers' data.
     throw new UnrecoverableError(describeWithHint(error));
   }

@@ -8,7 +8,7 @@ import { openQueues, type Queues } from '../../src/queue/index.ts';
 import type { AnyRunJob } from '../../src/runs/job.ts';
 import { type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { beginRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { until } from './cli.ts';
 import { createDatabase } from './database.ts';
 import { hasRedis, startRedis } from './servers.ts';
@@ -66,6 +66,7 @@ export async function testRuns(queues: Queues) {
       await row(id, job.name);
       return id;
     },
+    find: (id: string) => findRun(db, id),
     /** Ends a run, as a person does who stops it. */
     end: (id: string) => finishRun(db, id, { outcome: 'abandoned' }),
     /** Starts a worker of these runs, which is ended with the test. `abort` stops its jobs. */

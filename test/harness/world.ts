@@ -11,7 +11,7 @@ import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
-import { beginRun, findRun, type Run, type RunRights } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun, type Run, type RunRights } from '../../src/warehouse/runs/runs.ts';
 import { addressOf, runCli, startHere } from './cli.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { type Change, startChangingProxy } from './proxy.ts';
@@ -54,11 +54,7 @@ export async function openWorld(options: WorldOptions = {}) {
     ...options.environment,
   };
   const all = opened.move();
-  const open = async () => {
-    const app = await openApp(readConfig(environment), { log: openLog('fatal') });
-    all.defer(() => app.close());
-    return app;
-  };
+  const open = async () => all.use(await openApp(readConfig(environment), { log: openLog('fatal') }));
   let shared: Promise<App> | undefined;
   const asks =
     (url: string) =>
@@ -208,7 +204,7 @@ export async function runJob(
       ({ state, steps } = throughQueue(next));
     }
   } catch (error) {
-    await job.fail(app, run, describeWithHint(error));
+    await finishRun(app.warehouse.db, run.id, { outcome: 'failed', error: describeWithHint(error) });
     return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
   }
 }

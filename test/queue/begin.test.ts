@@ -128,7 +128,7 @@ test('a run of which steps failed names three of the reasons, and keeps its end'
     '1 record could not be synced; see them with: review-sync dead-letters';
   const report = { outcome: 'incomplete', reason: 'steps-failed', counts: { categories: 5 }, error };
   expect(await syncCatalog.conclude(app, run, end, app.abort.signal)).toEqual(report);
-  await syncCatalog.fail(app, run, 'the queue was lost after that');
+  await finishRun(app.warehouse.db, id, { outcome: 'failed', error: 'the queue was lost after that' });
   expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
 });
 

@@ -70,7 +70,6 @@ const counting: RunJob<number, string> = {
     return { state: 0, steps: [] };
   },
   conclude: async () => ({ outcome: 'done', counts: {} }),
-  fail: async () => {},
 };
 
 redisTest('a worker follows its Redis through a failover that leaves its connections open', async () => {

@@ -20,7 +20,6 @@ type Calls = {
   /** The batches after which `next` was called. */
   ends: number[];
   concluded: StepsEnd<number>[];
-  failed: unknown[];
   step: (step: string, signal: AbortSignal) => Promise<Counts>;
   next: (batch: number) => Promise<void>;
 };
@@ -31,7 +30,6 @@ const calls = (given: Partial<Pick<Calls, 'step' | 'next'>> = {}): Calls => ({
   steps: [],
   ends: [],
   concluded: [],
-  failed: [],
   step: async () => ({ records: 1 }),
   next: async () => {},
   ...given,
@@ -70,9 +68,6 @@ const jobOf = (batches: readonly string[][]): RunJob<number, string> => ({
     context.startedAt.push(startedAt);
     context.concluded.push(end);
     return { outcome: end.failures.length > 0 ? 'incomplete' : 'done', counts: {} };
-  },
-  async fail(app, _run, error) {
-    givenTo<Calls>(app).failed.push(error);
   },
 });
 const job = jobOf([['0', '1', '2']]);
@@ -139,7 +134,7 @@ onEachQueue(({ redisUrl }) => {
     };
     await runs.worker(inBatches, context);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', planned: 5 });
-    expect(context).toMatchObject({ ends: [0, 1, 2], failed: [] });
+    expect(context.ends).toEqual([0, 1, 2]);
     expect(context.steps.toSorted()).toEqual(every.slice(1));
     expect(waiting).toEqual([0, 0, 0]);
     const results = every.slice(1).map(() => ({ records: 1 }));
@@ -149,12 +144,10 @@ onEachQueue(({ redisUrl }) => {
   test('a run and steps in hand when the time is over go back, with all attempts', async () => {
     const { queues, runs } = await open();
     const id = await runs.start(job);
-    const planning = calls();
     const plan = (_app: unknown, _run: unknown, signal: AbortSignal) => hanging(signal);
-    const first = await runs.worker({ ...job, plan }, planning);
+    const first = await runs.worker({ ...job, plan }, calls());
     await until(async () => (await (await queues.ofRun(id)).getJobCounts('active')).active === 1);
     await first.close(1);
-    expect(planning.failed).toEqual([]);
 
     const stepping = calls({ step: (_step, signal) => hanging(signal) });
     const ended: unknown[] = [];
@@ -302,13 +295,14 @@ test('a run goes on where its connection broke; one that cannot succeed fails', 
   for (const [id, , times, end] of rows) {
     expect([id, await runEnded(queues, id)]).toMatchObject([id, end]);
     expect(await queues.isAlive(id)).toBe(false);
-    const { steps = [], ends, concluded, failed } = contexts[id] ?? {};
+    const { steps = [], ends, concluded } = contexts[id] ?? {};
+    const { outcome, error } = (await runs.find(id)) ?? {};
     expect([id, attempts[id]]).toEqual([id, times]);
     // No step is repeated.
     expect(steps.toSorted()).toEqual(end.state === 'ended' ? every : []);
-    expect([concluded?.length, failed?.length]).toEqual(end.state === 'ended' ? [1, 0] : [0, 1]);
+    expect([concluded?.length, outcome]).toEqual(end.state === 'ended' ? [1, null] : [0, 'failed']);
     if (id === 'between batches') expect(ends).toEqual([0, 0, 0, 1, 2]);
-    if (id === 'refused') expect(failed).toEqual([end.error]);
+    if (id === 'refused') expect(error).toEqual(end.error);
   }
 });
 
@@ -358,7 +352,7 @@ test.for(['plan', 'step', 'next', 'conclude'] as const)(
     const itself = stage === 'plan' || stage === 'conclude' ? { [stage]: untilStopped } : {};
     await runs.worker({ ...inBatches, ...itself }, context, { concurrency: 1 });
     await until(async () => (await queues.progress(id)).state === 'lost');
-    expect(context).toMatchObject({ concluded: [], failed: [] });
+    expect(context.concluded).toEqual([]);
     expect(context.steps).toHaveLength({ plan: 0, step: 1, next: 3, conclude: 5 }[stage]);
     expect(context.ends).toEqual({ plan: [], step: [], next: [0], conclude: [0, 1, 2] }[stage]);
   },

@@ -6,7 +6,7 @@ import { isTransient } from '../../src/base/lost-connections.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { type AnyRunJob, named, type RunReport } from '../../src/runs/job.ts';
 import { endOf } from '../../src/runs/run-to-end.ts';
-import { findRun, type RunRights } from '../../src/warehouse/runs/runs.ts';
+import { findRun, finishRun, type RunRights } from '../../src/warehouse/runs/runs.ts';
 import type { Opened } from './process.ts';
 import { type Process, type Scheduler, within } from './scheduler.ts';
 
@@ -156,7 +156,7 @@ export function createQueue(scheduler: Scheduler) {
       if (isTransient(error) && run.attempts < runAttempts)
         return release(run, scheduler.now() + 1000 * 2 ** (run.attempts - 1));
       const reason = describeWithHint(error);
-      await run.job.fail(app, row, reason).catch(() => {});
+      await finishRun(app.warehouse.db, run.id, { outcome: 'failed', error: reason }).catch(() => {});
       if (isOurs()) end(run, { outcome: 'incomplete', counts: {}, reason: 'problem', error: reason });
     }
   }
