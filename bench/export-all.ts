@@ -26,7 +26,7 @@ const run = await findRun(app.warehouse.db, id);
 if (run?.outcome !== 'done' || !run.finishedAt) throw new Error(`the run ended ${JSON.stringify(run)}`);
 const seconds = (run.finishedAt.getTime() - run.startedAt.getTime()) / 1000;
 await worker.close();
-await app.close();
+await app[Symbol.asyncDispose]();
 const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
 process.stdout.write(
   JSON.stringify({ seconds, maxRssMb: maxRSS / 1024, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6 }),

@@ -62,8 +62,7 @@ const environment = {
   REVIEW_API_CLIENT_SECRET: 'demo',
   LOG_LEVEL: 'error',
 };
-const app = await openApp(config, { log: openLog('error') });
-opened.defer(() => app.close());
+const app = opened.use(await openApp(config, { log: openLog('error') }));
 const { db } = app.warehouse;
 const client = await connect(urls.warehouse);
 const shop = await connect(urls.shop);

@@ -54,8 +54,7 @@ await client.query(history);
 await client.end();
 
 const { config } = stage;
-const slow = await openApp({ ...config, api: { ...config.api, requestsPerSecond: 8 } }, { log });
-opened.defer(() => slow.close());
+const slow = opened.use(await openApp({ ...config, api: { ...config.api, requestsPerSecond: 8 } }, { log }));
 const slowWorker = await startWorker(slow, [backfillReviews], []);
 opened.defer(() => {
   slow.abort.abort();

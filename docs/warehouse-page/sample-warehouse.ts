@@ -30,8 +30,7 @@ export async function openSampleWarehouse(opened: AsyncDisposableStack): Promise
       await seedReviews(serviceDatabaseUrl, shop.reviews.map(withReply));
     },
   });
-  const app = await openApp(stage.config, { log: openLog('error') });
-  opened.defer(() => app.close());
+  const app = opened.use(await openApp(stage.config, { log: openLog('error') }));
   for (const job of [syncReviews, syncOrders]) {
     const report = await runToEnd(app, { job }, { onProgress() {}, onRetry() {}, signal: app.abort.signal });
     if (report.outcome !== 'done') throw new Error(`${job.name} ended ${JSON.stringify(report)}`);

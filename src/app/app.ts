@@ -21,7 +21,6 @@ export type App = Awaited<ReturnType<typeof openApp>>;
 
 export type AppOptions = {
   log: Logger;
-  now?: () => Date;
   onWait?: ((wait: Wait) => void) | undefined;
   onRequestEnd?: (request: RequestFacts) => void;
   /** Connections of a process that serves several brands; they stay open. */
@@ -64,16 +63,21 @@ const slicesAtATime = 2;
 const ordersAtATime = 384;
 
 /**
- * Opens the warehouse, the queue, the shop and the service. `close` closes them in reverse order.
+ * Opens the warehouse, the queue, the shop and the service. Disposal closes them in reverse order.
  *
  * @throws ReviewSyncError when warehouse or queue do not respond, the warehouse is not migrated, or it belongs to
  *   another service.
  */
 export async function openApp(config: Config, options: AppOptions) {
-  const { log, now = () => new Date() } = options;
+  const { log } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
-  const waits = keepLastWait(options.onWait);
+  /** The wait that ends last. */
+  let last: Wait | undefined;
+  const onWait = (wait: Wait) => {
+    if (wait.untilMs > (last?.untilMs ?? 0)) last = wait;
+    options.onWait?.(wait);
+  };
   const { concurrency } = config.api;
   const wanted = concurrency + stepsAtATime + 2;
   const connections = options.shared ? Math.min(wanted, connectionsOfBrands / 2) : wanted;
@@ -96,7 +100,7 @@ export async function openApp(config: Config, options: AppOptions) {
       session: sharedSession(warehouse.db, config.api),
       acquire: openCeiling(config, warehouse, log),
       log,
-      onWait: waits.onWait,
+      onWait,
       onRequestEnd: options.onRequestEnd,
       onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,
@@ -105,12 +109,13 @@ export async function openApp(config: Config, options: AppOptions) {
   // As many pages land as are requested at a time.
   const pages = openPages(pLimit(2 * concurrency));
   const all = opened.move();
-  const close = () => all.disposeAsync();
   return {
     config,
     log,
-    now,
-    ...waits,
+    now: () => new Date(),
+    onWait,
+    /** What this process waits for; undefined if it does not wait. */
+    currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
     warehouse,
     /** Shared by all loops of this process that use the warehouse. */
     warehouseOutage: openOutage(log, 'warehouse'),
@@ -129,20 +134,7 @@ export async function openApp(config: Config, options: AppOptions) {
     orderSlots: pLimit(ordersAtATime),
     /** Ends all work in flight; unfinished jobs return to the queue. */
     abort,
-    close,
-    [Symbol.asyncDispose]: close,
-  };
-}
-
-/** Passes waits on, and remembers the one that ends last. `currentWait`: that one, if it has not ended. */
-function keepLastWait(pass: AppOptions['onWait']): Pick<AppOptions, 'onWait'> & { currentWait(): Wait | undefined } {
-  let last: Wait | undefined;
-  return {
-    onWait(wait) {
-      if (!last || last.untilMs < wait.untilMs || last.untilMs < Date.now()) last = wait;
-      pass?.(wait);
-    },
-    currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 

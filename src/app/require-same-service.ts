@@ -93,9 +93,7 @@ export const sharedSession = (db: Db, api: Config['api']) => openServiceSession(
 
 /** With short waits: a command must not wait for minutes if the service is down. */
 async function knowsOne(db: Db, config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
-  const { baseUrl, clientId, clientSecret } = config;
-  const session = sharedSession(db, config);
-  await using api = openReviewApi({ baseUrl, clientId, clientSecret, session, ...shortLimits });
+  await using api = openReviewApi({ ...config, ...shortLimits, session: sharedSession(db, config) });
   const unlessAbsent = (error: unknown) => {
     if (error instanceof NotFoundError) return undefined;
     throw error;

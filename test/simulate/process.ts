@@ -85,7 +85,7 @@ export async function openProcess(
       config,
       log: silent,
       now: () => new Date(),
-      onWait: undefined,
+      onWait() {},
       currentWait: () => undefined,
       warehouse,
       warehouseOutage: openOutage(silent, 'warehouse'),
@@ -98,7 +98,6 @@ export async function openProcess(
       sliceSlots: pLimit(2),
       orderSlots: pLimit(384),
       abort,
-      close: async () => {},
       [Symbol.asyncDispose]: async () => {},
     };
     return { process, app, settings, onlyRun: undefined };

@@ -18,6 +18,7 @@ import type { Db } from '../../warehouse/index.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { numberOf } from '../ui/arguments.ts';
 import { drawRun, drawToEnd } from '../ui/draw-run.ts';
+import type { Progress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse, withApp } from '../ui/with-app.ts';
 
@@ -90,9 +91,9 @@ const discard = (context: Context, ids: number[]): Promise<Report> =>
 
 /** Retries all that are open, or those of the records of `ids`. */
 const retry = (context: Context, ids: number[]): Promise<Report> =>
-  withApp(context, {}, (app) => retryOf(context, app, ids));
+  withApp(context, { label: 'retry', unit: 'parts' }, (app, progress) => retryOf(context, app, progress, ids));
 
-async function retryOf(context: Context, app: App, ids: number[]): Promise<Report> {
+async function retryOf(context: Context, app: App, progress: Progress, ids: number[]): Promise<Report> {
   const { db } = app.warehouse;
   const named = await requireKnown(db, ids);
   await reopenDiscarded(db, ids);
@@ -103,10 +104,7 @@ async function retryOf(context: Context, app: App, ids: number[]): Promise<Repor
   const discarded = named.filter((one) => one.isDiscarded && !tried.some(({ id }) => id === one.id));
   let catalog: RunReport | undefined;
   const codes = await retryDeadLetters(app, tried, context.signal, async () => {
-    // With an App of its own: the end of that one aborts what it sends.
-    catalog = await withApp(context, { label: 'retry', unit: 'parts' }, (own, progress) =>
-      drawToEnd(context, progress, own, { job: syncCatalog }),
-    );
+    catalog = await drawToEnd(context, progress, app, { job: syncCatalog });
   });
   const open = await openDeadLetters(db);
   const resolved = tried.filter(({ id }) => !open.some((one) => one.id === id)).length;

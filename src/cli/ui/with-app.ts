@@ -26,7 +26,7 @@ export async function withApp<T>(
   try {
     return await work(app, progress).finally(progress.stop);
   } finally {
-    const closing = app.close();
+    const closing = app[Symbol.asyncDispose]();
     // After a signal no server that hangs is waited for: the connections end with the process.
     if (context.signal.aborted) closing.catch(() => {});
     else await closing;
