@@ -27,11 +27,8 @@ import { isUnencrypted } from './unencrypted.ts';
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
 
-/**
- * Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing:
- * the row that it writes to the warehouse is rolled back.
- */
-export async function diagnose(config: Config, schedules: readonly Schedule[], now: () => Date): Promise<Diagnosis> {
+/** Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing. */
+export async function diagnose(config: Config, schedules: readonly Schedule[]): Promise<Diagnosis> {
   // A connection for each area: an area that waits must not hold up the others.
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
   const warehouse = await openWarehouse({ url, brand, lockSeconds, connections: 6 });
@@ -53,18 +50,19 @@ export async function diagnose(config: Config, schedules: readonly Schedule[], n
         }),
       ),
       inArea('service', async () => {
-        const { baseUrl, clientId, clientSecret, timeZone } = config.api;
+        const { timeZone } = config.api;
+        const now = () => new Date();
         const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
         // Without a warehouse the check needs a token of its own.
         const state = await inTime(sessionState(db, serviceOf(config.api))).catch(() => undefined);
         const session = state && sharedSession(db, config.api);
-        const opened = openReviewApi({ baseUrl, clientId, clientSecret, session, ...shortLimits });
+        const opened = openReviewApi({ ...config.api, session, ...shortLimits });
         const findings = await withClosing(opened, (api) => checkService({ api, timeZone, plausible, now }));
         const refusals = tokenRefusals(state?.refusedInHour ?? 0);
         return [...findings, ...(refusals ? [warning(refusals.what, refusals.hint)] : [])];
       }),
       openOurQueues(config, db).then(
-        (opened) => withClosing(opened, () => queue(opened, schedules, now)),
+        (opened) => withClosing(opened, () => queue(opened, schedules)),
         (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
       ),
     ]);
@@ -178,9 +176,9 @@ async function checkEnvFiles({
   return (await Promise.all(found)).flat();
 }
 
-async function queue(queues: Queues, schedules: readonly Schedule[], now: () => Date) {
+async function queue(queues: Queues, schedules: readonly Schedule[]) {
   return [
     ...(await inArea('queue', () => inTime(checkQueue(queues)))),
-    ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules, now()))) : []),
+    ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules, new Date()))) : []),
   ];
 }

@@ -1,5 +1,5 @@
 import { jobs } from '../../../jobs/index.ts';
-import { type Config, readShopConfig } from '../../app/config.ts';
+import { readShopConfig } from '../../app/config.ts';
 import { type Diagnosis, diagnose, diagnoseShop } from '../../app/doctor/index.ts';
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -16,7 +16,9 @@ export const command: Command = {
 async function runDoctor(context: Context): Promise<Report> {
   const config = unlessWrong(context.config);
   const isWrongUsage = config instanceof UsageError;
-  const findings = isWrongUsage ? await diagnoseAlone(context, config) : await diagnoseAll(config);
+  const findings = isWrongUsage
+    ? await diagnoseAlone(context, config)
+    : await diagnose(config, schedulesOf(jobs, config.schedules, config.scheduleTimeZone));
   const count = (level: string) => findings.filter((finding) => finding.level === level).length;
   const [faults, warnings] = [count('fault'), count('warning')];
   const sums = `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}.`;
@@ -24,9 +26,6 @@ async function runDoctor(context: Context): Promise<Report> {
   const text = [...drawAreas(findings), end].join('\n\n');
   return { text, json: { healthy: faults === 0, faults, warnings, findings }, incomplete: faults > 0, isWrongUsage };
 }
-
-const diagnoseAll = (config: Config) =>
-  diagnose(config, schedulesOf(jobs, config.schedules, config.scheduleTimeZone), () => new Date());
 
 /** A shop's queries can be checked before there is a warehouse. @throws `wrong` if the shop's variables are wrong, too. */
 function diagnoseAlone({ environment }: Context, wrong: UsageError): Promise<Diagnosis> {
