@@ -46,14 +46,3 @@ export function repeat(everyMs: number, work: () => Promise<void>): { close(): P
     },
   };
 }
-
-/** Passes the same text on at most once in `everyMs` milliseconds. Two texts in turn are all passed on. */
-export function throttled(everyMs: number, write: (text: string) => void): (text: string) => void {
-  let [last, lastAtMs] = ['', Number.NEGATIVE_INFINITY];
-  return (text) => {
-    const nowMs = performance.now();
-    if (text === last && nowMs - lastAtMs < everyMs) return;
-    [last, lastAtMs] = [text, nowMs];
-    write(text);
-  };
-}

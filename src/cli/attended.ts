@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readWarehouseUrl } from '../app/config.ts';
-import { throttled } from '../base/timeout.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import type { Command } from './command.ts';
 import type { Surroundings } from './program.ts';
@@ -27,10 +26,9 @@ export async function attended<T>(
   const stopped = once(signal, 'abort', { signal: done.signal })
     .then(() => delay(graceMs(command), undefined, { signal: done.signal }))
     .then(() => Promise.reject(signal.reason));
-  const say = throttled(60_000, (text) => writeError(`waiting: ${text}\n`));
   // `serve` and `worker` log such waits; the others use no warehouse of a user.
   const url = isServer(command) ? undefined : warehouseOf(environment);
-  const watching = url === undefined ? undefined : watchLockWaits(url, say);
+  const watching = url === undefined ? undefined : watchLockWaits(url, (text) => writeError(`waiting: ${text}\n`));
   const working = work();
   try {
     return await (signal.aborted ? working : Promise.race([working, stopped]));

@@ -3,7 +3,6 @@ import { type Config, type Deployment, shortLockSeconds } from '../app/config.ts
 import { openMetrics } from '../app/metrics.ts';
 import { statusReport } from '../app/status-report.ts';
 import type { Logger } from '../base/log.ts';
-import { throttled } from '../base/timeout.ts';
 import { openWarehouse } from '../warehouse/index.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import { cached } from './cached.ts';
@@ -36,8 +35,7 @@ export async function openMeasuredApp(
 
 /** Logs statements of this process that wait for locks, of all brands. */
 export function sayLockWaits(warehouseUrl: string, log: Logger, opened: AsyncDisposableStack): void {
-  const say = throttled(60_000, (text) => log.warn(text));
-  const watching = watchLockWaits(warehouseUrl, say);
+  const watching = watchLockWaits(warehouseUrl, (text) => log.warn(text));
   opened.defer(() => watching.close());
 }
 

@@ -7,14 +7,18 @@ export const sessionsOnOurTables = (db: Db) => rowsOf<{ pid: number; what: strin
 /** A statement that waits for a lock for so long, in seconds, is worth a word. */
 const worthAWordSeconds = 5;
 
+/** The same sessions are named again after so many milliseconds. */
+const sayAgainMs = 60_000;
+
 /**
  * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as one of
  * `vacuum full` or of a transaction left open in psql. It opens a connection for each look, because the connections of the
  * pool may all be waiting.
  *
- * @param say called at each look that finds waiting statements, with the sessions they wait for.
+ * @param say called with the sessions that statements wait for: at once for others than before, else once a minute.
  */
 export function watchLockWaits(url: string, say: (text: string) => void): { close(): Promise<void> } {
+  let [said, saidMs] = ['', Number.NEGATIVE_INFINITY];
   const look = async () => {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, statement_timeout: 2000 });
     client.on('error', () => {});
@@ -23,8 +27,9 @@ export function watchLockWaits(url: string, say: (text: string) => void): { clos
       const { rows } = await client.query<{ what: string }>(await statement('sessions_in_the_way'), [
         worthAWordSeconds,
       ]);
-      if (rows.length > 0) {
-        const holders = rows.map(({ what }) => what).join('; ');
+      const holders = rows.map(({ what }) => what).join('; ');
+      if (holders !== '' && (holders !== said || performance.now() - saidMs >= sayAgainMs)) {
+        [said, saidMs] = [holders, performance.now()];
         say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
       }
     } catch {
