@@ -29,10 +29,7 @@ export class ReviewApiError extends ReviewSyncError {
   readonly attempts: number;
   /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   readonly detail: string | undefined;
-  /**
-   * Whether the same call may succeed later and does no harm. The client has already repeated it for as long as `retry`
-   * allows.
-   */
+  /** Whether the same call may succeed later and does no harm. */
   readonly retryable: boolean;
   /** The message without the number of attempts: the same failure has the same reason. */
   readonly reason: string;
@@ -129,7 +126,7 @@ export class MalformedResponseError extends ReviewApiError {
 
 /**
  * A write was sent, and it is not known whether the service carried it out: its response was lost and it must not be
- * repeated, or the service only accepted it (202). Read what the service holds before sending it again.
+ * repeated, or the service only accepted it (202).
  */
 export class UnknownOutcomeError extends ReviewApiError {
   static override readonly kind: ErrorKind = {

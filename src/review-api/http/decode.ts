@@ -178,8 +178,7 @@ export function readToken(response: HttpResponse): { token: string; renewAtMs: n
   const body = parseJson(response);
   const { access_token: token } = readShape(record({ access_token: text }), body, 'the token response');
   if (token === '') throw new ShapeError('expected text as access_token, got none');
-  const { expires_in } = body as { expires_in?: unknown };
-  const seconds = typeof expires_in === 'string' ? Number(expires_in) : expires_in;
-  const isKnown = typeof seconds === 'number' && seconds > 0 && seconds < 1e9;
+  const seconds = Number((body as { expires_in?: unknown }).expires_in);
+  const isKnown = seconds > 0 && seconds < 1e9;
   return { token, renewAtMs: isKnown ? response.requestedAt.getTime() + seconds * 900 : Number.POSITIVE_INFINITY };
 }

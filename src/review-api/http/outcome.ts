@@ -30,7 +30,7 @@ const tokenStatuses: readonly number[] = [401, 419, 440, 498];
 
 /** How the text of another status names the token or the credentials, and not the record. */
 const namesToken = new Map([
-  [200, /\b(?:invalid_token|(?:invalid|unauthorized)_client)\b/],
+  [200, /\b(?:invalid_token|(?:invalid|unauthorized)_client|token\b.{0,9}\bexpired)\b/i],
   [400, /\binvalid_token\b/],
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);

@@ -154,7 +154,6 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
   return {
     ...operationsById(send, resource),
     ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, resource),
-    // Of a period of 45 days at most, up to page 30, in the order of their dates.
     ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, filterParams),
 
     /**
