@@ -53,7 +53,7 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
 }
 
 /** The interface has no versions: nobody says what the service adds or drops. */
-function drift({ drift: found }: StatusReport): Issue[] {
+export function drift({ drift: found }: Pick<StatusReport, 'drift'>): Issue[] {
   return found.slice(0, mostDriftIssues).flatMap((one) => {
     const key = `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType} ${one.firstSeenAt.toISOString()}`;
     const accept = `ask the makers of the service; if it stays so: review-sync migrate --accept-gone ${one.field}`;
@@ -76,18 +76,12 @@ function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {
 /** A token may end now and then. So many refused tokens in an hour have another reason. */
 const refusalsOfNote = 5;
 
-/** What is said of so many refused tokens, and the next step; undefined if they need no word. */
-export function tokenRefusals(inHour: number): { what: string; hint: string } | undefined {
-  if (inHour < refusalsOfNote) return undefined;
-  const what = `the token was revoked ${inHour} times in an hour: another program uses this client id, or tokens live very short`;
+export function tokenRefused({ session: { refusedInHour } }: Pick<StatusReport, 'session'>): Issue[] {
+  if (refusedInHour < refusalsOfNote) return [];
+  const what = `the token was revoked ${refusedInHour} times in an hour: another program uses this client id, or tokens live very short`;
   const hint =
     'give each program a client id of its own at the service; if this is the only one, ask its makers how long a token lives';
-  return { what, hint };
-}
-
-function tokenRefused({ session }: StatusReport): Issue[] {
-  const refusals = tokenRefusals(session.refusedInHour);
-  return refusals ? note('token refused', refusals.what, refusals.hint) : [];
+  return note('token refused', what, hint);
 }
 
 function neverRun({ flows, newest }: StatusReport): Issue[] {

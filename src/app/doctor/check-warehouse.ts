@@ -2,16 +2,10 @@ import { fieldDrift } from '../../warehouse/field-shapes.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
 import { biTimeZone, readWarehouseFacts, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
-import { driftText } from '../status-view.ts';
+import { drift } from '../alert-rules.ts';
 import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
-
-/** What has changed in the fields of the service in the last thirty days. */
-async function checkDrift({ db }: Warehouse): Promise<Finding[]> {
-  const found = await fieldDrift(db);
-  return found.slice(0, 10).map((one) => warning(driftText(one), 'see bi.field_drift'));
-}
 
 /** The migrations use features of this version. */
 const oldestVersion = 14;
@@ -63,7 +57,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     ...findings,
     ok('all migrations are applied'),
     await checkZoneOfViews(warehouse, timeZone),
-    ...(await checkDrift(warehouse)),
+    ...drift({ drift: await fieldDrift(warehouse.db) }).map(({ what, hint }) => warning(what, hint)),
     ...checkRights(facts),
   ];
 }

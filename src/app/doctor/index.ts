@@ -11,7 +11,7 @@ import { type Db, openWarehouse } from '../../warehouse/index.ts';
 import { orderQueriesState } from '../../warehouse/orders/order-queries.ts';
 import { openRuns } from '../../warehouse/runs/runs.ts';
 import { sessionState } from '../../warehouse/service-session.ts';
-import { queriesChanged, queriesChangedHint, tokenRefusals } from '../alert-rules.ts';
+import { queriesChanged, queriesChangedHint, tokenRefused } from '../alert-rules.ts';
 import { placesOf } from '../brands.ts';
 import type { Config, ShopConfig } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
@@ -58,8 +58,8 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
         const session = state && sharedSession(db, config.api);
         const opened = openReviewApi({ ...config.api, session, ...shortLimits });
         const findings = await withClosing(opened, (api) => checkService({ api, timeZone, plausible, now }));
-        const refusals = tokenRefusals(state?.refusedInHour ?? 0);
-        return [...findings, ...(refusals ? [warning(refusals.what, refusals.hint)] : [])];
+        const issues = state ? tokenRefused({ session: state }) : [];
+        return [...findings, ...issues.map(({ what, hint }) => warning(what, hint))];
       }),
       openOurQueues(config, db).then(
         (opened) => withClosing(opened, () => queue(opened, schedules)),
