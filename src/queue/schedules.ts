@@ -129,11 +129,10 @@ export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
 /** The schedules of those jobs that have a cron pattern; an empty pattern turns a schedule off. */
 export function schedulesOf(
   jobs: readonly { name: string; schedule?: string }[],
-  patterns: Readonly<Record<string, string>>,
-  timeZone: string,
+  { schedules, scheduleTimeZone }: { schedules: Readonly<Record<string, string>>; scheduleTimeZone: string },
 ): Schedule[] {
   return jobs.flatMap((job) => {
-    const pattern = job.schedule === undefined ? '' : (patterns[job.schedule] ?? '');
-    return pattern === '' ? [] : [{ job: job.name, pattern, timeZone }];
+    const pattern = job.schedule === undefined ? '' : (schedules[job.schedule] ?? '');
+    return pattern === '' ? [] : [{ job: job.name, pattern, timeZone: scheduleTimeZone }];
   });
 }

@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts';
 import { differingSystems, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
+import type { Schedule } from '../queue/schedules.ts';
 import { warehouseNow } from '../warehouse/index.ts';
 import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './job.ts';
@@ -39,10 +40,10 @@ export async function endInterrupted(app: App, id: string): Promise<void> {
 }
 
 /** Ends the open scheduled runs of jobs whose schedule is off in this process. */
-export async function endRunsOfSchedulesOff(app: App, scheduledJobs: readonly string[]): Promise<void> {
+export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedule[]): Promise<void> {
   const { db } = app.warehouse;
   for (const run of await openRuns(db)) {
-    if (run.startedBy !== 'schedule' || scheduledJobs.includes(run.job)) continue;
+    if (run.startedBy !== 'schedule' || schedules.some(({ job }) => job === run.job)) continue;
     await endRun(app, run.id, 'its schedule is off');
     app.log.warn({ job: run.job, run: run.id }, 'ended: its schedule is off');
   }

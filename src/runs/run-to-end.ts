@@ -3,6 +3,7 @@ import type { App } from '../app/app.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
 import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
+import type { Schedule } from '../queue/schedules.ts';
 import { queueProblem } from '../queue/worker.ts';
 import { findRun, noteAttended, type Run } from '../warehouse/runs/runs.ts';
 import { openRunChoice } from './carry-out.ts';
@@ -15,20 +16,20 @@ import { type RunRequest, startDueRun, startRun } from './start-run.ts';
  * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due by their
  * schedule.
  *
- * @param scheduled the names of the jobs whose schedule is on: what the queue has of another one is ignored.
+ * @param schedules those that are on: what the queue has of another job is ignored.
  */
 export function startWorker(
   app: App,
   jobs: readonly AnyRunJob[],
-  scheduled: readonly string[],
-  listeners: Pick<RunWorkerOptions, 'onStep' | 'onRetry' | 'shared' | 'everyMs'> = {},
+  schedules: readonly Schedule[],
+  listeners: Pick<RunWorkerOptions, 'onStep' | 'shared' | 'everyMs'> = {},
 ): Promise<RunningWorker> {
   return startRunWorker(app, {
     jobs,
     ...listeners,
     runsToCarryOut: openRunChoice(app, jobs),
     async startDue(jobName, dueId) {
-      const job = jobs.find(({ name }) => name === jobName && scheduled.includes(name));
+      const job = schedules.some((on) => on.job === jobName) && jobs.find(({ name }) => name === jobName);
       if (job) await startDueRun(app, job, dueId);
       else app.log.warn({ job: jobName }, 'due, and not started: its schedule is off in this process');
     },

@@ -169,7 +169,7 @@ test('doctor calls a run overdue after a minute, and names schedules that differ
 
 test('each schedule starts its jobs; regular runs go first, then backfills', () => {
   const patterns = { catalog: 'C', orders: 'O', reviews: '', reconcile: 'R' };
-  const scheduled = schedulesOf(jobs, patterns, 'Asia/Seoul');
+  const scheduled = schedulesOf(jobs, { schedules: patterns, scheduleTimeZone: 'Asia/Seoul' });
   expect(scheduled.map(({ job, pattern, timeZone }) => `${job} ${pattern} ${timeZone}`)).toEqual(
     ['sync-catalog C', 'sync-orders O', 'reconcile-reviews R', 'rescan-orders R'].map((one) => `${one} Asia/Seoul`),
   );

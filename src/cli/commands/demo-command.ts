@@ -56,9 +56,8 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
   const { app, metrics, reports } = await openMeasuredApp(stage.config, await context.log('error'), opened);
-  const schedules = schedulesOf(jobs, stage.config.schedules, stage.config.scheduleTimeZone);
-  const scheduled = schedules.map(({ job }) => job);
-  const worker = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep });
+  const schedules = schedulesOf(jobs, stage.config);
+  const worker = await startWorker(app, jobs, schedules, { onStep: metrics.onStep });
   opened.defer(() => worker.close());
 
   await writeReviews(context, app, stage, source);

@@ -16,9 +16,7 @@ export const command: Command = {
 async function runDoctor(context: Context): Promise<Report> {
   const config = unlessWrong(context.config);
   const isWrongUsage = config instanceof UsageError;
-  const findings = isWrongUsage
-    ? await diagnoseAlone(context, config)
-    : await diagnose(config, schedulesOf(jobs, config.schedules, config.scheduleTimeZone));
+  const findings = await (isWrongUsage ? diagnoseAlone(context, config) : diagnose(config, schedulesOf(jobs, config)));
   const count = (level: string) => findings.filter((finding) => finding.level === level).length;
   const [faults, warnings] = [count('fault'), count('warning')];
   const sums = `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}.`;

@@ -83,15 +83,14 @@ async function workFor(
   void requireShopQueries(app).catch((error: unknown) => {
     log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
   });
-  const schedules = schedulesOf(jobs, config.schedules, config.scheduleTimeZone);
-  const scheduled = schedules.map(({ job }) => job);
+  const schedules = schedulesOf(jobs, config);
   await applySchedules(app.queues, schedules);
-  await endRunsOfSchedulesOff(app, scheduled);
+  await endRunsOfSchedulesOff(app, schedules);
   // A look reads the schedules of all brands.
   const watching = watchSchedules(app, schedules, 60 * (among.everyMs ?? 1000));
   opened.defer(() => watching.close());
   for (const planned of await plannedRuns(app.queues)) log.info(planned, 'scheduled');
-  const running = await startWorker(app, jobs, scheduled, { onStep: metrics.onStep, ...among });
+  const running = await startWorker(app, jobs, schedules, { onStep: metrics.onStep, ...among });
   const background = startBackground(measured, among.everyMs);
   opened.defer(async () => void (await Promise.all([running.close(), background.close()])));
 }
