@@ -13,8 +13,8 @@ import { openFieldShapes } from '../warehouse/field-shapes.ts';
 import { openPool, openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { openOrderStore } from '../warehouse/orders/order-store.ts';
 import { type Config, type Deployment, shortLockSeconds } from './config.ts';
+import { requireMigrated } from './require-migrated.ts';
 import { requireSameService, sharedSession } from './require-same-service.ts';
-import { requireMigrated } from './status-source.ts';
 
 /** All systems that a process uses, opened from one Config. */
 export type App = Awaited<ReturnType<typeof openApp>>;

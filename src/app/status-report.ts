@@ -60,7 +60,7 @@ const mostInProgress = 5;
  * What a report is read from. `queues` is an error if the queue could not be opened, and undefined if shop and service
  * are not named: its name depends on the client id.
  */
-export type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues | Error | undefined };
+type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues | Error | undefined };
 
 /** The state of everything, from columns and counts. `status`, the page, the metrics and the alerts format this. */
 export type StatusReport = Awaited<ReturnType<typeof statusReport>>;

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { configOf, placesOf } from '../../app/brands.ts';
 import { type Config, isWhole, readDeployment, readWarehouseUrl } from '../../app/config.ts';
+import { requireMigrated } from '../../app/require-migrated.ts';
 import { declareSameService, ownedBy, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
-import { requireMigrated } from '../../app/status-source.ts';
 import { counted } from '../../base/counts.ts';
 import { describeWithHint, UsageError } from '../../base/errors.ts';
 import { migrateQueue } from '../../queue/connection.ts';
@@ -198,9 +198,8 @@ async function completeUnion({ environment, brand, terminal }: Context): Promise
   const stored = await storedBrands(db);
   const like = stored.find((one) => one === brand) ?? stored[0];
   if (like === undefined) return;
-  const missing = [];
-  for (const one of stored) if (!(await isInUnion(db, one))) missing.push(one);
-  if (missing.length === 0) return;
+  const areIn = await Promise.all(stored.map((one) => isInUnion(db, one)));
+  if (areIn.every(Boolean)) return;
   // Postgres refuses to replace a view by one with its columns in another order.
   const again = () => dropUnion(db).then(() => makeUnion(db, like));
   const leftOut = await makeUnion(db, like).catch(again);

@@ -1,24 +1,32 @@
 import type { Issue } from '../../alerts/post-issues.ts';
 import { issuesOf } from '../../app/alert-rules.ts';
+import { isWhole } from '../../app/config.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
-import { openStatusSource } from '../../app/status-source.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
-import type { Command } from '../command.ts';
+import { openQueues } from '../../queue/index.ts';
+import { queueNames } from '../../warehouse/connected-service.ts';
+import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
+import { inWarehouse } from '../ui/with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
-    commander.action(() =>
-      run(async (context) => {
-        await using source = await openStatusSource(context.warehouseConfig());
-        const report = await statusReport(source);
-        const issues = issuesOf(report);
-        const incomplete = report.queue.error !== undefined;
-        return { json: { ...report, issues }, text: draw(report, issues), incomplete };
-      }),
-    );
+    commander.action(() => run(status));
   },
 };
+
+const status = (context: Context): Promise<Report> =>
+  inWarehouse(context, async (warehouse) => {
+    const config = context.warehouseConfig();
+    await using opened = new AsyncDisposableStack();
+    const open = async () =>
+      opened.use(await openQueues(config.queueUrl, await queueNames(warehouse.db, config.api, config.brand)));
+    const queues = isWhole(config) ? await open().catch((error: Error) => error) : undefined;
+    const report = await statusReport({ warehouse, config, now: () => new Date(), queues });
+    const issues = issuesOf(report);
+    const incomplete = report.queue.error !== undefined;
+    return { json: { ...report, issues }, text: draw(report, issues), incomplete };
+  });
 
 /** Times are in UTC. */
 function draw(report: StatusReport, issues: readonly Issue[]): string {

@@ -1,5 +1,5 @@
 import { type App, openApp } from '../../app/app.ts';
-import { requireMigrated } from '../../app/status-source.ts';
+import { requireMigrated } from '../../app/require-migrated.ts';
 import { UsageError } from '../../base/errors.ts';
 import { openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import type { Context, Report } from '../command.ts';
