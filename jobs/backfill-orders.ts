@@ -22,8 +22,7 @@ export const backfillOrders = defineRun({
   trigger: 'backfill',
   priority: 10,
   async plan(app, run) {
-    const queries = await noteQueries(app, run);
-    return walk(app, run, { queries });
+    return walk(app, run, { queries: await noteQueries(app, run) });
   },
   async next(app, run, state: State) {
     return state.next === undefined ? undefined : walk(app, run, state);
@@ -38,8 +37,7 @@ export const backfillOrders = defineRun({
 export const backfillOrdersKey = ({ from, to }: { from?: string | undefined; to?: string | undefined }): string =>
   ['backfill-orders', from ?? 'first', to ?? 'last'].join('_');
 
-async function walk({ shop, warehouse: { db }, config }: App, { rights }: Run, { queries, ...from }: State) {
+async function walk({ shop, warehouse: { db }, config }: App, { rights }: Run, state: State) {
   const span = spanOfDays(rights, config.api.timeZone);
-  const batch = await walkOrders({ shop, db }, span, config.orderBatchSize, from);
-  return stepsOf({ ...batch, state: { ...batch.state, queries } as State });
+  return stepsOf(await walkOrders({ shop, db }, span, config.orderBatchSize, state));
 }

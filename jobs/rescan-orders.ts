@@ -45,8 +45,7 @@ export const rescanOrders = defineRun({
   },
 });
 
-async function walk({ shop, warehouse, config }: App, { start, next }: State) {
-  const range = { start, end: undefined };
-  const batch = await walkOrders({ shop, db: warehouse.db }, range, config.orderBatchSize, { next });
-  return stepsOf({ ...batch, state: { ...batch.state, ...(start !== undefined && { start }) } as State });
+async function walk({ shop, warehouse: { db }, config }: App, state: State) {
+  const range = { start: state.start, end: undefined };
+  return stepsOf(await walkOrders({ shop, db }, range, config.orderBatchSize, state));
 }

@@ -6,7 +6,7 @@ import type { PushRights } from '../../src/orders/contact-rule.ts';
 import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
-import { walkOrders } from '../../src/orders/select/orders-by-day.ts';
+import { type Batch, type WalkState, walkOrders } from '../../src/orders/select/orders-by-day.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
@@ -34,8 +34,8 @@ export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> 
   const deps = orderDeps(app);
   const start = Math.floor(Date.parse(await app.shop.now()) / 1000) - days * 86_400;
   const counts: Counts[] = [];
-  for (let next: object | undefined = {}; next !== undefined; ) {
-    const batch = await walkOrders(deps, { start, end: undefined }, 50_000, next);
+  for (let next: WalkState | undefined = {}; next !== undefined; ) {
+    const batch: Batch<WalkState> = await walkOrders(deps, { start, end: undefined }, 50_000, next);
     counts.push(await pushOrders(deps, batch.codes, rightsOf(app, { trigger: 'rescan' })));
     next = batch.state.next && batch.state;
   }

@@ -17,12 +17,13 @@ export type WalkState = { next?: OrderPosition | undefined };
  * pushed orders of the same stretch that the shop does not show any more as absent, and those that it shows again as
  * present.
  */
-export async function walkOrders(
+export async function walkOrders<State extends WalkState>(
   { shop, db }: Pick<OrderDeps, 'shop' | 'db'>,
   range: OpenSpan,
   size: number,
-  { next: after = startOf(range) }: WalkState = {},
-): Promise<Batch<WalkState>> {
+  state: State,
+): Promise<Batch<State>> {
+  const { next: after = startOf(range) } = state;
   const page = await codesByCreation(shop, range, size, after);
   const { next } = page;
   const shown = new Set(page.keys.map(({ code }) => code));
@@ -31,7 +32,7 @@ export async function walkOrders(
     await setAbsent(db, await missingInShop(shop, absent), true);
   }
   await setAbsent(db, [...shown], false);
-  return { codes: [...shown], state: { next } };
+  return { codes: [...shown], state: { ...state, next } };
 }
 
 /** The bounds of a range as the shop and the warehouse write instants. */
