@@ -65,13 +65,12 @@ export async function verifyOrders(
     unmatched: { subOrders: 0, orders: 0, codes: [] },
     repair: undefined,
   };
-  const toRepair: { code: string; isKnown: boolean }[] = [];
+  const toRepair: string[] = [];
   for await (const raws of ordersByCreation(shop, rights.createdIn)) {
     signal.throwIfAborted();
-    const ours = await plans.read(raws);
-    for (const [at, one] of (await plans.compare(ours)).entries()) {
+    for (const one of await plans.compare(await plans.read(raws))) {
       enter(report, one);
-      if (isToRepair(one)) toRepair.push({ code: one.code, isKnown: ours[at]?.link !== undefined });
+      if (isToRepair(one)) toRepair.push(one.code);
     }
     deps.onProgress(report.orders, `${report.differing} differ`);
   }
@@ -86,16 +85,9 @@ export async function verifyOrders(
 }
 
 /** Pushes orders again, and compares them once more. */
-async function repair(
-  deps: OrderDeps,
-  orders: readonly { code: string; isKnown: boolean }[],
-  rights: PushRights,
-): Promise<OrderRepair> {
-  const codes = orders.map(({ code }) => code);
-  // Orders that were never pushed are left out: if the repair breaks off, no other run is to push them with contact
-  // (promise 7).
-  const known = orders.flatMap(({ code, isKnown }) => (isKnown ? code : []));
-  await makeDue(deps.db, known);
+async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<OrderRepair> {
+  // Not those that were never pushed: if the repair breaks off, no other run is to push them with contact (promise 7).
+  await makeDue(deps.db, codes);
   const counts = await pushOrders(deps, codes, rights);
   const plans = await openPlans(deps, rights);
   const left = new Set(codes);

@@ -104,14 +104,11 @@ export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map
   return new Map(leases.map((lease) => [lease.orderCode, lease]));
 }
 
-/**
- * Makes orders due: the next run pushes them although the shop did not change them. Orders that were never pushed get a
- * row.
- */
+/** The next run pushes those of these orders that the warehouse remembers, although the shop did not change them. */
 export const makeDue = (db: Db, codes: readonly string[]) => write(db)`
-  insert into sync.order_links as known (order_code, due_at)
-  select distinct code collate "C" as code, clock_timestamp() from unnest(${codes}::text[]) as code order by code
-  on conflict (order_code) do update set due_at = excluded.due_at`;
+  update sync.order_links set due_at = clock_timestamp() where order_code in (
+    select order_code from sync.order_links where order_code = any(${codes}) order by order_code for update
+  )`;
 
 /** Makes the other orders due whose codes a service may hold for one of these. */
 export const makeAlikeDue = (db: Db, code: string, others: readonly string[]) => write(db)`
