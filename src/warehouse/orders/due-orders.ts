@@ -9,26 +9,12 @@ export const waitingLinesOf = sql`
   where waiting_lines is not null`;
 
 /**
- * Orders to push although the shop did not change them, as `due (code)`:
+ * One page of the codes of orders to push although the shop did not change them, by code:
  *
  * - a push has begun and was not recorded: its process has died, or is still at it;
  * - their time has come (`due_at`): the last push failed, or is to be looked at once more;
  * - one of their lines waited for a product that the service is known to have by now;
  * - their member grade has another id at the service than was last sent, or none was known then.
- */
-const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
-  select order_code as code from sync.order_links where lease_owner is not null
-  union
-  select order_code from sync.order_links where due_at <= ${before}::timestamptz
-    or (${isAnyTime} and due_at is not null and failed_pushes > 0 and coalesce(pushed_at, '-infinity') < ${before}::timestamptz)
-  union
-  select order_code from (${waitingLinesOf}) as waiting join sync.product_links using (product_code)
-  union
-  select l.order_code from sync.order_links l join sync.user_grade_links g using (user_grade_code)
-  where l.user_grade_id is distinct from g.user_grade_id`;
-
-/**
- * One page of the codes of orders that are due, by code.
  *
  * @param page.before instant by the warehouse's clock: what becomes due later is left to the next run, so that a walk
  *   ends.
@@ -36,7 +22,17 @@ const dueOrdersOf = (before: string, isAnyTime: boolean) => sql`
  */
 export const dueOrders = (db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) =>
   valuesOf<string>(db)`
-    select code from (${dueOrdersOf(page.before, page.isAnyTime)}) due
+    select code from (
+      select order_code as code from sync.order_links where lease_owner is not null
+      union
+      select order_code from sync.order_links where due_at <= ${page.before}::timestamptz or (
+        ${page.isAnyTime} and due_at is not null and failed_pushes > 0 and coalesce(pushed_at, '-infinity') < ${page.before}::timestamptz)
+      union
+      select order_code from (${waitingLinesOf}) as waiting join sync.product_links using (product_code)
+      union
+      select l.order_code from sync.order_links l join sync.user_grade_links g using (user_grade_code)
+      where l.user_grade_id is distinct from g.user_grade_id
+    ) as due
     where code > ${page.after} order by code limit ${page.limit}`;
 
 /**
@@ -92,20 +88,17 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
   return { lines, orders, oldest: lines === 0 ? undefined : (oldest as Oldest) };
 }
 
-const isWaitingForGrade = sql`user_grade_code is not null and user_grade_id is null`;
-
 /**
  * Orders whose member grade in the shop the service is not known to have, and the number of grades: their codes are the
  * shop's own texts, which may name a customer. Orders keep the grade that was sent before. Index: order_links_without_grade.
  */
 export const waitingForGrades = (db: Db) => rowOf<{ orders: number; grades: number }>(db)`
   select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
-  from sync.order_links where ${isWaitingForGrade}`;
+  from sync.order_links where user_grade_code is not null and user_grade_id is null`;
 
 /** What waits at the end of a run, as counts of it. */
 export async function waitingCounts(db: Db): Promise<Record<string, number>> {
-  const { lines, orders } = await rowOf<{ lines: number; orders: number }>(db)`
-    select (select count(*) from (${waitingLinesOf}) as waiting) as lines,
-      (select count(*) from sync.order_links where ${isWaitingForGrade}) as orders`;
+  const { lines } = await waitingLines(db);
+  const { orders } = await waitingForGrades(db);
   return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
 }
