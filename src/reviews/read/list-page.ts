@@ -236,7 +236,7 @@ const isTextOrNumber = (value: unknown) => typeof value === 'string' || typeof v
  */
 function endlessNumbers(rawBody: Buffer): Map<number, string> {
   const found = new Map<number, string>();
-  if (!mayBeEndless(rawBody)) return found;
+  if (!mayBeEndless.test(rawBody.toString('latin1'))) return found;
   for (const [index, record] of splitRecords(rawBody).entries()) {
     JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
       const { source = '' } = context ?? {};
@@ -249,18 +249,8 @@ function endlessNumbers(rawBody: Buffer): Map<number, string> {
   return found;
 }
 
-/**
- * Whether the text matches `\d[eE][+-]?\d{3}|\d{300}`. Three hundred digits hold a place that 300 divides, so few places are
- * looked at: the whole pattern takes six times as long, 0.2 ms a page.
- */
-function mayBeEndless(body: Buffer): boolean {
-  if (/\d[eE][+-]?\d{3}/.test(body.toString('latin1'))) return true;
-  for (let at = 300; at < body.length; at += 300)
-    if (isDigit(body[at]) && /\d{300}/.test(body.toString('latin1', at - 299, at + 300))) return true;
-  return false;
-}
-
-const isDigit = (byte = 0) => byte >= 0x30 && byte <= 0x39;
+/** An exponent of three digits, or three hundred digits. */
+const mayBeEndless = /\d(?:[eE][+-]?\d{3}|\d{299})/;
 
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 
