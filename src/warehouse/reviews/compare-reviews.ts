@@ -26,32 +26,23 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
   const whole = isSound ? await unlessRefused(compare(warehouse, page.rawBody, lacking, since)) : undefined;
   if (whole) return whole;
   const found: Difference[] = [];
-  for (const { bytes, reason } of recordsOf(page)) {
-    found.push(...(reason === undefined ? await compareRecord(warehouse, bytes, lacking, since) : [refused(bytes)]));
-  }
+  for (const record of recordsOf(page)) found.push(...(await compareRecord(warehouse, record, lacking, since)));
   return found;
 }
 
 /** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
 export const compareOne = (warehouse: Warehouse, record: Buffer, since?: Date) =>
-  compareRecord(warehouse, record, null, since);
+  compareRecord(warehouse, { bytes: record, json: storableRecord(record) }, null, since);
 
 async function compareRecord(
   warehouse: Warehouse,
-  record: Buffer,
+  { bytes, json }: { bytes: Buffer; json?: string | undefined },
   lacking: readonly string[] | null,
   since: Date | undefined,
 ): Promise<Difference[]> {
-  const storable = storableRecord(record);
-  if (storable === undefined) return [refused(record)];
-  return (await unlessRefused(compare(warehouse, `[${storable}]`, lacking, since))) ?? [refused(record)];
+  const found = json === undefined ? undefined : await unlessRefused(compare(warehouse, `[${json}]`, lacking, since));
+  return found ?? [{ id: usableId(JSON.parse(bytes.toString())) ?? null, kind: 'refused', fields: [] }];
 }
-
-const refused = (record: Buffer): Difference => ({
-  id: usableId(JSON.parse(record.toString())) ?? null,
-  kind: 'refused',
-  fields: [],
-});
 
 /** @param lacking fields that do not count if the response lacks them; null: only fields that both have count. */
 const compare = (

@@ -35,7 +35,7 @@ export type RawPage = {
 };
 
 /** A record of a page: as JSON that Postgres can hold, or why it must not reach Postgres. */
-type RawRecord = { bytes: Buffer } & ({ json: string; reason?: undefined } | { reason: string });
+type RawRecord = { bytes: Buffer } & ({ json: string; reason?: undefined } | { json?: undefined; reason: string });
 
 /** The records of a page, one by one. */
 export function recordsOf({ rawBody, check }: RawPage): RawRecord[] {
