@@ -8,7 +8,7 @@ import { loadSampleShop } from '../../src/sandbox/sample-shop/load.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
-import { cheapestFolder, cheapSettings, execute, makeConnectionsCheap, serveMysqlServers } from './servers.ts';
+import { cheapestFolder, cheapSettings, makeConnectionsCheap, serveMysqlServers } from './servers.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -24,8 +24,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const database = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: cheapSettings });
   const admin = database.url('postgres');
   await makeConnectionsCheap(admin);
-  // Databases of tests are short-lived, and a thousand of them would keep the autovacuum launcher busy.
-  await execute(admin, ['alter system set autovacuum = off', 'select pg_reload_conf()']);
 
   const migrated = await database.createDatabase('template_migrated');
   const warehouse = await openWarehouse({ url: migrated, connections: 1 });

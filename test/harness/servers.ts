@@ -33,10 +33,11 @@ export async function cheapestFolder(): Promise<string> {
 /**
  * A new database costs Postgres 10 ms of processor time instead of 17: the kernel copies its files, and few buffers are
  * searched for those of the template. Nothing is replicated, and files in memory need no workers that read ahead.
+ * Databases of tests are short-lived, and a thousand of them would keep the autovacuum launcher busy.
  */
 export const cheapSettings = [
   ...(process.platform === 'win32' ? [] : ['file_copy_method=clone']),
-  ...['shared_buffers=32MB', 'wal_level=minimal', 'max_wal_senders=0', 'io_method=sync'],
+  ...['shared_buffers=32MB', 'wal_level=minimal', 'max_wal_senders=0', 'io_method=sync', 'autovacuum=off'],
 ];
 
 /**
@@ -59,17 +60,6 @@ export async function makeConnectionsCheap(admin: string): Promise<void> {
     ]) {
       await client.query(statement);
     }
-  } finally {
-    await client.end();
-  }
-}
-
-/** Executes the statements one by one over a connection of their own. */
-export async function execute(url: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
   }

@@ -37,7 +37,7 @@ const server = values.postgres
   ? undefined
   : await startEmbeddedDatabase({
       temporaryIn: await cheapestFolder(),
-      settings: [...cheapSettings, 'autovacuum=off', 'fsync=off'],
+      settings: [...cheapSettings, 'fsync=off'],
     });
 if (server) await makeConnectionsCheap(server.url('postgres'));
 const jobs = Number(values.jobs ?? 1);
