@@ -1,3 +1,4 @@
+import { isSameCode } from '../../base/codes.ts';
 import { counted } from '../../base/counts.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
@@ -154,6 +155,33 @@ export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> 
   if (ahead[0] === undefined) return [];
   const what = `${file}: ${name} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
   return [warning(what, correctZone(name, shop.dialect))];
+}
+
+/** New orders that are looked for in the change feed. */
+const newestOrders = 50;
+
+/**
+ * New orders that the change feed does not show, as if its date is null until the first change, or is read in another zone: they
+ * wait for the next rescan. Nothing is known if more has changed than one page shows.
+ *
+ * @param orders the newest first.
+ */
+export async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: string): Promise<Finding[]> {
+  if (!(await shop.hasFeed())) return [];
+  const ageMs = ({ order }: RawOrder) => Date.parse(now) - Date.parse(order.created_at ?? '');
+  const recent = orders.filter((one) => ageMs(one) >= aheadMs && ageMs(one) < 2 * 86_400_000).slice(0, newestOrders);
+  const oldest = recent.at(-1)?.order.created_at;
+  if (!oldest) return [];
+  const after = { at: new Date(Date.parse(oldest) - aheadMs).toISOString(), code: '' };
+  const { keys, next } = await shop.orderCodes({ axis: 'updated', after, size: 1000 });
+  const missing = recent.filter(({ order }) => !keys.some(({ code }) => isSameCode(code, order.code ?? '')));
+  if (next || missing.length <= recent.length * mostRare) return [];
+  const what =
+    `changed_orders.sql does not show ${missing.length} of the newest ${recent.length} orders, such as ${missing[0]?.order.code}: ` +
+    'new orders wait for the next sync reconcile';
+  return [
+    warning(what, 'take a branch on the date of creation; and see whether the dates of all branches are in one zone'),
+  ];
 }
 
 /**

@@ -10,7 +10,7 @@ import { keylessAtMost, type RawOrder } from '../../shop/orders.ts';
 import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/session.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
-import { checkChanges, checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
+import { checkChanges, checkDates, checkNewOrders, checkStatuses, checkSums } from './check-shop-values.ts';
 import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /**
@@ -108,6 +108,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...applying(warning, [[linesWithoutOrderCode > 0, orphans, correctOrLeaveOut]]),
     ...checkDates(orders, now, shop.dialect),
     ...(await checkChanges(shop, now)),
+    ...(await checkNewOrders(shop, orders, now)),
   ];
   // A fault, such as lines that a join repeats, explains their sum.
   const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
