@@ -313,6 +313,20 @@ test('a whole number that is written as 5.0 lands, is the same, and changes no o
   expect(await landText(odd('"images_count": 0.5'))).toMatchObject({ refused: 1 });
 });
 
+test('an empty code or name is none; an empty text of the customer stays', async () => {
+  const empty = { user_code: '', order_code: '', product_code: '', source: '', tag_name: '', message: '' };
+  await land([review(1, empty)]);
+  const none = { user_code: null, order_code: null, product_code: null, source: null, tag_name: null, message: '' };
+  expect(await stored(Object.keys(none).join())).toEqual([none]);
+  expect(await compare([review(1, empty)])).toEqual([]);
+  await ask(`update warehouse.reviews set user_code = 'u1'`);
+  expect(await compare([review(1, empty)])).toMatchObject([{ fields: ['user_code'] }]);
+  expect(await land([review(1, empty)])).toMatchObject({ updated: 1 });
+  expect(await ask('select is_by_member, order_key from bi.reviews')).toEqual([
+    { is_by_member: false, order_key: null },
+  ]);
+});
+
 test('numbers that Postgres would write out with thousands of digits are refused', async () => {
   const odd = ['1e131071', '1e-16000', `-1${'0'.repeat(400)}`];
   const records = odd.map((number, index) =>

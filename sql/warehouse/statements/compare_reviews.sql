@@ -30,8 +30,8 @@ cross join lateral (
   where (theirs.value is not null or key <> all ($2::text[]))
     and ($2::text[] is not null or ours.value is not null)
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
-    -- Zero is no rating, too.
-    and not (key = 'score' and theirs.value #>> '{}' = '0' and coalesce(ours.value, 'null') = 'null')
+    -- Zero is no rating, and an empty text no code or name.
+    and not (theirs.value #>> '{}' = case key when 'score' then '0' else '' end and coalesce(ours.value, 'null') = 'null')
     -- Null erases no number of comments (land_reviews.sql, 3).
     and (key <> 'comments_count' or theirs.value <> 'null')
     -- A number may come as text.

@@ -110,12 +110,18 @@ function newest(name: string): string {
 const each = (columns: readonly string[], text: (name: string) => string) =>
   columns.map((name) => `${text(name)}, `).join('');
 
+/** A service without a value may show zero as the score (docs/interface.md, "Reviews"), and an empty text as a code or a name. */
+function recordValue(name: string): string {
+  if (name === 'score') return 'nullif(r.score, 0)';
+  const isText = reviewColumns[name as keyof typeof reviewColumns] === 'text';
+  return isText && name !== 'message' ? `nullif(r.${name}, '')` : `r.${name}`;
+}
+
 /** What land_reviews.sql names in its comments; its head explains them. */
 export const reviewLists: Readonly<Record<string, string>> = {
   columns: each(butId, (name) => name),
   typed_columns: butId.map((name) => `, ${name} ${reviewColumns[name as keyof typeof reviewColumns]}`).join(''),
-  // Zero is no rating, too (docs/interface.md, "Reviews").
-  record_values: each(butId, (name) => (name === 'score' ? 'nullif(r.score, 0)' : `r.${name}`)),
+  record_values: each(butId, recordValue),
   column_names: butId.map((name) => `, '${name}'`).join(''),
   assignments: each(changeable, (name) => `${name} = ${newest(name)}`),
   kept_values: each(changeable, (name) => compared(name, `kept.${name}`)),
