@@ -9,6 +9,7 @@ export type WarehouseFacts = {
   /** A standby, or a server whose disk was full: hosts make such a database read-only. */
   isReadOnly: boolean;
   mayCreateSchemas: boolean;
+  mayCreateTemporary: boolean;
   /** Owners of our tables and views whose rights the user lacks: `analyze` and counting again need them. */
   otherOwners: string[];
   /** Schemas in which every role of the database may create functions. Postgres 14 and older made `public` one. */

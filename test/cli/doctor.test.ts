@@ -262,6 +262,10 @@ test('a warehouse that lacks a migration or a right is a fault', async ({ world 
     expect.stringMatching(/^warehouse fault: the user may not create schemas, .* → grant create on database/),
   );
   const database = new URL(world.warehouseUrl).pathname.slice(1);
+  await world.warehouse(`revoke temporary on database ${database} from public`);
+  expect(await asOther()).toContainEqual(
+    expect.stringMatching(/^warehouse fault: the user may not create temporary tables, .* → grant temporary on/),
+  );
   await world.warehouse(`alter database ${database} set default_transaction_read_only = on`);
   await isIll(world, {}, /^warehouse fault: this server is a standby or read-only/);
 });

@@ -69,6 +69,14 @@ test('a warehouse in another encoding is refused by migrate and named by doctor'
   expect((await runCli(['doctor'], environment)).stdout).toContain('the database has the encoding SQL_ASCII');
 });
 
+test('a schema of somebody else that has a name of ours is named, with the next step', async () => {
+  await queryAgain(url, 'create schema bi');
+  expect(await cli('migrate')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/schema "bi" already exists\n→ name a database without a schema of this name/),
+  });
+});
+
 test('a server that writes dates in German, or reads backslashes, changes no session', async () => {
   const name = new URL(url).pathname.slice(1);
   for (const setting of [`datestyle = 'German, DMY'`, 'standard_conforming_strings = off'])

@@ -6,6 +6,7 @@ select split_part(current_setting('server_version'), ' ', 1) as version, current
     'most', current_setting('max_connections')::integer
   ) as connections,
   current_setting('transaction_read_only')::boolean as "isReadOnly", has_database_privilege(current_database(), 'create') as "mayCreateSchemas",
+  has_database_privilege(current_database(), 'temporary') as "mayCreateTemporary",
   array(
     select distinct c.relowner::regrole::text
     from pg_class c

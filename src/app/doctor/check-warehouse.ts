@@ -16,7 +16,8 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     databaseFault('cannot be used', error, variable),
   );
   if ('level' in facts) return [facts];
-  const { version, user, encoding, pending, newer, otherOwners, isReadOnly, mayCreateSchemas } = facts;
+  const { version, user, encoding, pending, newer, otherOwners, isReadOnly, mayCreateSchemas, mayCreateTemporary } =
+    facts;
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
   const isOld = Number.parseInt(version, 10) < oldestVersion;
@@ -43,6 +44,11 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       pending.length > 0 && !mayCreateSchemas,
       'the user may not create schemas, which migrating needs',
       'grant create on database … to the user',
+    ],
+    [
+      !mayCreateTemporary,
+      'the user may not create temporary tables, which the counts of bi need: no run ends as done',
+      'grant temporary on database … to the user',
     ],
     [
       otherOwners.length > 0,
