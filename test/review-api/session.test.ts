@@ -111,7 +111,7 @@ test('tokens that are refused at first use are counted in a row only', async () 
   expect(service.tokenRequests()).toBe(6);
 });
 
-const [credentials, address] = ['check the client id and the client secret', 'paths below the base address'];
+const [credentials, address] = ['check the client id and the client secret', 'http or https in the base address'];
 test.each([
   ...[401, 400, 200].map((status) => [status, 'error: invalid_client', credentials] as const),
   ...[404, 405].map((status) => [status, 'error: invalid_client', address] as const),

@@ -145,7 +145,7 @@ function connectionFailure(error: unknown): Failure & { detail: string; hint: st
     code === 'UND_ERR_CLOSED' ||
     syscall === 'connect' ||
     syscall === 'getaddrinfo';
-  const raw = [code, message].filter((part) => part).join(': ');
+  const raw = [code, message.trim()].filter((part) => part).join(': ');
   const { what, hint } = explainError(error) ?? {};
   const detail = (what === undefined ? raw : `${what} (${raw})`).slice(0, 300);
   return isUnsent ? { kind: 'unsent', permanent, detail, hint } : { kind: 'lost', detail, hint };
@@ -175,7 +175,7 @@ export function errorOf(
 /** Some responses are not about the credentials: there is no such path, or it redirects. */
 function tokenHint(status = 0, detail = ''): string | undefined {
   const isWrongAddress = status === 404 || status === 405 || (status >= 300 && status < 400);
-  if (isWrongAddress) return 'check that /oauth/token and /v1 are paths below the base address';
+  if (isWrongAddress) return 'check http or https in the base address, and that /oauth/token and /v1 follow it';
   return explainError(new Error(detail))?.hint;
 }
 
