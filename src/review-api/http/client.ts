@@ -28,7 +28,7 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
 /**
  * Opens what sends calls to the review service. The life of a call:
  *
- * 1. `sendCall`: it waits for a slot, again before each attempt.
+ * 1. `inSlot`: it waits for a slot, again before each attempt.
  * 2. `authorized`: it needs a token, and keeps its slot while one is obtained, also after a 401.
  * 3. `inTurn`: it waits for the end of a hold, and for the ceiling of requests per second.
  * 4. `attempt`: it is sent once (send.ts), and its response is read (outcome.ts).
@@ -45,7 +45,8 @@ export function openHttpClient(options: ReviewApiOptions) {
   }
   const closing = new AbortController();
   const client = newClient(options, concurrency, aborted, closing.signal);
-  const send: Send = (call, read) => sendCall(client, call, read);
+  const send: Send = (call, read) =>
+    untilEnd(client, call, () => inSlot(client, (free) => authorized(client, call, read, free)));
   return {
     send,
     authenticate: () => requireToken(client),
@@ -85,8 +86,8 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
     question: undefined as Promise<boolean> | undefined,
     /** A token is being obtained. */
     renewal: undefined as Promise<unknown> | undefined,
-    /** The service refuses the credentials for all requests. `untilMs`: when another request finds out again. */
-    refusal: undefined as { error: AuthenticationError; untilMs: number } | undefined,
+    /** The service refuses the credentials, and this token, for all requests. `untilMs`: when another request finds out again. */
+    refusal: undefined as { error: AuthenticationError; untilMs: number; token: Token | undefined } | undefined,
     /** How many fresh tokens in a row the service refused at first use. */
     uselessTokens: 0,
     /** Whether a cache asks the service when we say that we want no stored response. */
@@ -118,19 +119,16 @@ const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
 /** How long all requests wait for it, in milliseconds: an overview that hangs must not stop a service that responds. */
 const proofMs = 3000;
 
-/** Sends a call, with retries. */
-async function sendCall<T>(client: Client, call: Call, read: (response: HttpResponse) => T): Promise<T> {
-  return untilEnd(client, call, () => inSlot(client, (free) => authorized(client, call, read, free)));
-}
-
 /** Obtains a token, unless there is one. @throws AuthenticationError if the service refuses the credentials. */
 async function requireToken(client: Client): Promise<void> {
-  const { session, tokenCall, refusal } = client;
-  if (validToken(session)) return;
+  const { session, tokenCall } = client;
+  const refusal = client.refusal && client.refusal.untilMs > performance.now() ? client.refusal : undefined;
+  const isThere = () => validToken(session) !== undefined && session.token !== refusal?.token;
+  if (isThere()) return;
   // A token that another process has obtained needs no request, and so does not wait for the end of a hold.
   await look(session);
-  if (validToken(session)) return;
-  if (refusal && refusal.untilMs > performance.now()) throw refusal.error;
+  if (isThere()) return;
+  if (refusal) throw refusal.error;
   // Takes no slot: the caller holds one and would wait for itself.
   client.renewal ??= untilEnd(client, tokenCall, () => inTurn(client, tokenCall, () => renew(client)))
     .catch((error: unknown) => {
@@ -154,7 +152,7 @@ async function renew(client: Client): Promise<Attempt<unknown>> {
 
 /** For a while no other request has to find out that the service refuses the credentials. */
 function refuseAll(client: Client, error: AuthenticationError): AuthenticationError {
-  client.refusal = { error, untilMs: performance.now() + refusalMs };
+  client.refusal = { error, untilMs: performance.now() + refusalMs, token: client.session.token };
   return error;
 }
 
