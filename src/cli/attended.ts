@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readWarehouseUrl } from '../app/config.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import type { Command } from './command.ts';
 import type { Surroundings } from './program.ts';
@@ -27,8 +26,8 @@ export async function attended<T>(
     .then(() => delay(graceMs(command), undefined, { signal: done.signal }))
     .then(() => Promise.reject(signal.reason));
   // `serve` and `worker` log such waits; the others use no warehouse of a user.
-  const url = isServer(command) ? undefined : warehouseOf(environment);
-  const watching = url === undefined ? undefined : watchLockWaits(url, (text) => writeError(`waiting: ${text}\n`));
+  const url = isServer(command) ? undefined : environment.WAREHOUSE_DATABASE_URL?.trim();
+  const watching = url && watchLockWaits(url, (text) => writeError(`waiting: ${text}\n`));
   const working = work();
   try {
     return await (signal.aborted ? working : Promise.race([working, stopped]));
@@ -36,15 +35,6 @@ export async function attended<T>(
     stopped.catch(() => {});
     working.catch(() => {});
     done.abort();
-    await watching?.close();
-  }
-}
-
-/** Undefined if the address is missing or wrong: the command says so. */
-function warehouseOf(environment: Surroundings['environment']): string | undefined {
-  try {
-    return readWarehouseUrl(environment);
-  } catch {
-    return undefined;
+    if (watching) await watching.close();
   }
 }

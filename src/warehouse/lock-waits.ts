@@ -20,9 +20,10 @@ const sayAgainMs = 60_000;
 export function watchLockWaits(url: string, say: (text: string) => void): { close(): Promise<void> } {
   let [said, saidMs] = ['', Number.NEGATIVE_INFINITY];
   const look = async () => {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, statement_timeout: 2000 });
-    client.on('error', () => {});
+    let client: pg.Client | undefined;
     try {
+      client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, statement_timeout: 2000 });
+      client.on('error', () => {});
       await client.connect();
       const { rows } = await client.query<{ what: string }>(await statement('sessions_in_the_way'), [
         worthAWordSeconds,
@@ -33,9 +34,9 @@ export function watchLockWaits(url: string, say: (text: string) => void): { clos
         say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
       }
     } catch {
-      // Whatever the warehouse cannot do is reported by the work itself.
+      // What the warehouse cannot do, and an address that is wrong, is reported by the work itself.
     } finally {
-      await client.end().catch(() => {});
+      await client?.end().catch(() => {});
     }
   };
   let looking = Promise.resolve();
