@@ -12,15 +12,14 @@ import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
-import { followRun, startWorker } from '../../runs/run-to-end.ts';
-import { startRun } from '../../runs/start-run.ts';
+import { startWorker } from '../../runs/run-to-end.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { optionOf } from '../ui/arguments.ts';
-import { drawRun } from '../ui/draw-run.ts';
+import { drawRun, drawToEnd } from '../ui/draw-run.ts';
 import { openProgress } from '../ui/progress.ts';
 import { startServing } from '../ui/serve-brands.ts';
 import { table } from '../ui/table.ts';
@@ -56,9 +55,6 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
   const { app, metrics, reports } = await openMeasuredApp(stage.config, await context.log('error'), opened);
-  const schedules = schedulesOf(jobs, stage.config);
-  const worker = await startWorker(app, jobs, schedules, { onStep: metrics.onStep });
-  opened.defer(() => worker.close());
 
   await writeReviews(context, app, stage, source);
   say('\n1. The service’s reviews land in the warehouse (this is `review-sync sync reviews`).');
@@ -85,6 +81,9 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   const page = await startServing({ app, metrics, reports }, opened);
   await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhookSecret}`);
   process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), addresses(stage, page)].join('\n\n')}\n`);
+  const schedules = schedulesOf(jobs, stage.config);
+  const worker = await startWorker(app, jobs, schedules, { onStep: metrics.onStep });
+  opened.defer(() => worker.close());
   await applySchedules(app.queues, schedules);
   if (!context.signal.aborted) await once(context.signal, 'abort');
   return undefined;
@@ -107,9 +106,7 @@ async function writeReviews(context: Context, app: App, stage: Stage, source: So
 
 async function runOne(context: Context, app: App, job: AnyRunJob, label: string, unit: string): Promise<RunReport> {
   const progress = openProgress(context.terminal, `sync ${label}`, unit);
-  const { id } = await startRun(app, { job });
-  const following = { signal: context.signal, onProgress: progress.update, onRetry: progress.wait };
-  const report = await followRun(app, id, following).finally(progress.stop);
+  const report = await drawToEnd(context, progress, app, { job }).finally(progress.stop);
   const drawn = drawRun(`   ${label}`, report);
   context.terminal.say(drawn.text);
   if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);
