@@ -41,7 +41,7 @@ export type Following = {
   onRetry(reason: string): void;
   signal: AbortSignal;
   /** What the run has brought so far: asked for every two seconds. */
-  note?: (runId: string) => Promise<string>;
+  note?: ((runId: string) => Promise<string>) | undefined;
 };
 
 /** How often to ask the queue whether the run's job has ended, in milliseconds. */

@@ -23,8 +23,7 @@ export async function drawToEnd(
         `review-sync worker continues it; review-sync runs end ${run.id} ends it.`,
     );
   }
-  const drawn = { signal, onProgress: update, onRetry: wait, ...(note && { note }) };
-  return await runToEnd(app, request, drawn);
+  return await runToEnd(app, request, { signal, onProgress: update, onRetry: wait, note });
 }
 
 /** Starts a run for running workers. */
