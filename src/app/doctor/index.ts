@@ -35,7 +35,11 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
   const { db } = warehouse;
   return withClosing(warehouse, async () => {
     const parts = await Promise.all([
-      inArea('configuration', async () => [...checkConfiguration(config), ...(await checkEnvFiles(config))]),
+      inArea('configuration', async () => [
+        ...checkConfiguration(config),
+        ...(await checkEnvFile('.env')),
+        ...(brand ? await checkEnvFile(placesOf(config.brandsDir ?? '', brand).envFile) : []),
+      ]),
       inArea('warehouse', async () => {
         const findings = await checkWarehouse(warehouse, config.api.timeZone);
         if (findings.some(({ level }) => level === 'fault')) return findings;
@@ -82,7 +86,7 @@ async function checkPushedOrders(shop: Shop, db: Db): Promise<Finding[]> {
 /** What can be said of the shop while other variables are missing or wrong. @param wrong what `readConfig` throws. */
 export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise<Diagnosis> {
   const parts = await Promise.all([
-    inArea('configuration', async () => [asFault(wrong), ...(await checkEnvFiles())]),
+    inArea('configuration', async () => [asFault(wrong), ...(await checkEnvFile('.env'))]),
     inArea('shop', () =>
       withClosing(openShop({ ...shop, connections: 3 }), (opened) => checkShop(opened, shop.sqlDir)),
     ),
@@ -161,19 +165,13 @@ function checkConfiguration({
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
-/** Whether other users of this machine can read the passwords in `.env` of the working directory, or of the brand. */
-async function checkEnvFiles({
-  brandsDir,
-  brand,
-}: Partial<Pick<Config, 'brandsDir' | 'brand'>> = {}): Promise<Finding[]> {
-  const own = brandsDir === undefined || brand === undefined ? [] : [placesOf(brandsDir, brand).envFile];
-  const files = process.platform === 'win32' ? [] : ['.env', ...own];
-  const found = files.map(async (file) => {
-    const { mode = 0 } = (await stat(file).catch(() => undefined)) ?? {};
-    const what = `${file}, which holds passwords, can be read by other users of this machine`;
-    return applying(warning, [[(mode & 0o077) !== 0, what, `run: chmod 600 ${file}`]]);
-  });
-  return (await Promise.all(found)).flat();
+/** Whether other users of this machine can read the passwords in the file. */
+async function checkEnvFile(file: string): Promise<Finding[]> {
+  const { mode = 0 } = (await stat(file).catch(() => undefined)) ?? {};
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return [];
+  return [
+    warning(`${file}, which holds passwords, can be read by other users of this machine`, `run: chmod 600 ${file}`),
+  ];
 }
 
 async function queue(queues: Queues, schedules: readonly Schedule[]) {
