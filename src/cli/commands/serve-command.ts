@@ -34,5 +34,4 @@ async function listen(context: Context): Promise<undefined> {
   if (webhookSecret === undefined) log.warn('WEBHOOK_SECRET is not set: no webhook is accepted');
   if (!context.signal.aborted) await once(context.signal, 'abort');
   log.info('stopping: finishing requests and webhooks');
-  return undefined;
 }

@@ -60,7 +60,6 @@ async function work(context: Context): Promise<undefined> {
   log.info('stopping: finishing running jobs');
   await opened.disposeAsync();
   log.info('stopped');
-  return undefined;
 }
 
 /** What the workers of all brands share. */
