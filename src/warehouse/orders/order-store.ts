@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowsOf } from '../index.ts';
+import { type Db, rowsOf, write } from '../index.ts';
 import {
   alikeOrders,
   type ContactDecision,
@@ -133,7 +133,16 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due;
      * otherwise nothing was sent, and it is as due as before.
      */
-    release: (leased: LeasedOrder, how: { isBrokenOff: boolean }): Promise<void> => releaseLease(db, leased, how),
+    async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
+      const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
+      if (isNew && !isBrokenOff) await write(db)`delete from sync.order_links where ${isOurs}`;
+      else
+        await write(db)`
+          update sync.order_links set lease_owner = null, lease_expires_at = null,
+            fingerprint = case when not ${isBrokenOff} then fingerprint end,
+            due_at = case when ${isBrokenOff} then clock_timestamp() else due_at end
+          where ${isOurs}`;
+    },
   };
 }
 
@@ -198,22 +207,6 @@ async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<bo
     await putDeadLetters(trx, ofOurs);
     return ours;
   });
-}
-
-async function releaseLease(
-  db: Db,
-  { orderCode, token, isNew }: LeasedOrder,
-  { isBrokenOff }: { isBrokenOff: boolean },
-): Promise<void> {
-  const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
-  const text =
-    isNew && !isBrokenOff
-      ? sql`delete from sync.order_links where ${isOurs}`
-      : sql`update sync.order_links set lease_owner = null, lease_expires_at = null,
-          fingerprint = case when not ${isBrokenOff} then fingerprint end,
-          due_at = case when ${isBrokenOff} then clock_timestamp() else due_at end
-        where ${isOurs}`;
-  await text.execute(db);
 }
 
 /** The links that are written, and the line codes of all that the order has then. */
