@@ -18,7 +18,7 @@ export type PlannedOrder = ReadOrder & {
   memory: OrderMemory;
   shown: Shown;
   /** Why it is not known what the service has. */
-  lookupFault: string | undefined;
+  lookupFault?: string;
   /** Undefined: its rows cannot be sent. */
   plan: OrderPlan | undefined;
 };
@@ -34,10 +34,8 @@ export async function lookUp(
     if (!(error instanceof UnavailableError && error.retryable)) throw error;
     return { kind: 'failed' as const, reason: describeError(error) };
   });
-  if (found.kind === 'done') return { shown: found.value, lookupFault: undefined };
-  return 'reason' in found
-    ? { shown: 'unknown', lookupFault: found.reason }
-    : { shown: 'absent', lookupFault: undefined };
+  if (found.kind === 'done') return { shown: found.value };
+  return 'reason' in found ? { shown: 'unknown', lookupFault: found.reason } : { shown: 'absent' };
 }
 
 /**
@@ -96,8 +94,7 @@ export async function openPlans(deps: OrderDeps, rights: PushRights) {
       const lines = await orderLines(db, codes);
       return read.map((one) => {
         const memory = memoryOf(one.link, lines.get(one.code));
-        const plan = planOf(one.order, 'unknown', memory);
-        return { ...one, memory, shown: 'unknown', lookupFault: undefined, plan };
+        return { ...one, memory, shown: 'unknown', plan: planOf(one.order, 'unknown', memory) };
       });
     },
     look,

@@ -18,20 +18,23 @@ const none = { orders: 0, equal: 0, differing: 0, extra: 0, notCompared: 0, dele
  * service does not have them. `waiting`: a line waits for its product id, or the order for its member grade. `extra`: pushed
  * orders that the shop does not show any more.
  */
-export type OrderVerification = typeof none & {
+const nothingCompared = () => ({
+  ...none,
   /** The first of the extra ones. */
-  extraCodes: string[];
+  extraCodes: [] as string[],
   /** The first of those that differ, and the first that were not compared. */
-  differences: ComparedOrder[];
-  unknown: { code: string; reason: string }[];
+  differences: [] as ComparedOrder[],
+  unknown: [] as { code: string; reason: string }[],
   /**
    * Sub-orders that match no line of the shop and that no push removes: another system created them, or they have
    * reviews. A copy may be among them. `codes`: the first of their orders.
    */
-  unmatched: { subOrders: number; orders: number; codes: string[] };
+  unmatched: { subOrders: 0, orders: 0, codes: [] as string[] },
   /** Undefined without `--repair`. */
-  repair: OrderRepair | undefined;
-};
+  repair: undefined as OrderRepair | undefined,
+});
+
+export type OrderVerification = ReturnType<typeof nothingCompared>;
 
 export type OrderRepair = {
   /** Orders that are the same at both ends after they were pushed again. */
@@ -57,14 +60,7 @@ export async function verifyOrders(
 ): Promise<OrderVerification> {
   const { db, shop, signal } = deps;
   const plans = await openPlans(deps, rights);
-  const report: OrderVerification = {
-    ...none,
-    extraCodes: [],
-    differences: [],
-    unknown: [],
-    unmatched: { subOrders: 0, orders: 0, codes: [] },
-    repair: undefined,
-  };
+  const report = nothingCompared();
   const toRepair: string[] = [];
   for await (const raws of ordersByCreation(shop, rights.createdIn)) {
     signal.throwIfAborted();
