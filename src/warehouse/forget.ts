@@ -133,12 +133,11 @@ const isCode = (expression: string, code: string | undefined) =>
   code === undefined ? sql`false` : sql`btrim(${sql.raw(expression)}, ${spaces}) = btrim(${code}, ${spaces})`;
 
 /**
- * Dead letters that hold a record and belong to an order or to the customer (`isOwn`). The record of an order or a
- * review is in the payload itself or in its field `order` or `review`; a review that Postgres cannot hold as JSON is a
- * text.
+ * Dead letters that hold a record. `isOwn`: it belongs to the customer. The record of an order or a review is in the
+ * payload itself or in its field `order` or `review`; a review that Postgres cannot hold as JSON is a text.
  */
-async function deadLettersWithOwner(db: Db, whose: Whose) {
-  const rows = await listOf<{ id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean }>(db)`
+const deadLettersWithOwner = (db: Db, whose: Whose) =>
+  listOf<{ id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean }>(db)`
     select id, kind, key, order_code as "orderCode", exists (
       select from unnest(array[payload, payload -> 'order', payload -> 'review']) as record
       where ${isCode("record ->> 'user_code'", whose.userCode)} or btrim(record ->> 'order_code', ${spaces}) = any(${whose.orders})
@@ -147,5 +146,3 @@ async function deadLettersWithOwner(db: Db, whose: Whose) {
     from sync.dead_letters
     where kind in ('order', 'order_line', 'review') and reason <> ${forgotten}
     order by id`;
-  return rows.filter(({ isOwn, orderCode }) => isOwn || orderCode !== null);
-}
