@@ -13,8 +13,7 @@ export type Read<T> = { row: T } | { fault: string };
 class RowFault extends Error {}
 
 /** The service and the shop may compose the characters of a product's code differently. */
-export const normalCode = <T extends string | undefined>(code: T) =>
-  (code === undefined ? code : normalText(code)) as T;
+const normalCode = (code: string | undefined) => (code === undefined ? undefined : normalText(code));
 
 /** Empty text means the same as null: sent as a code it would name every record. */
 function text(raw: RawRow, name: string): string | undefined {

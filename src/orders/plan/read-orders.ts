@@ -1,7 +1,7 @@
-import { isSameCode, isUsableCode } from '../../base/codes.ts';
+import { isSameCode } from '../../base/codes.ts';
 import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
-import { normalCode, type Order } from '../../shop/rows.ts';
+import type { Order } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
 import { alikeOrders, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
@@ -46,8 +46,8 @@ export async function readOrders(
   raws: readonly RawOrder[],
   { deletes }: Pick<PushRights, 'deletes'>,
 ): Promise<ReadOrder[]> {
-  const codes = raws.flatMap((raw) => raw.lines.flatMap((line) => normalCode(line.product_code ?? undefined) ?? []));
-  const products = await productIds(db, [...new Set(codes.filter(isUsableCode))]);
+  const productCodes = raws.flatMap(({ lines }) => lines.flatMap((line) => line.product_code ?? []));
+  const products = await productIds(db, productCodes);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const codeOf = ({ order }: RawOrder) => order.code ?? '';
   const links = await orderLinks(db, raws.map(codeOf));

@@ -27,8 +27,9 @@ export const awaitedProducts = (db: Db) =>
     select count(distinct w.product_code) from (${waitingLinesOf}) as w
     where not exists (select from sync.product_links p where p.product_code = w.product_code)`;
 
-/** The known product ids of the service by the shop's product code. */
-export async function productIds(db: Db, codes: readonly string[]): Promise<Map<string, number>> {
+/** The known product ids of the service by the shop's product code, in the form in which it is stored. */
+export async function productIds(db: Db, written: readonly string[]): Promise<Map<string, number>> {
+  const codes = [...new Set(written.filter(isUsableCode).map(normalText))];
   if (codes.length === 0) return new Map();
   const rows = await listOf<{ code: string; id: number }>(db)`
     select product_code as code, product_id as id from sync.product_links where product_code = any(${codes})`;
